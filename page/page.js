@@ -194,8 +194,8 @@ function showValues(answer) {
     }
     if (row.slider && document.activeElement !== row.slider)
       put(row.slider, 'value', String(Math.round(Math.log2(parseFloat(value) || 1))));
-    if (row.slider)
-      put(row.slider, 'ariaValueText', value);
+    if (row.slider && row.slider.getAttribute('aria-valuetext') !== value) /* the property is younger than the attribute */
+      row.slider.setAttribute('aria-valuetext', value);
   }
 }
 

@@ -65,6 +65,11 @@ const char *mfu_offer_given_keys(struct mfu_session *s, size_t i)
     return NULL;
 }
 
+const char *mfu_offer_unset(struct mfu_session *s, size_t i)
+{
+    return i == 0 ? "all" : mfu_offer_given_keys(s, i - 1);
+}
+
 const char *mfu_offer_values(struct mfu_session *s, size_t i)
 {
     const char *key = s->typing.argc ? s->typing.argv[s->typing.argc - 1] : "";

@@ -14,6 +14,7 @@ struct mfu_session;
 const char *mfu_offer_commands(struct mfu_session *, size_t i);
 const char *mfu_offer_keys(struct mfu_session *, size_t i);
 const char *mfu_offer_given_keys(struct mfu_session *, size_t i); /* that the user set */
+const char *mfu_offer_unset(struct mfu_session *, size_t i);      /* those, and `all` */
 const char *mfu_offer_values(struct mfu_session *, size_t i);     /* of the key before */
 const char *mfu_offer_clusters(struct mfu_session *, size_t i);
 const char *mfu_offer_gpus(struct mfu_session *, size_t i);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 #define NARROWEST 20 /* below that, COLUMNS is a slip */
 #define WIDEST 10000
 
@@ -68,6 +70,27 @@ bool mfu_environment_state(char path[MFU_PATH_MAX], const char *own, const char 
 bool mfu_environment_rc(char path[MFU_PATH_MAX])
 {
     return find_place(path, "MFUPLAN_RC", "XDG_CONFIG_HOME", ".config", "rc") && access(path, F_OK) == 0;
+}
+
+const char *mfu_environment_editor(void)
+{
+    return *env("VISUAL") ? env("VISUAL") : *env("EDITOR") ? env("EDITOR") : "vi";
+}
+
+int mfu_environment_temporary(char path[MFU_PATH_MAX], const char *ending, struct mfu_error *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
+    const char *folder = env("TMPDIR");
+    int fd;
+
+    if (*folder != '/' || folder[strspn(folder, plain)] || strlen(folder) > MFU_PATH_MAX / 2)
+        folder = "/tmp";
+    snprintf(path, MFU_PATH_MAX, "%s/mfuplan-XXXXXX%s", folder, ending);
+    fd = mkstemps(path, (int)strlen(ending));
+    if (fd < 0)
+        return mfu_fail(err, MFU_EIO, "%s: %s", path, strerror(errno));
+    close(fd);
+    return 0;
 }
 
 const char *mfu_environment_nvml(void)

@@ -11,6 +11,8 @@
 #include "descriptor/folder.h"
 #include "report/text/term.h"
 
+struct mfu_error;
+
 /* MFUPLAN_DATA_DIR, or NULL. */
 const char *mfu_environment_data_dir(void);
 
@@ -27,6 +29,13 @@ bool mfu_environment_state(char path[MFU_PATH_MAX], const char *own, const char 
 /* The commands of the user for every conversation: $MFUPLAN_RC, else
  * $XDG_CONFIG_HOME/mfuplan/rc, else ~/.config/mfuplan/rc.  False: there is no such file. */
 bool mfu_environment_rc(char path[MFU_PATH_MAX]);
+
+/* The user's editor, a line of the shell: $VISUAL, else $EDITOR, else vi. */
+const char *mfu_environment_editor(void);
+
+/* Makes an empty file with such an ending, of the user alone, in $TMPDIR or /tmp.  The name stands in a line of
+ * the shell as it is.  -1 with `err`. */
+int mfu_environment_temporary(char path[MFU_PATH_MAX], const char *ending, struct mfu_error *err);
 
 /* The library that knows the GPUs of this computer: $MFUPLAN_NVML, else NULL for the driver's
  * own; "" when nobody is to be asked. */

@@ -217,6 +217,13 @@ static void remember(const char *line)
     append(line);
 }
 
+const char *mfu_line_past(int ago)
+{
+    HIST_ENTRY *line = ago < history_length ? history_get(history_base + history_length - 1 - ago) : NULL;
+
+    return line ? line->line : NULL;
+}
+
 /* ---- the conversation ---------------------------------------------------- */
 
 void mfu_line_open(struct mfu_session *s)

@@ -15,6 +15,9 @@ void mfu_line_open(struct mfu_session *);
 /* The next line without its end, for free(); NULL at Ctrl-D. */
 char *mfu_line_read(void);
 
+/* The line that was typed so many lines ago, 0 the last one; NULL: none is remembered.  Good until the next is read. */
+const char *mfu_line_past(int ago);
+
 /* Ends it; every line is in the history by now, readable by its owner alone. */
 void mfu_line_close(void);
 

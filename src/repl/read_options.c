@@ -3,6 +3,7 @@
  */
 #include "repl/read_options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,18 @@ int mfu_read_number(struct mfu_session *s, const char *text, enum mfu_dim dim, d
         return -1;
     mfu_error_clear(err);
     *value = e.value;
+    return 0;
+}
+
+int mfu_read_count(struct mfu_session *s, const char *text, int *count, struct mfu_error *err)
+{
+    double value;
+
+    if (mfu_read_number(s, text, MFU_COUNT, &value, err) < 0)
+        return -1;
+    if (!(value >= 1 && value <= 1e6) || value != floor(value))
+        return mfu_fail(err, MFU_EINPUT, "'%.40s': expected a whole number from 1 to 1 000 000", text);
+    *count = (int)value;
     return 0;
 }
 

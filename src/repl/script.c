@@ -109,3 +109,41 @@ void mfu_script_put(FILE *out, struct mfu_session *s)
         putc('\n', out);
     }
 }
+
+/* A script is one step for `undo`; one that fails has not happened. */
+static void settle(struct mfu_session *s, struct mfu_memory *before, int status)
+{
+    struct mfu_scenario now = s->memory.now;
+    struct mfu_memory after = s->memory;
+
+    if (status < 0) {
+        s->memory = *before;
+        return;
+    }
+    if (memcmp(&now, &before->now, sizeof now) == 0)
+        return;
+    s->memory = *before;
+    mfu_session_change(s, &now);
+    memcpy(s->memory.kept, after.kept, sizeof after.kept);
+    s->memory.n_kept = after.n_kept;
+}
+
+int mfu_script_source(struct mfu_session *s, const char *path, struct mfu_error *err)
+{
+    struct mfu_memory *before;
+    int status;
+
+    if (s->depth == MFU_DEEPEST)
+        return mfu_fail(err, MFU_EINPUT, "scripts that source scripts, more than %d deep", MFU_DEEPEST);
+    if (++s->sourced > MFU_SOURCED)
+        return mfu_fail(err, MFU_EINPUT, "more than %d scripts are run by one line", MFU_SOURCED);
+    if (!(before = malloc(sizeof *before)))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    *before = s->memory;
+    s->depth++;
+    status = mfu_run_file(s, path, err);
+    s->depth--;
+    settle(s, before, status);
+    free(before);
+    return status;
+}

@@ -125,26 +125,33 @@ void mfu_session_note(struct mfu_session *s, const char *command, const char *na
     s->n_noted++;
 }
 
-int mfu_session_undo(struct mfu_session *s, struct mfu_error *err)
+/* Moves the scenario along two stacks of scenarios: what is left goes to one, what comes is the other's last. */
+static int wander(struct mfu_session *s, int changes, struct mfu_scenario *from, int *n_from, struct mfu_scenario *to,
+                  int *n_to, const char *word, struct mfu_error *err)
 {
-    struct mfu_memory *m = &s->memory;
-
-    if (m->n_past == 0)
-        return mfu_fail(err, MFU_EINPUT, "nothing to undo");
-    push(m->future, &m->n_future, &m->now);
-    m->now = m->past[--m->n_past];
+    if (*n_from == 0)
+        return mfu_fail(err, MFU_EINPUT, "nothing to %s", word);
+    if (changes > *n_from)
+        return mfu_fail(err, MFU_EINPUT, "only %d change%s to %s", *n_from, *n_from == 1 ? "" : "s", word);
+    while (changes-- > 0) {
+        push(to, n_to, &s->memory.now);
+        s->memory.now = from[--*n_from];
+    }
     return 0;
 }
 
-int mfu_session_redo(struct mfu_session *s, struct mfu_error *err)
+int mfu_session_undo(struct mfu_session *s, int changes, struct mfu_error *err)
 {
     struct mfu_memory *m = &s->memory;
 
-    if (m->n_future == 0)
-        return mfu_fail(err, MFU_EINPUT, "nothing to redo");
-    push(m->past, &m->n_past, &m->now);
-    m->now = m->future[--m->n_future];
-    return 0;
+    return wander(s, changes, m->past, &m->n_past, m->future, &m->n_future, "undo", err);
+}
+
+int mfu_session_redo(struct mfu_session *s, int changes, struct mfu_error *err)
+{
+    struct mfu_memory *m = &s->memory;
+
+    return wander(s, changes, m->future, &m->n_future, m->past, &m->n_past, "redo", err);
 }
 
 const struct mfu_scenario *mfu_session_kept(struct mfu_session *s, const char *name, struct mfu_error *err)

@@ -114,9 +114,9 @@ void mfu_session_change(struct mfu_session *, const struct mfu_scenario *);
 /* From now on answers to people use the words of the scenario's GPU's maker. */
 void mfu_session_speak(struct mfu_session *);
 
-/* One step back, or forward again; -1 with `err` if there is none. */
-int mfu_session_undo(struct mfu_session *, struct mfu_error *err);
-int mfu_session_redo(struct mfu_session *, struct mfu_error *err);
+/* So many changes back, or forward again; -1 with `err`, and nothing done, if there are fewer. */
+int mfu_session_undo(struct mfu_session *, int changes, struct mfu_error *err);
+int mfu_session_redo(struct mfu_session *, int changes, struct mfu_error *err);
 
 /* Answers that depend on the words of a command (observe, train) are known to
  * `print` and `check` until the command runs again: forget, then note each.  NAN:

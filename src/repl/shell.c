@@ -14,7 +14,7 @@
 
 #include "repl/output.h"
 
-static int may_run(const struct mfu_session *s, struct mfu_error *err)
+int mfu_shell_check(const struct mfu_session *s, struct mfu_error *err)
 {
     if (s->shell || (s->interactive && s->depth == 0))
         return 0;
@@ -35,7 +35,7 @@ int mfu_shell_run(struct mfu_session *s, const char *line, struct mfu_error *err
     void (*old)(int);
     int status;
 
-    if (may_run(s, err) < 0)
+    if (mfu_shell_check(s, err) < 0)
         return -1;
     fflush(NULL);
     old = signal(SIGPIPE, SIG_DFL); /* inherited by what is started now */
@@ -66,7 +66,7 @@ int mfu_divert_to_program(struct mfu_session *s, const char *line, struct mfu_di
     void (*old)(int);
 
     *d = (struct mfu_diversion){0};
-    if (may_run(s, err) < 0)
+    if (mfu_shell_check(s, err) < 0)
         return -1;
     if (!line[strspn(line, " \t")])
         return mfu_fail(err, MFU_EINPUT, "expected a program behind '|'");

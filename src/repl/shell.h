@@ -20,6 +20,9 @@ struct mfu_diversion {
     enum mfu_safe safe;
 };
 
+/* Whether programs may be started here: from the keyboard, or with --shell; -1 with `err`. */
+int mfu_shell_check(const struct mfu_session *, struct mfu_error *err);
+
 /* Runs a line of the shell, whose output is the user's.  -1 with `err` if it may not
  * run, or ends with another status than 0. */
 int mfu_shell_run(struct mfu_session *, const char *line, struct mfu_error *err);

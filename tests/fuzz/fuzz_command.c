@@ -73,8 +73,8 @@ static void run(struct mfu_session *s, const char *line)
     } else if (commands == 1 && s->memory.n_past == past + 1 && s->memory.n_future == 0) {
         struct mfu_scenario now = s->memory.now;
 
-        REQUIRE(mfu_session_undo(s, &err) == 0 && memcmp(&before, &s->memory.now, sizeof before) == 0);
-        REQUIRE(mfu_session_redo(s, &err) == 0 && memcmp(&now, &s->memory.now, sizeof now) == 0);
+        REQUIRE(mfu_session_undo(s, 1, &err) == 0 && memcmp(&before, &s->memory.now, sizeof before) == 0);
+        REQUIRE(mfu_session_redo(s, 1, &err) == 0 && memcmp(&now, &s->memory.now, sizeof now) == 0);
     }
 }
 

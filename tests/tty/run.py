@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR FAKE_NVML [FILE.tty ...]
 
-Lines of a conversation: `$ OPTIONS`, `gpus` a driver with GPUs, `rc COMMANDS` the user's own file,
+Lines of a conversation: `$ OPTIONS`, `gpus` a driver with GPUs, `rc COMMANDS` the user's own file, `editor
+COMMAND` that of `edit`,
 `again` ends one conversation and begins the next, `> TEXT` waits for it, `< KEYS` types them
 (^M Enter, ^I Tab, ^C, ^D ...), `k NAME` sends a signal, `= N` is the exit status, `h LINE` a line of the
 history, in order.  Keys are typed when what was awaited has come.
@@ -12,14 +13,14 @@ PATIENCE_S = 10
 
 
 class Conversation:
-    def __init__(self, program, data, options, folder, nvml, rc):
+    def __init__(self, program, data, options, folder, nvml, rc, editor):
         self.history = os.path.join(folder, "history")
         if rc:
             os.makedirs(os.path.join(folder, "mfuplan"), exist_ok=True)
             with open(os.path.join(folder, "mfuplan", "rc"), "w") as out:
                 out.write(rc + "\n")
         environment = dict(os.environ, TERM="dumb", INPUTRC="/dev/null", COLUMNS="80", LC_ALL="C",
-                           MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER="cat", MFUPLAN_NVML=nvml,
+                           MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER="cat", MFUPLAN_NVML=nvml, VISUAL=editor, TMPDIR=folder,
                            XDG_STATE_HOME=os.path.join(folder, "st[a]te *"), XDG_CONFIG_HOME=folder)
         self.seen = ""
         self.pid, self.fd = pty.fork()
@@ -64,9 +65,10 @@ def run(program, data, nvml, path):
     lines = open(path).read().splitlines()
     options = [word for line in lines if line.startswith("$ ") for word in line[2:].split()]
     rc = "\n".join(line[3:] for line in lines if line.startswith("rc "))
+    editor = next((line[7:] for line in lines if line.startswith("editor ")), "")
     nvml = nvml if "gpus" in lines else ""
     with tempfile.TemporaryDirectory() as folder:
-        c = Conversation(program, data, options, folder, nvml, rc)
+        c = Conversation(program, data, options, folder, nvml, rc, editor)
         try:
             for number, line in enumerate(lines, 1):
                 try:
@@ -78,7 +80,7 @@ def run(program, data, nvml, path):
                         c.type("^D")
                         assert (got := c.status()) == 0, f"exit status {got}"
                         os.close(c.fd)
-                        c = Conversation(program, data, options, folder, nvml, rc)
+                        c = Conversation(program, data, options, folder, nvml, rc, editor)
                     elif line.startswith("k "):
                         os.kill(c.pid, getattr(signal, line[2:]))
                     elif line.startswith("= "):

@@ -91,7 +91,7 @@ const struct mfu_command mfu_command_export = {
     .name = "export",
     .usage = "scenarios FILE [--force]",
     .group = "session",
-    .summary = "scenarios, to be measured",
+    .summary = "scenarios to measure",
     .help = "Writes the scenario and all that are kept, a JSON object of every setting on\n"
             "each line.  calibrate/torch_measure.py trains them with PyTorch on a GPU and\n"
             "writes the table that `validate` and `calibrate from` read.\n"

@@ -22,8 +22,12 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 {
     struct mfu_scenario next = s->memory.now;
 
-    if (argc == 2 && strcmp(argv[1], "all") == 0)
-        return unset_all(s, err);
+    if (strcmp(argv[1], "all") == 0) {
+        if (argc == 2)
+            return unset_all(s, err);
+        mfu_fail(err, MFU_EINPUT, "'%.40s' is one word too many: all are all keys", argv[2]);
+        return mfu_error_caret(s, err, 2);
+    }
     for (int i = 1; i < argc; i++)
         if (mfu_parse_subject(argv[i]) == 'n')
             next.not_modelled[0] = '\0';
@@ -45,6 +49,6 @@ const struct mfu_command mfu_command_unset = {
             "    unset all",
     .least_args = 1,
     .most_args = -1,
-    .offer = {mfu_offer_given_keys, mfu_offer_given_keys},
+    .offer = {mfu_offer_unset, mfu_offer_given_keys},
     .run = run,
 };

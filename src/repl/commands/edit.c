@@ -1,0 +1,60 @@
+/* edit.c - the scenario in the user's editor: saved as a script, changed there, run. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "repl/assign.h"
+#include "repl/command.h"
+#include "repl/environment.h"
+#include "repl/output.h"
+#include "repl/script.h"
+#include "repl/shell.h"
+
+static int edit(struct mfu_session *s, const char *path, struct mfu_error *err)
+{
+    char line[MFU_PATH_MAX + 4096];
+
+    if (snprintf(line, sizeof line, "%s %s", mfu_environment_editor(), path) >= (int)sizeof line)
+        return mfu_fail(err, MFU_EINPUT, "the name of the editor is too long");
+    if (mfu_script_save(s, path, err) < 0)
+        return -1;
+    return mfu_shell_run(s, line, err);
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_scenario old = s->memory.now;
+    char path[MFU_PATH_MAX];
+    bool quiet = s->quiet;
+    int status;
+
+    (void)argc, (void)argv;
+    if (mfu_shell_check(s, err) < 0 || mfu_environment_temporary(path, ".mfu", err) < 0)
+        return -1;
+    if (edit(s, path, err) < 0) {
+        unlink(path);
+        return -1;
+    }
+    s->quiet = true; /* what differs is said once, below */
+    status = mfu_script_source(s, path, err);
+    s->quiet = quiet;
+    if (status < 0) { /* what was typed is not lost: the error names the file */
+        mfu_print_note(s, "as it was; what you wrote is in %s", path);
+        return -1;
+    }
+    unlink(path);
+    mfu_say_changes(s, &old, &s->memory.now);
+    return 0;
+}
+
+const struct mfu_command mfu_command_edit = {
+    .name = "edit",
+    .usage = "",
+    .group = "session",
+    .summary = "change it in your editor",
+    .help = "Opens the scenario as a script in $VISUAL, $EDITOR or vi, and runs what you\n"
+            "leave there.  For `undo` it is one change; a script that fails changes nothing\n"
+            "and stays where the message says.  In a conversation only, or with --shell.\n"
+            "\n"
+            "    edit",
+    .run = run,
+};
