@@ -23,12 +23,13 @@ static const struct group {
     unsigned set;
 } groups[] = {
     {"all", "true on", MFU_MODULES_ALL},
-    {"none", "false off", 0},
+    {"none", "", 0}, /* and what else says so: */
     {"all-but-vision", "", MFU_MODULES_ALL & ~B(VISION)},
     {"all-linear", "linear lora_target_linear", MFU_MODULE_ALL_LINEAR},
     {"attention", "attn self_attn", B(QUERY) | B(KEY) | B(VALUE) | B(QKV) | B(OUT)},
     {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(DOWN)},
 };
+#define NOTHING "none false off"
 #define N_GROUPS (sizeof groups / sizeof groups[0])
 
 /* Whether `text` of n characters is one of the blank-separated words. */
@@ -80,27 +81,35 @@ enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *op)
     return MFU_MODULE_OTHERS;
 }
 
+/* What one word of n characters says; 0: nothing.  "mlp.c_proj" is that c_proj which the MLP has. */
+static unsigned set_of_word(const char *word, size_t n)
+{
+    const char *point = memchr(word, '.', n);
+    unsigned set = 0;
+
+    if (point)
+        return set_of_word(word, (size_t)(point - word)) & set_of_word(point + 1, n - (size_t)(point + 1 - word));
+    for (size_t i = 0; i < N_GROUPS; i++)
+        if (among(groups[i].name, word, n) || among(groups[i].aliases, word, n))
+            set |= groups[i].set;
+    for (int i = 0; i < MFU_MODULE_COUNT; i++)
+        if (among(rows[i].name, word, n) || among(rows[i].aliases, word, n))
+            set |= 1u << i;
+    return set;
+}
+
 int mfu_modules_parse(const char *text, unsigned *set, char *unknown, size_t size)
 {
     *set = 0;
     for (const char *p = text + strspn(text, ",+|[]'\" "); *p; p += strspn(p, ",+|[]'\" ")) {
         size_t n = strcspn(p, ",+|[]'\" ");
-        bool known = false;
+        unsigned said = set_of_word(p, n);
 
-        for (size_t i = 0; i < N_GROUPS; i++)
-            if (among(groups[i].name, p, n) || among(groups[i].aliases, p, n)) {
-                *set |= groups[i].set;
-                known = true;
-            }
-        for (int i = 0; i < MFU_MODULE_COUNT; i++)
-            if (among(rows[i].name, p, n) || among(rows[i].aliases, p, n)) {
-                *set |= 1u << i;
-                known = true;
-            }
-        if (!known) {
+        if (said == 0 && !among(NOTHING, p, n)) {
             snprintf(unknown, size, "%.*s", (int)n, p);
             return -1;
         }
+        *set |= said;
         p += n;
     }
     return 0;

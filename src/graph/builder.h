@@ -24,6 +24,11 @@ struct mfu_layer;
 #define MFU_NO_VIEW (-1)
 #define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 
+/* The input of attention that is a node of learned keys and values, and where the node's `saved` holds keys and values
+ * with those before them: in backward, their gradients. */
+#define MFU_PREFIX (MFU_INPUTS - 1)
+#define MFU_PREFIXED (MFU_SAVED - 2)
+
 /* How an operation is split over a tensor-parallel group. */
 enum mfu_split {
     MFU_SPLIT_NONE,    /* every rank does all of it (or its tokens) */
@@ -77,6 +82,7 @@ struct mfu_builder {
     struct mfu_numerics numerics;
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
     bool frozen_parts;                        /* not all of the model trains */
+    int prefix;                               /* the node of learned keys and values, or MFU_TOKENS_IN */
     double shared_adapters;                   /* bytes of frozen matrices that all adapters multiply by */
     double trained_bytes;                     /* of a trained parameter, in the mean */
     bool left_out[MFU_MAX_OPS];               /* `when` is 0, or it only chooses an input */
@@ -237,6 +243,12 @@ int mfu_autocast(struct mfu_builder *, int view);
 /* Whether something that the i-th input is made of trains; whether the node's weight
  * (0) or bias (1) does. */
 bool mfu_wants_gradient(const struct mfu_builder *, const struct mfu_node *, int i);
+/* Whether learned keys and values stand before those of the node. */
+static inline bool mfu_has_prefix(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return s->prefix != MFU_TOKENS_IN && !s->referring && n->op->primitive->key_elements
+        && n->in[MFU_PREFIX] == s->prefix;
+}
 bool mfu_trains(const struct mfu_builder *, const struct mfu_node *, int which);
 /* The type of adapters' weights. */
 enum mfu_type mfu_adapter_type(const struct mfu_builder *);

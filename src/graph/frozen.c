@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "descriptor/module_kinds.h"
 #include "graph/adapter_steps.h"
+#include "graph/stage.h"
 #include "scenario/adapter.h"
 #include "scenario/setting.h"
 
@@ -70,6 +71,11 @@ static const struct mfu_method_row *method_of(const struct mfu_builder *s)
     return &mfu_methods[(int)s->config->setting[MFU_S_ADAPTER]];
 }
 
+bool mfu_adapts_keys(const struct mfu_builder *s)
+{
+    return method_of(s)->place == MFU_ADAPTS_KEYS;
+}
+
 /* The kinds of an operation: words that are looked up for tokens, or products. */
 static bool takes_adapter(const struct mfu_builder *s, int i)
 {
@@ -77,6 +83,7 @@ static bool takes_adapter(const struct mfu_builder *s, int i)
 
     switch (method_of(s)->place) {
     case MFU_ADAPTS_TOKENS:
+    case MFU_ADAPTS_KEYS:
         return mfu_is(op, MFU_LOOKS_UP) && s->config->model->ops[i].n_in == 0
             && !(op->primitive->has_position && op->primitive->has_position(op));
     case MFU_ADAPTS_RESULT:
@@ -89,15 +96,33 @@ static bool takes_adapter(const struct mfu_builder *s, int i)
 
 bool mfu_adapted(const struct mfu_builder *s, int op, bool frozen)
 {
-    return s->config->setting[MFU_S_LORA] > 0 && (!frozen || method_of(s)->place == MFU_ADAPTS_TOKENS)
-        && !s->left_out[op] && takes_adapter(s, op);
+    return s->config->setting[MFU_S_LORA] > 0 && (!frozen || mfu_method_precedes(method_of(s))) && !s->left_out[op]
+        && takes_adapter(s, op);
 }
 
 bool mfu_adapter_in_front(const struct mfu_builder *s, int op)
 {
     return method_of(s)->place == MFU_ADAPTS_SCALE
-        && (1u << s->config->model->ops[op].module_kind
-            & (MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(DOWN)));
+        && (set_of(s, MFU_S_IA3_INPUTS) & 1u << s->config->model->ops[op].module_kind) != 0;
+}
+
+/* Elements of keys and values per token in each of `layers` layers; NAN where they differ. */
+static double keys_of_layers(const struct mfu_builder *s, double *layers)
+{
+    const struct mfu_model *m = s->config->model;
+    double elements = 0;
+
+    for (int i = 0; i < m->n_sections; i++)
+        for (int k = m->sections[i].first; k < m->sections[i].first + m->sections[i].count; k++) {
+            const struct mfu_operation *op = &s->operations[k];
+            double own = s->left_out[k] || !op->primitive->key_elements ? 0 : op->primitive->key_elements(op);
+
+            if (own == 0)
+                continue;
+            elements = elements == 0 || elements == own ? own : NAN;
+            *layers += mfu_stage_repeats(s, i);
+        }
+    return elements;
 }
 
 /* The adapter of an operation, by the method. */
@@ -126,9 +151,23 @@ static struct mfu_operation adapter(const struct mfu_builder *s, int i)
         }
         return a;
     }
-    a.primitive = method->place == MFU_ADAPTS_TOKENS ? &mfu_primitive_adapter_tokens : &mfu_primitive_adapter_scale;
-    a.attribute[MFU_ADAPTER_MORE] = method->place == MFU_ADAPTS_TOKENS ? method->encoder : front;
     a.in_width[0] = a.out_width = front ? op->in_width[0] : op->out_width;
+    if (mfu_method_precedes(method_of(s))) {
+        bool keys = mfu_adapts_keys(s);
+        double layers = 0, elements = keys ? keys_of_layers(s, &layers) : 0;
+
+        a.primitive = &mfu_primitive_adapter_tokens;
+        a.attribute[MFU_ADAPTER_WIDTH] = elements;
+        a.attribute[MFU_ADAPTER_MORE] = set[MFU_S_PROMPT_ENCODER] > 0 ? set[MFU_S_PROMPT_ENCODER]
+            : method->encoder                                         ? op->out_width
+                                                                      : 0;
+        a.attribute[MFU_ADAPTER_MORE + 1] = layers;
+        if (keys) /* an MLP makes them of as much as one layer's keys; or they are learned themselves */
+            a.in_width[0] = a.attribute[MFU_ADAPTER_MORE] > 0 ? elements / 2 : layers * elements;
+        return a;
+    }
+    a.primitive = &mfu_primitive_adapter_scale;
+    a.attribute[MFU_ADAPTER_MORE] = front;
     return a;
 }
 
@@ -136,13 +175,13 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
     char targets[MFU_QUANTITY_MAX];
-    double in = 0, width = 0;
+    double in = 0, width = 0, layers = 0;
     int n = 0;
 
     s->shared_adapters = 0;
     if (s->config->setting[MFU_S_LORA] == 0 || method_of(s)->place == MFU_ADAPTS_NOTHING)
         return 0;
-    if (method_of(s)->place != MFU_ADAPTS_TOKENS
+    if (!mfu_method_precedes(method_of(s))
         && set_of(s, MFU_S_LORA_TARGETS) & (MFU_MODULE_BIT(EXPERTS) | MFU_MODULE_BIT(HEAD)))
         return mfu_fail(err, MFU_EINPUT, "lora_targets: adapters of experts and of the head are not modelled");
     for (int i = 0; i < m->n_ops; i++)
@@ -154,7 +193,11 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
         }
     if (method_of(s)->form == MFU_FORM_VECTORS)
         s->shared_adapters = mfu_type_bytes[mfu_adapter_type(s)] * s->config->setting[MFU_S_LORA] * (in + width);
-    if (method_of(s)->place == MFU_ADAPTS_TOKENS && n != 1)
+    if (mfu_adapts_keys(s) && (isnan(keys_of_layers(s, &layers)) || !mfu_model_writes(m)))
+        return mfu_fail(err, MFU_EINPUT,
+                        "adapter: %s of %s, whose layers differ or which writes no text, is not modelled",
+                        method_of(s)->name, m->slug);
+    if (mfu_method_precedes(method_of(s)) && n != 1)
         return mfu_fail(err, MFU_EINPUT, "adapter: %s of %s, which has %d embeddings of tokens, is not modelled",
                         method_of(s)->name, m->slug, n);
     if (n > 0)

@@ -20,6 +20,8 @@ struct mfu_held mfu_held(const struct mfu_builder *, int op, int which, bool fro
 bool mfu_adapted(const struct mfu_builder *, int op, bool frozen);
 /* Whether it stands in front of it instead. */
 bool mfu_adapter_in_front(const struct mfu_builder *, int op);
+/* Whether what is learned are keys and values before those of each layer. */
+bool mfu_adapts_keys(const struct mfu_builder *);
 /* Works out the adapters' operations; fails where none of the targets exists. */
 int mfu_evaluate_adapters(struct mfu_builder *, struct mfu_error *);
 

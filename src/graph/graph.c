@@ -176,6 +176,54 @@ static void free_casts(struct mfu_builder *s, const struct mfu_layer *layers, in
     }
 }
 
+/* The model's code keeps keys and values with the learned ones before them until its outputs are dropped. */
+static void drop_cache(struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    for (int k = 0; k < n; k++)
+        for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes && !s->failed; i++) {
+            if (!mfu_has_prefix(s, &s->nodes[i]))
+                continue;
+            s->layer = k;
+            mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
+            s->node = i;
+            mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_CAST}, "scope", 0, 2, s->nodes[i].saved + MFU_PREFIXED,
+                            0, NULL);
+            mfu_segment_close(s);
+        }
+}
+
+/* Autograd comes to what was made before all layers when it is through with them: so long their gradients wait, each with
+ * those of the learned rows in it, which one tensor then collects. */
+static void collect_prefix(struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    struct mfu_node *prefix = &s->nodes[s->prefix];
+    double rows = mfu_view_rows(s, prefix->out), columns = mfu_view_columns(s, prefix->out);
+
+    for (int k = n - 1; k >= 0; k--)
+        for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes && !s->failed; i++) {
+            const struct mfu_node *reader = &s->nodes[i];
+            int out;
+
+            if (!mfu_has_prefix(s, reader))
+                continue;
+            s->layer = k;
+            mfu_segment_open(s, layers[k].section->name, MFU_BACKWARD, layers[k].repeat);
+            s->node = i;
+            if (prefix->gradient == MFU_NO_VIEW)
+                prefix->gradient =
+                    mfu_tensor_new(s, rows, columns, mfu_view_type(s, prefix->out), MFU_PART_ACTIVATIONS);
+            out = mfu_view_slice(s, prefix->gradient, rows, reader->op->primitive->key_elements(reader->op));
+            mfu_emit(s,
+                     &(struct mfu_emission){.suffix = "prefix_grad",
+                                            .kind = MFU_COPY,
+                                            .traffic = MFU_C_DRAM_IRREGULAR,
+                                            .fusion = MFU_ALONE,
+                                            .launches = 2},
+                     2, reader->saved + MFU_PREFIXED, 1, &out);
+            mfu_segment_close(s);
+        }
+}
+
 static void run_again(struct mfu_builder *s, const struct mfu_layer *layer)
 {
     mfu_segment_open(s, layer->section->name, MFU_FORWARD, layer->repeat);
@@ -493,11 +541,16 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     } else {
         mfu_return_outputs(s);
     }
+    if (s->runtime->scopes)
+        drop_cache(s, layers, n);
     p->boundary_bytes = sent_bytes(s, layers, n);
     if (mfu_config_reference(c) && !mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].apart)
         trace_reference(s, layers, n);
-    for (int k = n - 1; k >= 0 && !s->failed; k--)
+    for (int k = n - 1; k >= 0 && !s->failed; k--) {
+        if (s->prefix != MFU_TOKENS_IN && s->prefix < layers[k].first_node + layers[k].n_nodes)
+            collect_prefix(s, layers, n);
         trace_backward(s, &layers[k], k == n - 1);
+    }
     mfu_list_weights(s, n);
     if (s->n_deferred)
         trace_deferred(s, layers, n);

@@ -148,6 +148,8 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
                            .gathered_again = MFU_NO_VIEW,
                            .parameter = {-1, -1}};
     memcpy(n->in, in, sizeof in);
+    if (n->op->primitive->key_elements && source->n_in <= MFU_PREFIX)
+        n->in[MFU_PREFIX] = s->prefix;
     if (n->op->primitive->params) {
         bool borrowed = mfu_shares_weight(s, op) && at[source->shares] >= 0;
 
@@ -167,8 +169,11 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     }
     find_whether_it_trains(s, n);
     at[op] = s->n_nodes++;
-    if (mfu_adapted(s, op, st->frozen))
-        at[op] = add_adapter(s, op, in[0], at[op]);
+    if (mfu_adapted(s, op, st->frozen)) {
+        int adapter = add_adapter(s, op, in[0], at[op]);
+
+        *(mfu_adapts_keys(s) ? &s->prefix : &at[op]) = adapter;
+    }
 }
 
 /* Makes the nodes of one stretch; `at` maps model ops to nodes. */
@@ -229,6 +234,7 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
         at[i] = ELSEWHERE;
     s->out_of_reach = NULL;
     s->copies = false;
+    s->prefix = MFU_TOKENS_IN;
     if (s->stages > 1
         && mfu_cut_layers(s) + s->config->setting[MFU_S_FIRST_STAGE_LESS] + s->config->setting[MFU_S_LAST_STAGE_LESS]
             < mfu_pipeline_stages(&s->config->pipeline))

@@ -307,7 +307,7 @@ int mfu_rollout(const struct mfu_scenario *from, const struct mfu_rollout_option
     *r = (struct mfu_rollout){.options = *o};
     if (from->setting_given[MFU_S_PP] && from->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "a rollout over a pipeline (pp) is not modelled; tp is");
-    if (from->setting_given[MFU_S_ADAPTER] && mfu_methods[(int)from->setting[MFU_S_ADAPTER]].place == MFU_ADAPTS_TOKENS)
+    if (from->setting_given[MFU_S_ADAPTER] && mfu_method_precedes(&mfu_methods[(int)from->setting[MFU_S_ADAPTER]]))
         return mfu_fail(err, MFU_EINPUT, "a rollout with learned tokens is not modelled");
     if (price(from, &step, p, &z, err) < 0)
         return -1;

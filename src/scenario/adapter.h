@@ -60,8 +60,9 @@ struct mfu_base_row {
 enum mfu_adapter_place {
     MFU_ADAPTS_NOTHING, /* weights of the model train, as copies */
     MFU_ADAPTS_RESULT,  /* something is added to a product's result */
-    MFU_ADAPTS_SCALE,   /* a product's result, or of the MLP its input, is multiplied by a vector */
-    MFU_ADAPTS_TOKENS   /* learned tokens stand before those of each sequence */
+    MFU_ADAPTS_SCALE,   /* a product's result, or of some its input, is multiplied by a vector */
+    MFU_ADAPTS_TOKENS,  /* learned tokens stand before those of each sequence */
+    MFU_ADAPTS_KEYS     /* learned keys and values stand before those of each layer */
 };
 enum mfu_adapter_form {
     MFU_FORM_PAIR,
@@ -71,20 +72,39 @@ enum mfu_adapter_form {
     MFU_FORM_HADAMARD,
     MFU_FORM_KRONECKER
 };
+/* Settings that only some methods read. */
+enum mfu_adapter_setting {
+    MFU_TAKES_TARGETS = 1 << 0,
+    MFU_TAKES_DROPOUT = 1 << 1,
+    MFU_TAKES_DORA = 1 << 2,
+    MFU_TAKES_FACTOR = 1 << 3,
+    MFU_TAKES_ENCODER = 1 << 4,
+    MFU_TAKES_INPUTS = 1 << 5,
+    MFU_TAKES_TARGETS_AND_DROPOUT = MFU_TAKES_TARGETS | MFU_TAKES_DROPOUT
+};
 
 #define MFU_ADAPTER_METHODS(X)                                                                                         \
     X(METHOD_NONE, "none", .aliases = "off")                                                                           \
-    X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8, .aliases = "qlora")                                  \
-    X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SVD, .size = 12, .fixed = 1)             \
-    X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_VECTORS, .size = 256)                          \
-    X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SUM, .size = 64, .stands_for = "bone")         \
-    X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8)                           \
-    X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_KRONECKER, .size = 8)                          \
-    X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .size = 1, .unsized = true)                                        \
+    X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8,                                                      \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora")                                     \
+    X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SVD, .size = 12, .fixed = 1,             \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT)                                                                          \
+    X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_VECTORS, .size = 256,                          \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT)                                                                          \
+    X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SUM, .size = 64,                               \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT, .stands_for = "bone")                                                    \
+    X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8,                           \
+      .takes = MFU_TAKES_TARGETS)                                                                                      \
+    X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_KRONECKER, .size = 8,                          \
+      .takes = MFU_TAKES_TARGETS | MFU_TAKES_FACTOR)                                                                   \
+    X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .size = 1, .unsized = true,                                        \
+      .takes = MFU_TAKES_TARGETS | MFU_TAKES_INPUTS)                                                                   \
     X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .aliases = "ln_tuning")         \
     X(METHOD_PROMPT, "prompt-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .aliases = "prompt_tuning")              \
     X(METHOD_P_TUNING, "p-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .encoder = true,                            \
-      .aliases = "p_tuning ptuning")
+      .takes = MFU_TAKES_ENCODER, .aliases = "p_tuning ptuning")                                                       \
+    X(METHOD_PREFIX, "prefix-tuning", .place = MFU_ADAPTS_KEYS, .size = 20, .takes = MFU_TAKES_ENCODER,                \
+      .aliases = "prefix_tuning")
 
 enum mfu_adapter_method {
 #define X(id, ...) MFU_##id,
@@ -102,8 +122,14 @@ struct mfu_method_row {
     double fixed;      /* elements of an adapter that do not train */
     bool unsized;      /* nothing sizes it: 1 */
     bool trains_norms; /* of the model */
-    bool encoder;      /* learned tokens pass three linears */
+    bool encoder;      /* learned tokens pass an MLP, whatever prompt_encoder says */
+    unsigned takes;    /* bits of enum mfu_adapter_setting */
 };
+/* Whether what is learned stands before the sequences, not at each target. */
+static inline bool mfu_method_precedes(const struct mfu_method_row *m)
+{
+    return m->place == MFU_ADAPTS_TOKENS || m->place == MFU_ADAPTS_KEYS;
+}
 extern const struct mfu_method_row mfu_methods[MFU_METHOD_COUNT];
 extern const char *const mfu_method_names[MFU_METHOD_COUNT + 1]; /* and NULL */
 

@@ -750,6 +750,15 @@ static int check_package(const struct mfu_config *c, struct mfu_error *err)
 static int check_training(const struct mfu_config *c, struct mfu_error *err)
 {
     static const enum mfu_setting_id whole[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP};
+    static const struct {
+        enum mfu_setting_id setting;
+        unsigned of;
+    } of_methods[] = {{MFU_S_LORA_TARGETS, MFU_TAKES_TARGETS},
+                      {MFU_S_LORA_DROPOUT, MFU_TAKES_DROPOUT},
+                      {MFU_S_DORA, MFU_TAKES_DORA},
+                      {MFU_S_LOKR_FACTOR, MFU_TAKES_FACTOR},
+                      {MFU_S_PROMPT_ENCODER, MFU_TAKES_ENCODER},
+                      {MFU_S_IA3_INPUTS, MFU_TAKES_INPUTS}};
     const struct mfu_base_row *base = &mfu_bases[(int)c->setting[MFU_S_BASE]];
     const struct mfu_method_row *method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     bool adapters = c->setting[MFU_S_LORA] > 0;
@@ -757,8 +766,12 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
 
     if (c->setting[MFU_S_DORA] > 0 && !adapters)
         return mfu_fail(err, MFU_EINPUT, "dora: not possible without adapters (set lora 16)");
-    if (c->setting[MFU_S_DORA] > 0 && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA)
-        return mfu_fail(err, MFU_EINPUT, "dora: of adapter lora, not of %s", method->name);
+    for (size_t i = 0; i < sizeof of_methods / sizeof of_methods[0] && adapters; i++)
+        if (c->setting_origin[of_methods[i].setting] == MFU_ORIGIN_USER && !(method->takes & of_methods[i].of)
+            && c->setting[of_methods[i].setting] != mfu_settings[of_methods[i].setting].initial)
+            return mfu_fail(err, MFU_EINPUT, "%s: adapter %s has no such setting (unset %s)",
+                            mfu_settings[of_methods[i].setting].key, method->name,
+                            mfu_settings[of_methods[i].setting].key);
     if (c->setting[MFU_S_ADAPTER] > 0 && !adapters)
         return mfu_fail(err, MFU_EINPUT, "lora: 0, with adapter %s: all weights would train (unset adapter)",
                         method->name);
@@ -769,14 +782,13 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
             return mfu_fail(err, MFU_EINPUT, "lora_kernels: only peft's code of %s is modelled", method->name);
         if (method->unsized && c->setting[MFU_S_LORA] != method->size)
             return mfu_fail(err, MFU_EINPUT, "lora: %s has no rank (unset lora)", method->name);
-        if (c->setting[MFU_S_LORA_DROPOUT] > 0
-            && (method->place != MFU_ADAPTS_RESULT || method->form >= MFU_FORM_HADAMARD))
-            return mfu_fail(err, MFU_EINPUT, "lora_dropout: %s drops no input", method->name);
         if (base->quantised)
             return mfu_fail(err, MFU_EINPUT, "base_precision: %s beside quantised weights is not modelled",
                             method->name);
-        if (method->place == MFU_ADAPTS_TOKENS && c->setting[MFU_S_PACKING] > 0 && c->documents.mean > 0)
+        if (mfu_method_precedes(method) && c->setting[MFU_S_PACKING] > 0 && c->documents.mean > 0)
             return mfu_fail(err, MFU_EINPUT, "packing: learned tokens before several documents are not modelled");
+        if (method->place == MFU_ADAPTS_KEYS && mfu_checkpoints[c->checkpoint].recomputes)
+            return mfu_fail(err, MFU_EINPUT, "checkpoint: peft refuses it with %s (set checkpoint none)", method->name);
     }
     if (base->quantised && !adapters)
         return mfu_fail(err, MFU_EINPUT, "base_precision: %s weights cannot train: they need adapters (set lora 16)",

@@ -81,6 +81,11 @@ struct mfu_error;
       mfu_method_names, "training", "method of peft that trains little beside frozen weights; lora is its size")       \
     X(LOKR_FACTOR, "lokr_factor", "decompose_factor", MFU_COUNT, 0, 65536, 0, NULL, "training",                        \
       "rows and columns of the smaller factor of LoKr; 0: near the square root")                                       \
+    X(IA3_INPUTS, "ia3_inputs", "feedforward_modules", MFU_COUNT, 0, MFU_MODULES_ALL, MFU_MODULE_BIT(DOWN), NULL,      \
+      "training", "targets of IA3 whose input is scaled, not their result", .modules = true)                           \
+    X(PROMPT_ENCODER, "prompt_encoder", "encoder_hidden_size", MFU_COUNT, 0, 1048576, 0, NULL, "training",             \
+      "width inside the MLP that makes learned tokens (p-tuning; 0: the model's) or learned keys (prefix-tuning; "     \
+      "0: none does)")                                                                                                 \
     X(LORA_TARGETS, "lora_targets", "lora_target_modules target_modules lora_target", MFU_COUNT, 0, MFU_MODULES_ALL,   \
       MFU_MODULE_ALL_LINEAR, NULL, "training",                                                                         \
       "linears that have adapters: all-linear, attention, mlp, q_proj,v_proj", .modules = true)                        \

@@ -428,9 +428,10 @@ def method_cases(pure, ckpt):
         yield row(f"{method}-qwen2-all-pure-ckpt", "qwen2", adapter=f"adapter={method} lora={size // 2}" + every, **pure, **half, **ckpt)
     yield row("lokr-llama-qv-factor", "llama", adapter="adapter=lokr lora=16 lokr_factor=4" + qv, **pure, **half)
     yield row("vera-llama-all-drop", "llama", adapter="adapter=vera lora=64 lora_dropout=0.05" + every, **pure, **half)
-    kvd = "adapter=ia3 lora_targets=k_proj,v_proj,down_proj"
+    kvd, fed = "adapter=ia3 lora_targets=k_proj,v_proj,down_proj", " ia3_inputs=" + ",".join(MODULES["mlp"])
     yield row("ia3-llama-pure", "llama", adapter=kvd, **pure, **half)
-    yield row("ia3-llama-all-amp", "llama", adapter="adapter=ia3" + every, **half)
+    yield row("ia3-llama-all-amp", "llama", adapter="adapter=ia3" + every + fed, **half)
+    yield row("ia3-llama-mlp-down-pure", "llama", adapter="adapter=ia3 lora_targets=mlp", **pure, **half)
     yield row("ia3-qwen2-pure-ckpt", "qwen2", adapter=kvd, **pure, **half, **ckpt)
     yield row("ln-llama-pure", "llama", adapter="adapter=ln-tuning", **pure, **half)
     yield row("ln-qwen2-amp", "qwen2", adapter="adapter=ln-tuning", **half)
@@ -439,6 +440,13 @@ def method_cases(pure, ckpt):
         yield row(f"{method}-llama-pure", "llama", adapter=f"adapter={method} lora=200", **pure, **half)
         yield row(f"{method}-llama-amp", "llama", adapter=f"adapter={method} lora=20", **half)
         yield row(f"{method}-qwen2-pure-ckpt", "qwen2", adapter=f"adapter={method} lora=100", **pure, **half, **ckpt)
+    yield row("p-tuning-llama-narrow", "llama", adapter="adapter=p-tuning lora=20 prompt_encoder=256", **half)
+    for name, more in (("prefix", ""), ("prefix-projected", " prompt_encoder=512")):   # refused with checkpointing
+        prefix = lambda n: f"adapter=prefix-tuning lora={n}" + more
+        yield row(f"{name}-llama-pure", "llama", adapter=prefix(200), **pure, **half)
+        yield row(f"{name}-llama-amp", "llama", adapter=prefix(20), **half)
+        yield row(f"{name}-qwen2-pure", "qwen2", adapter=prefix(100), **pure, **half)
+        yield row(f"{name}-llama-eager", "llama", adapter=prefix(40), attention="eager", base="bf16", batch=2, seq=512)
 
 
 def adapter_cases():
@@ -753,12 +761,15 @@ def adapter_config(keys):
         "miss": lambda: peft.MissConfig(r=size, miss_dropout=drop, **modules, **common),
         "loha": lambda: peft.LoHaConfig(r=size, **modules, **common),
         "lokr": lambda: peft.LoKrConfig(r=size, decompose_factor=int(keys.get("lokr_factor", -1)), **modules, **common),
-        "ia3": lambda: peft.IA3Config(feedforward_modules=[m for m in modules["target_modules"] if m in MODULES["mlp"]],
-                                      **modules, **common),
+        "ia3": lambda: peft.IA3Config(feedforward_modules=keys.get("ia3_inputs", "down_proj").split(","), **modules, **common),
         "ln-tuning": lambda: peft.LNTuningConfig(
             target_modules=["input_layernorm", "post_attention_layernorm", "norm"], **common),
         "prompt-tuning": lambda: peft.PromptTuningConfig(num_virtual_tokens=size, **common),
-        "p-tuning": lambda: peft.PromptEncoderConfig(num_virtual_tokens=size, **common),
+        "p-tuning": lambda: peft.PromptEncoderConfig(
+            num_virtual_tokens=size, encoder_hidden_size=int(keys.get("prompt_encoder", 0)) or None, **common),
+        "prefix-tuning": lambda: peft.PrefixTuningConfig(
+            num_virtual_tokens=size, prefix_projection="prompt_encoder" in keys,
+            encoder_hidden_size=int(keys.get("prompt_encoder", 0)) or None, **common),
     }
     return make[method]()
 

@@ -106,8 +106,13 @@ static bool same_answer(const struct mfu_plan *a, const struct mfu_plan *b)
 /* Now and then more layers than usual, and a rank of a layout. */
 static void change(struct mfu_scenario *s)
 {
-    static const char *const layouts[][2] = {
-        {"pp", "2"}, {"tp", "2"}, {"n_layer", "37"}, {"lora", "8"}, {"trainable_layers", "9"}, {"objective", "dpo"}};
+    static const char *const layouts[][2] = {{"pp", "2"},
+                                             {"tp", "2"},
+                                             {"n_layer", "37"},
+                                             {"lora", "8"},
+                                             {"trainable_layers", "9"},
+                                             {"objective", "dpo"},
+                                             {"adapter", "prefix-tuning"}};
 
     if (any(3) == 0) {
         const char *const *pair = layouts[any(sizeof layouts / sizeof layouts[0])];

@@ -117,6 +117,8 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
             for (int p = 0; p < 2; p++) {
                 double last = 0, trained = 0;
 
+                if (mfu_methods[m].place == MFU_ADAPTS_KEYS && k) /* peft refuses them */
+                    continue;
                 for (size_t i = 0; i < (mfu_methods[m].unsized ? 1 : sizeof sizes / sizeof *sizes); i++) {
                     const char *const settings[] = {"adapter",    mfu_method_names[m],
                                                     "lora",       mfu_methods[m].unsized ? "1" : sizes[i],
@@ -136,6 +138,42 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
                     assert_near(unrolled.trainable_params, trained, EXACT);
                 }
             }
+}
+
+/* What only some methods read is refused by its name with the others, or it changes the plan: nothing is passed over. */
+static void settings_of_adapters_act_or_are_refused(void **state)
+{
+    static const char *const given[][2] = {{"lora_targets", "v_proj,down_proj"},
+                                           {"lora_dropout", "0.1"},
+                                           {"dora", "on"},
+                                           {"lokr_factor", "16"},
+                                           {"prompt_encoder", "64"},
+                                           {"ia3_inputs", "v_proj,down_proj"}};
+    double bytes = 0, seconds = 0;
+
+    (void)state;
+    for (int m = MFU_METHOD_NONE + 1; m < MFU_METHOD_COUNT; m++)
+        for (int i = -1; i < (int)(sizeof given / sizeof *given); i++) {
+            struct mfu_error err = {0};
+            struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3.2-1b", NULL),
+                                                       mfu_catalog_gpu(catalog, "a100-80gb-sxm", NULL));
+            bool planned;
+
+            assert_int_equal(mfu_scenario_set(&s, "adapter", mfu_method_names[m], &err), 0);
+            if (i >= 0 && mfu_scenario_set(&s, given[i][0], given[i][1], &err) < 0)
+                fail_msg("%s", err.text);
+            planned = mfu_plan_make(&plan, &s, &err) == 0;
+            if (i < 0) {
+                assert_true(planned);
+                bytes = plan.memory.peak.bytes;
+                seconds = plan.step.time_s;
+            } else if (planned) {
+                assert_true(plan.memory.peak.bytes != bytes || plan.step.time_s != seconds);
+            } else {
+                assert_non_null(strstr(err.text, given[i][0]));
+                assert_non_null(strstr(err.text, mfu_method_names[m]));
+            }
+        }
 }
 
 /* Gradients of all layers leave, however many there are; the layers of a model
@@ -651,6 +689,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
+        cmocka_unit_test(settings_of_adapters_act_or_are_refused),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),

@@ -6,6 +6,7 @@
 
 #include "read/config/import.h"
 #include "base/error.h"
+#include "descriptor/module_kinds.h"
 #include "scratch.h"
 #include "scenario/adapter.h"
 #include "scenario/setting.h"
@@ -602,10 +603,15 @@ static void methods_of_peft_are_understood(void **state)
          MFU_METHOD_IA3, 1},
         {"\"peft_type\": \"LOKR\", \"r\": 16, \"decompose_factor\": -1, \"target_modules\": \"all-linear\"",
          MFU_METHOD_LOKR, 16},
+        {"\"peft_type\": \"LOKR\", \"r\": 16, \"decompose_factor\": 8, \"target_modules\": \"all-linear\"",
+         MFU_METHOD_LOKR, 16},
         {"\"peft_type\": \"LN_TUNING\", \"target_modules\": null", MFU_METHOD_LN_TUNING, 1},
         {"\"peft_type\": \"PROMPT_TUNING\", \"num_virtual_tokens\": 40", MFU_METHOD_PROMPT, 40},
         {"\"peft_type\": \"P_TUNING\", \"num_virtual_tokens\": 20, \"encoder_hidden_size\": null", MFU_METHOD_P_TUNING,
          20},
+        {"\"peft_type\": \"PREFIX_TUNING\", \"num_virtual_tokens\": 30, \"prefix_projection\": true, "
+         "\"encoder_hidden_size\": 512",
+         MFU_METHOD_PREFIX, 30},
         {"\"peft_type\": \"ADALORA\", \"r\": 8, \"init_r\": 12, \"target_modules\": [\"q_proj\"]", MFU_METHOD_ADALORA,
          12},
     };
@@ -617,8 +623,24 @@ static void methods_of_peft_are_understood(void **state)
         read_as("adapter_config.json", text, "peft", NULL);
         assert_near(setting(MFU_S_ADAPTER), all[i].method, 0);
         assert_near(setting(MFU_S_LORA), all[i].size, 0);
+        for (int k = 0; k < import->n; k++)
+            assert_int_not_equal(import->entries[k].fate, MFU_UNMODELLED);
         done();
     }
+    read_as("adapter_config.json",
+            "{\"base_model_name_or_path\": \"gpt2\", \"peft_type\": \"IA3\", \"target_modules\": [\"c_attn\", "
+            "\"mlp.c_proj\"], "
+            "\"feedforward_modules\": [\"mlp.c_proj\"]}",
+            "peft", NULL);
+    assert_near(setting(MFU_S_IA3_INPUTS), MFU_MODULE_BIT(DOWN), 0);
+    assert_near(setting(MFU_S_LORA_TARGETS), MFU_MODULE_BIT(QKV) | MFU_MODULE_BIT(DOWN), 0);
+    done();
+    read_as("adapter_config.json",
+            "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", \"peft_type\": \"PREFIX_TUNING\", "
+            "\"num_virtual_tokens\": 30, \"prefix_projection\": true, \"encoder_hidden_size\": 512}",
+            "peft", NULL);
+    assert_near(setting(MFU_S_PROMPT_ENCODER), 512, 0);
+    done();
     read_as("adapter_config.json",
             "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", \"peft_type\": \"BOFT\"}", "peft", NULL);
     assert_int_equal(fate("peft_type"), MFU_UNMODELLED);

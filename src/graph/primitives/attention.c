@@ -72,13 +72,20 @@ static bool has_bias(const struct mfu_node *n)
     return n->source->n_in == 4 && n->in[3] != MFU_TOKENS_IN;
 }
 
+/* Learned keys before those of a sequence, which reach the kernel with a mask, too. */
+static double prefix_tokens(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return mfu_has_prefix(s, n) ? s->config->setting[MFU_S_LORA] : 0;
+}
+
 /* With a mask (or a bias of its own) SDPA chooses the memory-efficient kernel, which computes all pairs and knows no
  * grouped heads; so it does for values of another width, whose mask it knows.  Transformer Engine knows windows, and
  * gives such values to cuDNN's (get_attention_backend). */
 static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
-    bool fused = is_fused(s, n), mask = fused && (window_is_mask(s, n) || has_bias(n));
+    double before = prefix_tokens(s, n);
+    bool fused = is_fused(s, n), mask = fused && (window_is_mask(s, n) || has_bias(n) || before > 0);
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
     bool te = mfu_trainers[s->config->trainer].transformer_engine;
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
@@ -104,7 +111,7 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
         /* Along a context group each rank meets the keys of all, a part at a time. */
         .sequences = s->config->batch * cp * pieces,
         .seq = rows / s->config->batch / pieces,
-        .keys = keys / s->config->batch / pieces,
+        .keys = keys / s->config->batch / pieces + before,
         .heads = a[HEADS],
         .kv_heads = mask || (uneven && !te) ? a[HEADS] : a[KV_HEADS],
         .head_dim = a[HEAD_DIM],
@@ -115,6 +122,27 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
         .documents = packed ? s->config->documents : (struct mfu_documents){0},
         .row = s->config->seq,
     };
+}
+
+/* Keys and values behind the learned ones, each in one tensor, which the cache of the model's code keeps. */
+static void put_prefix(struct mfu_builder *s, struct mfu_node *n, int qkv[3])
+{
+    int learned = s->nodes[n->in[MFU_PREFIX]].out;
+
+    for (int i = 1; i < 3; i++) {
+        int in[] = {learned, qkv[i]}, *out = &n->saved[MFU_PREFIXED + i - 1];
+        double rows = mfu_view_rows(s, qkv[i]) + s->config->batch * prefix_tokens(s, n);
+        bool wide = mfu_view_type(s, learned) == MFU_F32 || mfu_view_type(s, qkv[i]) == MFU_F32;
+
+        *out = mfu_tensor_new(s, rows, mfu_view_columns(s, qkv[i]), wide ? MFU_F32 : mfu_view_type(s, qkv[i]),
+                              MFU_PART_ACTIVATIONS);
+        in[0] = mfu_view_slice(s, learned, rows - mfu_view_rows(s, qkv[i]), mfu_view_columns(s, qkv[i]));
+        mfu_emit(s,
+                 &(struct mfu_emission){
+                     .suffix = "prefix", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+                 2, in, 1, out);
+        qkv[i] = mfu_autocast(s, *out);
+    }
 }
 
 /* The three inputs, packed or not, in the compute type. */
@@ -134,20 +162,30 @@ static void inputs(struct mfu_builder *s, struct mfu_node *n, int qkv[3])
         qkv[1] = mfu_view_slice(s, packed, rows, kv);
         qkv[2] = mfu_view_slice(s, packed, rows, a[KV_HEADS] * value_dim(n->op));
     }
+    if (mfu_has_prefix(s, n))
+        put_prefix(s, n, qkv);
 }
 
 /* Whether q (0), k (1) or v (2) needs a gradient. */
 static bool wants(const struct mfu_builder *s, const struct mfu_node *n, int i)
 {
-    return mfu_wants_gradient(s, n, n->source->n_in >= 3 ? i : 0);
+    return mfu_wants_gradient(s, n, n->source->n_in >= 3 ? i : 0) || (i > 0 && mfu_has_prefix(s, n));
 }
 
 /* Gives dq, dk, dv to where they came from; packed inputs need one more copy. */
-static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3])
+static void give_inputs(struct mfu_builder *s, struct mfu_node *n, int d[3])
 {
     double columns = 0;
     int packed;
 
+    for (int i = 1; i < 3 && mfu_has_prefix(s, n); i++) { /* the first of its rows are the learned ones' */
+        double rows = mfu_view_rows(s, d[i]) - s->config->batch * prefix_tokens(s, n);
+
+        n->saved[MFU_PREFIXED + i - 1] = d[i];
+        d[i] = mfu_view_slice(s, d[i], rows, mfu_view_columns(s, d[i]));
+    }
+    if (n->source->n_in < 3 && !mfu_wants_gradient(s, n, 0))
+        return;
     if (n->source->n_in >= 3) {
         for (int i = 2; i >= 0; i--)
             mfu_grad_add(s, n, i, d[i]);
@@ -225,8 +263,8 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
 
         bias = mfu_emit_pointwise(s, "mask", mfu_view_type(s, given), 1, given, MFU_NO_VIEW, MFU_NO_VIEW);
         bias = mfu_autocast(s, bias);
-    } else if (window_is_mask(s, n)) {
-        bias = mfu_tensor_new(s, a.sequences * a.seq, a.keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    } else if (window_is_mask(s, n) || mfu_has_prefix(s, n)) { /* in rows of 16 bytes */
+        bias = mfu_tensor_new(s, a.sequences * a.seq, ceil(a.keys / 8) * 8, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit(s,
                  &(struct mfu_emission){
                      .suffix = "mask", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
@@ -353,7 +391,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
-        if (!s->runtime->heads_in_place || (i > 0 && a.kv_heads < a.heads)) /* keys are repeated for their queries */
+        if (!(s->runtime->heads_in_place || (i > 0 && mfu_has_prefix(s, n))) /* which stand head by head */
+            || (i > 0 && a.kv_heads < a.heads))                              /* keys are repeated for their queries */
             qkv[i] = per_head(s, &a, "contiguous", qkv[i], i ? a.keys : a.seq, i == 2 ? a.value_dim : a.head_dim);
     scores = product(s, &a, "scores", a.seq, a.keys, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {

@@ -21,20 +21,19 @@ static const char parts[] = "adapters of other ranks or in some layers only";
 static const struct mfu_import_row rows[] = {
     {"peft_type", "adapter",
      "LORA=lora ADALORA=adalora VERA=vera MISS=miss BONE=miss LOHA=loha LOKR=lokr IA3=ia3 LN_TUNING=ln-tuning "
-     "PROMPT_TUNING=prompt-tuning P_TUNING=p-tuning",
-     "another kind of adapters", true},
+     "PROMPT_TUNING=prompt-tuning P_TUNING=p-tuning PREFIX_TUNING=prefix-tuning",
+     NULL, true},
     {"r", "lora", NULL, NULL, false}, {"init_r", "lora", NULL, NULL, false},
-    {"num_virtual_tokens", "lora", NULL, NULL, false}, {"decompose_factor", "lokr_factor", "-1=0", NULL, false},
+    {"num_virtual_tokens", "lora", NULL, NULL, false}, {"decompose_factor", "lokr_factor", NULL, NULL, false},
     {"lora_dropout", "lora_dropout", NULL, NULL, false}, {"vera_dropout", "lora_dropout", NULL, NULL, false},
     {"miss_dropout", "lora_dropout", NULL, NULL, false},
-    {"feedforward_modules*", NULL,
-     "down_proj=- gate_proj=- up_proj=- fc1=- fc2=- w1=- w2=- w3=- mlp.c_proj=- wo=- =- null=-", "inputs that are scaled",
-     true},
+    {"feedforward_modules*", NULL, "null=-", "inputs that are scaled", true},
     {"decompose_both", NULL, "false=-", parts, true}, {"use_effective_conv2d", NULL, "false=-", parts, true},
     {"init_weights", NULL, "true=- false=- zero=- lycoris=- null=-", "another form of the method", true},
     {"rank_dropout", NULL, "0.0=- 0=-", "dropped ranks", true}, {"module_dropout", NULL, "0.0=- 0=-", "dropped modules", true},
     {"encoder_reparameterization_type", NULL, "MLP=-", "an LSTM", true},
-    {"encoder_hidden_size", NULL, "null=- =-", "an encoder of another width than the model", true},
+    {"encoder_hidden_size", "prompt_encoder", NULL, NULL, false},
+    {"prefix_projection", NULL, "true=- false=-", "another encoder", true},
     {"encoder_dropout", NULL, NULL, learnt, false}, {"encoder_num_layers", NULL, NULL, learnt, false},
     {"prompt_tuning_init*", NULL, NULL, learnt, false}, {"tokenizer_*", NULL, NULL, names, false},
     {"token_dim", NULL, NULL, names, false}, {"num_transformer_submodules", NULL, "1=- null=-", parts, true},
@@ -73,7 +72,7 @@ static const struct mfu_import_row rows[] = {
 
 static void finish(struct mfu_import *m)
 {
-    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *type, *rank, *tokens, *width, *own;
+    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *type, *rank, *tokens, *width, *projection;
 
     if (base)
         mfu_import_model(m, base);
@@ -83,12 +82,18 @@ static void finish(struct mfu_import *m)
         mfu_import_leave(rank, MFU_IGNORED, "see init_r");
     tokens = mfu_import_find(m, "num_virtual_tokens");
     if (tokens
-        && (!type || (strcasecmp(type->value, "PROMPT_TUNING") != 0 && strcasecmp(type->value, "P_TUNING") != 0)))
+        && (!type
+            || !(strcasestr(type->value, "PROMPT") || strcasestr(type->value, "P_TUNING")
+                 || strcasestr(type->value, "PREFIX"))))
         mfu_import_leave(tokens, MFU_IGNORED, "of learned tokens, which this method does not have");
+    if (mfu_import_number(m, "decompose_factor") == -1)
+        mfu_import_leave(mfu_import_find(m, "decompose_factor"), MFU_IGNORED, "near the square root");
     width = mfu_import_find(m, "encoder_hidden_size");
-    if (width && (own = mfu_import_find(m, "token_dim")) && strcmp(width->value, own->value) == 0)
-        mfu_import_leave(width, MFU_IGNORED, "the model's own width");
+    if (width && (!type || strcasecmp(type->value, "P_TUNING") != 0)
+        && (!(projection = mfu_import_find(m, "prefix_projection")) || strcasecmp(projection->value, "true") != 0))
+        mfu_import_leave(width, MFU_IGNORED, "nothing makes what is learned");
     mfu_import_list(m, "target_modules", "lora_targets", "linears that have adapters");
+    mfu_import_list(m, "feedforward_modules", "ia3_inputs", "inputs that are scaled");
     mfu_import_list(m, "modules_to_save", "trainable", "train beside the adapters, as copies");
     mfu_import_assume(m, "lora_kernels", "peft", "");
 }
