@@ -235,9 +235,7 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
     s->out_of_reach = NULL;
     s->copies = false;
     s->prefix = MFU_TOKENS_IN;
-    if (s->stages > 1
-        && mfu_cut_layers(s) + s->config->setting[MFU_S_FIRST_STAGE_LESS] + s->config->setting[MFU_S_LAST_STAGE_LESS]
-            < mfu_pipeline_stages(&s->config->pipeline))
+    if (!mfu_layers_suffice(s->config, mfu_cut_layers(s)))
         return mfu_fail(err, MFU_EINPUT,
                         "pp: %s: a pipeline cuts one run of layers that are alike, and its longest has %.0f: too few "
                         "for %.0f stages",

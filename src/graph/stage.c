@@ -73,6 +73,13 @@ double mfu_stage_layers(const struct mfu_config *c, double layers, int stage)
     return least + (stage < parts - stages * least) - (stage == 0 ? first : 0) - (stage == stages - 1 ? last : 0);
 }
 
+bool mfu_layers_suffice(const struct mfu_config *c, double layers)
+{
+    double counted = layers + c->setting[MFU_S_FIRST_STAGE_LESS] + c->setting[MFU_S_LAST_STAGE_LESS];
+
+    return c->setting[MFU_S_PP] <= 1 || counted >= mfu_pipeline_stages(&c->pipeline);
+}
+
 bool mfu_rank_holds(const struct mfu_config *c, int rank, int stage)
 {
     for (int chunk = 0; chunk < mfu_pipeline_chunks(&c->pipeline); chunk++)

@@ -17,6 +17,9 @@ double mfu_stage_repeats(const struct mfu_builder *, int section);
 double mfu_stage_layers(const struct mfu_config *, double layers, int stage);
 double mfu_rank_layers(const struct mfu_config *, double layers, int rank);
 
+/* Whether that many layers, and what counts as one at the ends, are one for each stage of the model. */
+bool mfu_layers_suffice(const struct mfu_config *, double layers);
+
 /* Whether a rank holds a stage of the model. */
 bool mfu_rank_holds(const struct mfu_config *, int rank, int stage);
 

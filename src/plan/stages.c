@@ -524,7 +524,7 @@ bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, co
     int last[2] = {mfu_pipeline_stages(&now->pipeline) - 1, mfu_pipeline_stages(&next->pipeline) - 1};
 
     if (p->known == MFU_STAGES_UNKNOWN || next->model != now->model || next->gpu != now->gpu
-        || next->cluster != now->cluster
+        || next->cluster != now->cluster || mfu_config_unit_gpus(next) != mfu_config_unit_gpus(now)
         || memcmp(scenario->coefficient, p->scenario.coefficient, sizeof scenario->coefficient) != 0
         || memcmp(scenario->coefficient_given, p->scenario.coefficient_given, sizeof scenario->coefficient_given) != 0
         || memcmp(next->dim, now->dim, (size_t)now->model->n_dims * sizeof *now->dim) != 0)
@@ -537,7 +537,8 @@ bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, co
             || mfu_rank_holds(next, i, 0) != mfu_rank_holds(now, i, 0)
             || mfu_rank_holds(next, i, last[1]) != mfu_rank_holds(now, i, last[0]))
             return false;
-    return mfu_pipeline_chunks(&next->pipeline) * now->pipeline.vpp
+    return mfu_layers_suffice(next, p->program.layers)
+        && mfu_pipeline_chunks(&next->pipeline) * now->pipeline.vpp
         == mfu_pipeline_chunks(&now->pipeline) * next->pipeline.vpp;
 }
 

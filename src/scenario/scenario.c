@@ -1056,6 +1056,12 @@ static void derive_trainer(struct mfu_config *c)
            c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                               : t->tp_overlap);
     derive(c, MFU_S_DISPATCHER, t->dispatcher);
+    /* Where no trainer is named, what fuses so much takes flash-attn's kernels. */
+    derive(c, MFU_S_LOSS_FUSION,
+           c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_DERIVED
+                   && mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]].whole_norms
+               ? MFU_LOSS_FLASH
+               : t->loss_fusion);
     if (t->bucket_bytes > 0)
         derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
 }

@@ -24,6 +24,7 @@ const char *const mfu_switch_names[] = {"off", "on", NULL};
 const char *const mfu_padding_names[] = {"seq", "longest", NULL};
 const char *const mfu_tp_overlap_names[] = {"off", "gradients", "products", NULL};
 const char *const mfu_graph_scope_names[] = {"all", "attention", NULL};
+const char *const mfu_loss_fusion_names[] = {"off", "native", "te", "flash-attn", NULL};
 const char *const mfu_dispatcher_names[] = {"alltoall", "flex", NULL};
 const char *const mfu_reduce_names[] = {"as-added", "fp32", "bf16", NULL};
 const char *const mfu_debug_names[] = {"off", "info", "detail", NULL};

@@ -159,6 +159,11 @@ struct mfu_error;
     X(TP_OVERLAP, "tp_overlap", "", MFU_COUNT, 0, MFU_TP_OVERLAP_COUNT - 1, 0, mfu_tp_overlap_names, "parallel",       \
       "what of tensor parallelism's messages runs beside products: nothing, those of input gradients (Megatron), all " \
       "(user buffers, async TP)")                                                                                      \
+    X(LOSS_FUSION, "cross_entropy_fusion", "cross_entropy_loss_fusion cross_entropy_fusion_impl", MFU_COUNT, 0,        \
+      MFU_LOSS_FUSION_COUNT - 1, 0, mfu_loss_fusion_names, "runtime",                                                  \
+      "kernels of a loss over split classes: Megatron's, one for each line of Python, or as torch.compile merges "     \
+      "them (native); "                                                                                                \
+      "TransformerEngine's, flash-attn's")                                                                             \
     X(ZERO, "zero", "zero_stage", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
     X(OVERLAP_GRAD_REDUCE, "overlap_grad_reduce", "overlap_comm", MFU_COUNT, 0, 1, 1, mfu_switch_names, "parallel",    \

@@ -10,7 +10,7 @@
  * runtime/pipe/engine.py); Megatron-LM v2.4 and core_v0.8.0
  * (training/arguments.py, pipeline_parallel/p2p_communication.py,
  * tensor_parallel/layers.py); Megatron-Bridge
- * (comm_overlap.py, recipes: moe_flex_dispatcher_backend); nanotron before commit 7bc99232 (trainer.py,
+ * (comm_overlap.py, recipes: moe_flex_dispatcher_backend; 067f987d, perf_recipes/_common.py: cross_entropy_impl); nanotron before commit 7bc99232 (trainer.py,
  * optim/gradient_accumulator.py); llm.c train_gpt2.cu.
  */
 #ifndef MFU_SCENARIO_TRAINER_H
@@ -44,6 +44,16 @@ enum mfu_dispatcher {
 };
 extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
 
+/* The kernels of the loss, where the softmax is one. */
+enum mfu_loss_fusion {
+    MFU_LOSS_UNFUSED, /* a kernel for each line of Python */
+    MFU_LOSS_NATIVE,  /* as torch.compile merges them */
+    MFU_LOSS_TE,      /* TransformerEngine's two, which leave the gradient where the logits were */
+    MFU_LOSS_FLASH,   /* flash-attn's two, of which the second does, of logits as the model hands them over */
+    MFU_LOSS_FUSION_COUNT
+};
+extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
+
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
     X(DDP, "ddp", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,                          \
@@ -67,7 +77,7 @@ extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
       .aliases = "megatron+te megatron-core mcore")                                                                    \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
       .transformer_engine = true, .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS,                         \
-      .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .aliases = "nemo")                                 \
+      .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .aliases = "nemo")     \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \
@@ -96,6 +106,7 @@ struct mfu_trainer {
     bool sums_behind_zero;         /* but after it, all at once, where ZeRO shards anything */
     bool overlaps_gather;          /* new weights are gathered beside the next forward, else before it */
     enum mfu_tp_overlap tp_overlap;
+    enum mfu_loss_fusion loss_fusion;
     enum mfu_dispatcher dispatcher; /* of its published recipes */
     double tp_overlap_since;        /* a year of the software; 0: always */
     double bucket_bytes;            /* of gradients that leave together, beside backward */

@@ -5,7 +5,8 @@
  * logits the first stays in 16 bits and the second reads an fp32 copy.
  * `upcast` is logits.float() first, as Hugging Face and torchtitan do.
  * Backward: d nll is a tensor of zeros with one element set per row, then
- * log_softmax' writes d logits.  llm.c does all of it in place in one kernel.
+ * log_softmax' writes d logits.  llm.c does all of it in place in one kernel,
+ * Megatron in place in fp32, by one kernel for each line.
  * Objectives of two answers need log-probabilities instead, and those of the reference model.
  * The mean of squares (kind mse) reads the target beside its input, in fp32.
  */
@@ -79,10 +80,66 @@ static void metrics(struct mfu_builder *s, int logits)
     }
 }
 
+static int in_place(struct mfu_builder *s, const char *suffix, int x)
+{
+    int out = mfu_view_slice(s, x, mfu_view_rows(s, x), mfu_view_columns(s, x));
+
+    row_kernel(s, suffix, 1, 1, 1, 1, &x, out);
+    return out;
+}
+
+static void over_rows(struct mfu_builder *s, const char *suffix, int x)
+{
+    row_kernel(s, suffix, 1, 1, 1, 1, &x, mfu_tensor_new(s, mfu_view_rows(s, x), 1, MFU_F32, MFU_PART_LOGITS_LOSS));
+}
+
+/* Whether the loss is Megatron's, whose classes may be split. */
+static bool is_parallel(const struct mfu_builder *s)
+{
+    return s->whole_softmax || s->config->setting[MFU_S_LOSS_FUSION] != MFU_LOSS_UNFUSED;
+}
+
+/* Whether the model hands fp32 logits to the loss. */
+static bool upcasts(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op->attribute[UPCAST] == 1 || (n->op->attribute[UPCAST] > 0 && s->numerics.autocast);
+}
+
+/* What backward needs: an fp32 copy that becomes the softmax where it lies, a kernel for each line, or with max and
+ * float(), sub, exp and sum merged (Megatron-LM d98e8a64, tensor_parallel/cross_entropy.py, as since 2020, and
+ * fusions/fused_cross_entropy.py); of TransformerEngine the gradient, where the logits were (d0067d0d,
+ * pytorch/cross_entropy.py); the logits (flash-attn 2.6, losses/cross_entropy.py, inplace_backward). */
+static int parallel_cross_entropy(struct mfu_builder *s, const struct mfu_node *n, int logits)
+{
+    double fusion = s->config->setting[MFU_S_LOSS_FUSION];
+    int x;
+
+    if (fusion == MFU_LOSS_TE) {
+        x = mfu_view_slice(s, logits, mfu_view_rows(s, logits), mfu_view_columns(s, logits));
+        row_kernel(s, "", 8, 2, 2, 1, &logits, x);
+        return x;
+    }
+    if (fusion == MFU_LOSS_FLASH) {
+        x = upcasts(s, n) ? mfu_emit_cast(s, logits, MFU_F32) : logits;
+        over_rows(s, "", x);
+        return x;
+    }
+    if (fusion == MFU_LOSS_NATIVE) {
+        x = like(s, logits, MFU_F32);
+        row_kernel(s, "maximum", 1, 1, 1, 1, &logits, x);
+        x = in_place(s, "exp", x);
+    } else {
+        x = mfu_emit_cast(s, logits, MFU_F32);
+        over_rows(s, "maximum", x);
+        x = in_place(s, "exp", in_place(s, "subtract", x));
+        over_rows(s, "sum", x);
+    }
+    return in_place(s, "divide", x);
+}
+
 static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
 {
     int x, log_probabilities, nll;
-    bool upcast = n->op->attribute[UPCAST] == 1 || (n->op->attribute[UPCAST] > 0 && s->numerics.autocast);
 
     if (s->runtime->fused_loss) { /* d logits over the logits */
         int d = mfu_view_slice(s, logits, mfu_view_rows(s, logits), mfu_view_columns(s, logits));
@@ -92,14 +149,11 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
         mfu_tensor_retain(s, n->out);
         return;
     }
-    if (s->whole_softmax) { /* Megatron: fp32 softmax is kept */
-        int softmax = like(s, logits, MFU_F32);
-
-        row_kernel(s, "", 8, 2, 2, 1, &logits, softmax);
-        mfu_node_save(s, n, softmax);
+    if (is_parallel(s)) {
+        mfu_node_save(s, n, parallel_cross_entropy(s, n, logits));
         return;
     }
-    x = upcast ? mfu_emit_cast(s, logits, MFU_F32) : logits;
+    x = upcasts(s, n) ? mfu_emit_cast(s, logits, MFU_F32) : logits;
     cross_entropy(s, x, "log_softmax", "nll", n->out, &log_probabilities, &nll);
     mfu_tensor_retain(s, n->out); /* the caller wants it */
     mfu_node_save(s, n, log_probabilities);
@@ -109,14 +163,6 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
 static const struct mfu_objective_row *objective(const struct mfu_builder *s)
 {
     return &mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]];
-}
-
-static int in_place(struct mfu_builder *s, const char *suffix, int x)
-{
-    int out = mfu_view_slice(s, x, mfu_view_rows(s, x), mfu_view_columns(s, x));
-
-    row_kernel(s, suffix, 1, 1, 1, 1, &x, out);
-    return out;
 }
 
 #define ENTROPY_ROWS 128 /* at once */
@@ -182,7 +228,7 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
 static bool compares(const struct mfu_builder *s)
 {
     return mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].log_probabilities && !s->runtime->fused_loss
-        && !s->whole_softmax && s->config->setting[MFU_S_LOSS_CHUNKS] == 1;
+        && !is_parallel(s) && s->config->setting[MFU_S_LOSS_CHUNKS] == 1;
 }
 
 /* A pass over all elements, a sequence at a time. */
@@ -293,10 +339,9 @@ static void backward(struct mfu_builder *s, int index)
         mfu_grad_add(s, n, 0, log_probabilities_grad(s, n->saved[0], logits));
         return;
     }
-    if (s->whole_softmax) {
-        d = like(s, logits, mfu_view_type(s, logits));
-        row_kernel(s, "grad", 4, 1, 1, 1, &n->saved[0], d);
-        mfu_grad_add(s, n, 0, d);
+    if (is_parallel(s)) { /* times the loss's own */
+        d = in_place(s, "grad", n->saved[0]);
+        mfu_grad_add(s, n, 0, mfu_emit_cast(s, d, mfu_view_type(s, logits)));
         return;
     }
     if (s->runtime->gradients_at_end && n->op->attribute[KEEP_LOGITS] > 0) {

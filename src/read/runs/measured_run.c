@@ -94,6 +94,7 @@ static const struct said {
     {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, ALWAYS}, {"uses tf32", "precision", "tf32", NULL, ALWAYS}, {"fused ops", "runtime", "fused", NULL, ALWAYS},
+    {"fused ce", "cross_entropy_fusion", "native", NULL, ALWAYS},
 };
 // clang-format on
 
