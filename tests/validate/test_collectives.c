@@ -120,17 +120,17 @@ static double median(const char *what, const struct row *rows, size_t n, bool se
     return middle;
 }
 
-static void of_one_node(const char *what, const struct row *rows, size_t n, double most)
+static void of_nodes(const char *what, const struct row *rows, size_t n, bool several, double most)
 {
     char text[80];
 
     snprintf(text, sizeof text, "%s, below 100 kB", what);
-    median(text, rows, n, false, NULL, NULL, 0, 1e5);
+    median(text, rows, n, several, NULL, NULL, 0, 1e5);
     snprintf(text, sizeof text, "%s, to 10 MB", what);
-    median(text, rows, n, false, NULL, NULL, 1e5, 1e7);
+    median(text, rows, n, several, NULL, NULL, 1e5, 1e7);
     snprintf(text, sizeof text, "%s, above", what);
-    median(text, rows, n, false, NULL, NULL, 1e7, INFINITY);
-    assert_true(median(what, rows, n, false, NULL, NULL, 0, INFINITY) <= most);
+    median(text, rows, n, several, NULL, NULL, 1e7, INFINITY);
+    assert_false(median(what, rows, n, several, NULL, NULL, 0, INFINITY) > most); /* a table may have none */
 }
 
 static void by_machine(const struct row *rows, size_t n)
@@ -150,61 +150,100 @@ static void by_machine(const struct row *rows, size_t n)
 
 /* ---- a fit ----------------------------------------------------------------- */
 
-/* What all machines have in common, and what a family of GPUs has of its own: logarithms, beside
- * the mean over the families, with sigmas of what is known without any measurement. */
+/* What all machines have in common, and what a family has of its own (of GPUs in one node, of networks between
+ * several): logarithms, beside the mean over the families, with sigmas of what is known without any measurement. */
 #define FAMILIES 16
+#define OWN 4
+#define PARAMETERS (16 + OWN * FAMILIES)
 #define KNOWN 1.0
 #define SPREAD 0.06 /* of what the model leaves; beyond, a row's pull fades */
-static const enum mfu_coefficient shared[] = {
+static const enum mfu_coefficient of_links[] = {
     MFU_C_LINK_LL,   MFU_C_LINK_LL_FULL, MFU_C_LL128_STEP, MFU_C_SIMPLE_START, MFU_C_SIMPLE_STEP, MFU_C_NVLS_START,
     MFU_C_NVLS_RAMP, MFU_C_LINK_COPY,    MFU_C_LINK_RAMP,  MFU_C_LINK_PCIE,    MFU_C_LINK_SHARED,
 };
-static const struct {
-    enum mfu_coefficient id;
-    double sigma;
-} own[] = {{MFU_C_LINK_LATENCY, 0.6}, {MFU_C_LINK_STEP, 0.15}, {MFU_C_LINK_NVLINK, 0.08}, {MFU_C_LINK_NVLS, 0.08}};
-#define SHARED LENGTH(shared)
-#define OWN LENGTH(own)
-#define PARAMETERS (SHARED + OWN + OWN * FAMILIES)
+static const enum mfu_coefficient of_networks[] = {MFU_C_NET_SPREAD, MFU_C_NET_PIPELINE, MFU_C_NET_TREE,
+                                                   MFU_C_NET_SHARP};
+static const enum mfu_coefficient of_network[MFU_NETWORK_COUNT][OWN] = {
+    [MFU_NETWORK_INFINIBAND] = {MFU_C_NET_INFINIBAND, MFU_C_NET_INFINIBAND_HOP},
+    [MFU_NETWORK_ROCE] = {MFU_C_NET_ROCE, MFU_C_NET_ROCE_HOP},
+    [MFU_NETWORK_EFA] = {MFU_C_NET_EFA, MFU_C_NET_EFA_HOP},
+    [MFU_NETWORK_TCPX] = {MFU_C_NET_TCPX, MFU_C_NET_TCPX_HOP},
+    [MFU_NETWORK_ETHERNET] = {MFU_C_NET_ETHERNET, MFU_C_NET_ETHERNET_HOP},
+};
+static const enum mfu_coefficient of_family[OWN] = {MFU_C_LINK_LATENCY, MFU_C_LINK_STEP, MFU_C_LINK_NVLINK,
+                                                    MFU_C_LINK_NVLS};
+
+static const struct scope {
+    bool several;
+    const enum mfu_coefficient *shared;
+    size_t n_shared, n_own;
+    double sigma[OWN];
+} one_node = {false, of_links, LENGTH(of_links), OWN, {0.6, 0.15, 0.08, 0.08}},
+  nodes = {true, of_networks, LENGTH(of_networks), 2, {0.08, 1.5}};
 
 struct fit {
-    double centre[SHARED + OWN]; /* from which logarithms count */
+    const struct scope *of;
+    double centre[PARAMETERS]; /* from which logarithms count */
     double t[PARAMETERS];
 };
 
+/* What a row's family has of its own. */
+static enum mfu_coefficient own(const struct row *r, size_t i)
+{
+    return r->several ? of_network[r->room->network][i] : of_family[i];
+}
+
+/* All that counts, and what of it a family has no part in. */
+static size_t common(const struct scope *of)
+{
+    return of->n_shared + of->n_own;
+}
+
+static size_t parameters(const struct scope *of)
+{
+    return common(of) + of->n_own * FAMILIES;
+}
+
 static double with(const struct row *r, const struct fit *f)
 {
+    const struct scope *of = f->of;
     double c[MFU_COEFFICIENT_COUNT];
 
     memcpy(c, r->gpu->coefficients.value, sizeof c);
-    for (size_t i = 0; i < SHARED; i++)
-        c[shared[i]] = f->centre[i] * exp(f->t[i]);
-    for (size_t i = 0; i < OWN; i++)
-        if (c[own[i].id] > 0)
-            c[own[i].id] =
-                f->centre[SHARED + i] * exp(f->t[SHARED + i] + f->t[SHARED + OWN * (1 + (size_t)r->family) + i]);
+    if (of->several) /* one table's alone */
+        c[MFU_C_NET_SOCKETS] = INFINITY;
+    for (size_t i = 0; i < of->n_shared; i++)
+        c[of->shared[i]] = f->centre[i] * exp(f->t[i]);
+    for (size_t i = 0; i < of->n_own; i++)
+        if (c[own(r, i)] > 0)
+            c[own(r, i)] = f->centre[of->n_shared + i]
+                * exp(f->t[of->n_shared + i] + f->t[common(of) + of->n_own * (size_t)r->family + i]);
     return predict(r, c);
 }
 
-static bool learns(const struct row *r, const struct row *without)
+static bool same_machine(const struct row *a, const struct row *b)
 {
-    return !r->several && !(r->disturbed && r->bytes < 8e6)
-        && !(without && strcmp(r->source, without->source) == 0 && strcmp(r->cluster, without->cluster) == 0);
+    return strcmp(a->source, b->source) == 0 && strcmp(a->cluster, b->cluster) == 0 && a->several == b->several;
+}
+
+static bool learns(const struct scope *of, const struct row *r, const struct row *without)
+{
+    return r->several == of->several && !(r->disturbed && r->bytes < 8e6) && !(without && same_machine(r, without));
 }
 
 /* Solves a x = b in place, without pivots: `a` is positive definite. */
-static void solve(double a[PARAMETERS][PARAMETERS], double b[PARAMETERS])
+static void solve(size_t n, double a[PARAMETERS][PARAMETERS], double b[PARAMETERS])
 {
-    for (size_t i = 0; i < PARAMETERS; i++)
-        for (size_t k = i + 1; k < PARAMETERS; k++) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n; k++) {
             double x = a[k][i] / a[i][i];
 
-            for (size_t j = i; x != 0 && j < PARAMETERS; j++)
+            for (size_t j = i; x != 0 && j < n; j++)
                 a[k][j] -= x * a[i][j];
             b[k] -= x * b[i];
         }
-    for (size_t i = PARAMETERS; i-- > 0;) {
-        for (size_t j = i + 1; j < PARAMETERS; j++)
+    for (size_t i = n; i-- > 0;) {
+        for (size_t j = i + 1; j < n; j++)
             b[i] -= a[i][j] * b[j];
         b[i] /= a[i][i];
     }
@@ -214,11 +253,13 @@ static void solve(double a[PARAMETERS][PARAMETERS], double b[PARAMETERS])
 static void fit_without(const struct row *without, const struct row *rows, size_t n, struct fit *f)
 {
     static double a[PARAMETERS][PARAMETERS], b[PARAMETERS], slope[PARAMETERS];
+    const struct scope *of = f->of;
+    size_t all = parameters(of);
 
     for (int round = 0; round < 10; round++) {
         memset(a, 0, sizeof a);
-        for (size_t i = 0; i < PARAMETERS; i++) {
-            double sigma = i < SHARED + OWN ? KNOWN : own[(i - SHARED) % OWN].sigma;
+        for (size_t i = 0; i < all; i++) {
+            double sigma = i < common(of) ? KNOWN : of->sigma[(i - common(of)) % of->n_own];
 
             a[i][i] = 1 / (sigma * sigma);
             b[i] = -f->t[i] * a[i][i];
@@ -226,29 +267,64 @@ static void fit_without(const struct row *without, const struct row *rows, size_
         for (size_t k = 0; k < n; k++) {
             double e, weight;
 
-            if (!learns(&rows[k], without))
+            if (!learns(of, &rows[k], without))
                 continue;
             e = log(with(&rows[k], f) / rows[k].time_s);
             weight = 1 / (SPREAD * SPREAD + e * e);
-            for (size_t i = 0; i < PARAMETERS; i++) {
+            for (size_t i = 0; i < all; i++) {
                 double t = f->t[i];
 
                 slope[i] = 0;
-                if (i >= SHARED + OWN && (i - SHARED) / OWN != 1 + (size_t)rows[k].family)
+                if (i >= common(of) && (i - common(of)) / of->n_own != (size_t)rows[k].family)
                     continue;
                 f->t[i] += 1e-4;
                 slope[i] = (log(with(&rows[k], f) / rows[k].time_s) - e) / 1e-4;
                 f->t[i] = t;
             }
-            for (size_t i = 0; i < PARAMETERS; i++) {
+            for (size_t i = 0; i < all; i++) {
                 b[i] -= weight * slope[i] * e;
-                for (size_t j = 0; slope[i] != 0 && j < PARAMETERS; j++)
+                for (size_t j = 0; slope[i] != 0 && j < all; j++)
                     a[i][j] += weight * slope[i] * slope[j];
             }
         }
-        solve(a, b);
-        for (size_t i = 0; i < PARAMETERS; i++)
+        solve(all, a, b);
+        for (size_t i = 0; i < all; i++)
             f->t[i] += fmax(-0.3, fmin(0.3, b[i]));
+    }
+}
+
+/* The rows of each machine after a fit to all others. */
+static void leave_machines_out(const struct scope *of, struct row *rows, size_t n)
+{
+    struct fit all = {.of = of}, f;
+
+    for (size_t i = 0; i < common(of); i++) {
+        double sum = 0, count = 0;
+
+        for (size_t k = 0; k < n; k++) {
+            double value = i < of->n_shared      ? rows[k].gpu->coefficients.value[of->shared[i]]
+                : rows[k].several == of->several ? rows[k].gpu->coefficients.value[own(&rows[k], i - of->n_shared)]
+                                                 : 0;
+            if (value > 0) {
+                sum += log(value);
+                count++;
+            }
+        }
+        all.centre[i] = exp(sum / count);
+    }
+    fit_without(NULL, rows, n, &all);
+    for (size_t i = 0; i < n; i++) {
+        bool first = rows[i].several == of->several;
+
+        for (size_t k = 0; k < i; k++)
+            first &= !same_machine(&rows[k], &rows[i]);
+        if (!first)
+            continue;
+        f = all;
+        fit_without(&rows[i], rows, n, &f);
+        for (size_t k = i; k < n; k++)
+            if (same_machine(&rows[k], &rows[i]))
+                rows[k].error = with(&rows[k], &f) / rows[k].time_s - 1;
     }
 }
 
@@ -260,7 +336,6 @@ static void measured_collectives_are_predicted(void **state)
     struct mfu_arena arena = {0};
     struct mfu_csv csv;
     struct row *rows;
-    struct fit all = {0}, f;
 
     (void)state;
     setenv("MFUPLAN_CALIBRATIONS", "", 1);
@@ -272,6 +347,12 @@ static void measured_collectives_are_predicted(void **state)
         rows[i].error = predict(&rows[i], rows[i].gpu->coefficients.value) / rows[i].time_s - 1;
         assert_true(isfinite(rows[i].error));
         for (size_t k = 0; k <= i; k++) { /* the first of its family numbers it */
+            if (rows[i].several) {
+                rows[i].family = rows[i].room->network;
+                break;
+            }
+            if (rows[k].several)
+                continue;
             if (strcmp(rows[k].gpu->family, rows[i].gpu->family) == 0) {
                 rows[i].family = k == i ? rows[i].family : rows[k].family;
                 break;
@@ -281,42 +362,15 @@ static void measured_collectives_are_predicted(void **state)
         assert_true(rows[i].family < FAMILIES);
     }
     by_machine(rows, csv.n_rows);
-    of_one_node("one node", rows, csv.n_rows, 0.06);
-    median("several nodes, below 100 kB", rows, csv.n_rows, true, NULL, NULL, 0, 1e5);
-    median("several nodes, to 10 MB", rows, csv.n_rows, true, NULL, NULL, 1e5, 1e7);
-    median("several nodes, above", rows, csv.n_rows, true, NULL, NULL, 1e7, INFINITY);
-    assert_true(!(median("several nodes", rows, csv.n_rows, true, NULL, NULL, 0, INFINITY) > 0.09));
+    of_nodes("one node", rows, csv.n_rows, false, 0.06);
+    of_nodes("several nodes", rows, csv.n_rows, true, 0.09);
 
-    for (size_t i = 0; i < SHARED + OWN; i++) {
-        enum mfu_coefficient id = i < SHARED ? shared[i] : own[i - SHARED].id;
-        double sum = 0, count = 0;
-
-        for (size_t k = 0; k < csv.n_rows; k++)
-            if (rows[k].gpu->coefficients.value[id] > 0) {
-                sum += log(rows[k].gpu->coefficients.value[id]);
-                count++;
-            }
-        all.centre[i] = exp(sum / count);
-    }
-    fit_without(NULL, rows, csv.n_rows, &all);
-    for (size_t i = 0; i < csv.n_rows; i++) {
-        bool first = !rows[i].several;
-
-        for (size_t k = 0; k < i; k++)
-            first &= rows[k].several || strcmp(rows[k].source, rows[i].source) != 0
-                || strcmp(rows[k].cluster, rows[i].cluster) != 0;
-        if (!first)
-            continue;
-        f = all;
-        fit_without(&rows[i], rows, csv.n_rows, &f);
-        for (size_t k = i; k < csv.n_rows; k++)
-            if (!rows[k].several && strcmp(rows[k].source, rows[i].source) == 0
-                && strcmp(rows[k].cluster, rows[i].cluster) == 0)
-                rows[k].error = with(&rows[k], &f) / rows[k].time_s - 1;
-    }
+    leave_machines_out(&one_node, rows, csv.n_rows);
+    leave_machines_out(&nodes, rows, csv.n_rows);
     print_message("after a fit to the other machines:\n");
     by_machine(rows, csv.n_rows);
-    of_one_node("one node, left out", rows, csv.n_rows, 0.10);
+    of_nodes("one node, left out", rows, csv.n_rows, false, 0.10);
+    of_nodes("several nodes, left out", rows, csv.n_rows, true, 0.20);
     free(rows);
     mfu_arena_free(&arena);
     mfu_catalog_free(catalog);
