@@ -30,7 +30,7 @@
 struct mfu_error;
 
 /* Room for the rows of scenario/setting.h, which few need to see. */
-#define MFU_MAX_SETTINGS 72
+#define MFU_MAX_SETTINGS 88
 
 /* Where a value came from. */
 enum mfu_origin { MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED, MFU_ORIGIN_USER };
