@@ -45,6 +45,11 @@ int mfu_coefficient_find(const char *name, struct mfu_error *err)
     return mfu_error_nearest(err, name, names, MFU_COEFFICIENT_COUNT);
 }
 
+double mfu_coefficient_value(const struct mfu_coefficient_row *row, double given)
+{
+    return given < row->most * 1e-12 ? 0 : given;
+}
+
 void mfu_coefficients_clear(struct mfu_coefficients *c)
 {
     *c = (struct mfu_coefficients){0};
@@ -93,7 +98,7 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
             return mfu_key_unknown(yaml, mapping, i, "coefficient", names, MFU_COEFFICIENT_COUNT, err);
         if (read_entry(yaml, mfu_node_value(mapping, i), &mfu_coefficient_rows[k], &e, err) < 0)
             return mfu_within(err, "%s", name);
-        c->value[k] = e.value;
+        c->value[k] = mfu_coefficient_value(&mfu_coefficient_rows[k], e.value);
         c->sigma[k] = e.sigma;
         c->origin[k] = (unsigned char)origin;
         memcpy(c->source[k], e.source, sizeof c->source[k]);

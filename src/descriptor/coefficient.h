@@ -262,6 +262,10 @@ struct mfu_coefficient_row {
 
 extern const struct mfu_coefficient_row mfu_coefficient_rows[MFU_COEFFICIENT_COUNT];
 
+/* What a number given for a coefficient stands for: itself, or 0 ("there is none") below a million millionth of
+ * the most, where a clock or a rate would be divided by to infinity. */
+double mfu_coefficient_value(const struct mfu_coefficient_row *, double given);
+
 /* From the family default to the user: later ones win. */
 enum mfu_coefficient_origin { MFU_FROM_NOWHERE, MFU_FROM_FAMILY, MFU_FROM_GPU, MFU_FROM_CALIBRATION, MFU_FROM_USER };
 

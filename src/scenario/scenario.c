@@ -249,7 +249,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
             return -1;
         if (check_range(row->name, value, row->least, row->most, false, row->dim, err) < 0)
             return -1;
-        s->coefficient[key.id] = value;
+        s->coefficient[key.id] = mfu_coefficient_value(row, value);
         s->coefficient_given[key.id] = true;
         return 0;
     }
