@@ -24,7 +24,7 @@ static void keep(char *to, size_t room, const char *from)
     to[n] = '\0';
 }
 
-int mfu_fail(struct mfu_error *err, enum mfu_code code, const char *format, ...)
+int(mfu_fail)(struct mfu_error *err, enum mfu_code code, const char *format, ...)
 {
     char text[MFU_ERROR_TEXT];
     va_list args;
@@ -41,7 +41,7 @@ int mfu_fail(struct mfu_error *err, enum mfu_code code, const char *format, ...)
     return -1;
 }
 
-int mfu_within(struct mfu_error *err, const char *format, ...)
+int(mfu_within)(struct mfu_error *err, const char *format, ...)
 {
     char context[MFU_ERROR_TEXT], text[2 * MFU_ERROR_TEXT + 2];
     va_list args;
@@ -56,7 +56,7 @@ int mfu_within(struct mfu_error *err, const char *format, ...)
     return -1;
 }
 
-int mfu_error_at(struct mfu_error *err, const char *file, int line, int column)
+int(mfu_error_at)(struct mfu_error *err, const char *file, int line, int column)
 {
     if (!err)
         return -1;
@@ -71,7 +71,7 @@ int mfu_error_at(struct mfu_error *err, const char *file, int line, int column)
     return -1;
 }
 
-int mfu_error_suggest(struct mfu_error *err, const char *name)
+int(mfu_error_suggest)(struct mfu_error *err, const char *name)
 {
     if (err)
         keep(err->suggestion, sizeof err->suggestion, name ? name : "");

@@ -55,6 +55,17 @@ int mfu_error_at(struct mfu_error *err, const char *file, int line, int column);
 /* Proposes a name ("did you mean ...?").  Returns -1. */
 int mfu_error_suggest(struct mfu_error *err, const char *name);
 
+/* What these return is -1: here for whoever compiles or analyses a caller alone. */
+static inline int mfu_failed(int status)
+{
+    (void)status;
+    return -1;
+}
+#define mfu_fail(...) mfu_failed(mfu_fail(__VA_ARGS__))
+#define mfu_within(...) mfu_failed(mfu_within(__VA_ARGS__))
+#define mfu_error_at(...) mfu_failed(mfu_error_at(__VA_ARGS__))
+#define mfu_error_suggest(...) mfu_failed(mfu_error_suggest(__VA_ARGS__))
+
 /* Forgets everything. */
 void mfu_error_clear(struct mfu_error *err);
 

@@ -13,7 +13,7 @@
  * new capacity in `cap` (an int or a size_t).  False, with the list as it was, when
  * memory is out or the list would have more than 2^31 - 1 elements. */
 #define MFU_ROOM(list, n, cap)                                                                                         \
-    ((size_t)(n) <= (size_t)(cap)                                                                                      \
+    (((size_t)(n) <= (size_t)(cap) && (list))                                                                          \
      || (size_t)((cap) = mfu_list_grow(&(list), (size_t)(n), (size_t)(cap), sizeof *(list))) >= (size_t)(n))
 
 /* For MFU_ROOM: `list` is the address of the pointer; the capacity from now on. */

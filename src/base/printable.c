@@ -167,7 +167,7 @@ static bool let_go(struct filter *f, bool last)
 
     if (!keep_place(f, last))
         return false;
-    for (const struct mfu_word *w = *f->words; w->ours && !found && !is_of_word(f->before); w++) {
+    for (const struct mfu_word *w = *f->words; w && w->ours && !found && !is_of_word(f->before); w++) {
         size_t n = strlen(w->ours), same = n < f->n_word ? n : f->n_word;
 
         if (memcmp(w->ours, f->word, same) != 0)

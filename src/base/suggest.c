@@ -8,8 +8,6 @@
  */
 #include "base/suggest.h"
 
-#include "base/error.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <stdbool.h>
@@ -149,7 +147,7 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
     return found;
 }
 
-int mfu_error_nearest(struct mfu_error *err, const char *typed, const char *const *names, size_t n)
+int(mfu_error_nearest)(struct mfu_error *err, const char *typed, const char *const *names, size_t n)
 {
     const char *best;
 

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-struct mfu_error;
+#include "base/error.h"
 
 /* Fills `best` with up to `max` of the `n` names, nearest first; returns how
  * many.  Case, '-', '_' and blanks do not matter. */
@@ -18,6 +18,7 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
 
 /* Puts the nearest of the names into the error, if one is near.  Returns -1. */
 int mfu_error_nearest(struct mfu_error *, const char *typed, const char *const *names, size_t n);
+#define mfu_error_nearest(...) mfu_failed(mfu_error_nearest(__VA_ARGS__))
 
 /* "fp32, bf16 or fp8" into `text`, which is returned. */
 const char *mfu_names_list(char *text, size_t size, const char *const *names, size_t n);

@@ -36,7 +36,7 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_
     struct mfu_tiling best = {.compute_s = INFINITY};
 
     if (!(slower > 0))
-        slower = 1, i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0]; /* no tensor cores */
+        i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0]; /* no tensor cores */
     reference = (REFERENCE_INTENSITY + i0) / REFERENCE_INTENSITY;
     if (!k->aligned && k->math != MFU_PEAK_FP32)
         rate *= m->c[MFU_C_GEMM_MISALIGNED];

@@ -701,7 +701,8 @@ const struct mfu_model *mfu_catalog_hub_model(struct mfu_catalog *c, const char 
         if ((model = mfu_catalog_model(c, shape, err)) || (err && err->code == MFU_ENOMEM))
             return model;
         cut = false;
-        for (size_t i = 0; (end = strrchr(shape, '-')) && !cut && i < sizeof tuned / sizeof tuned[0]; i++)
+        end = strrchr(shape, '-');
+        for (size_t i = 0; end && !cut && i < sizeof tuned / sizeof tuned[0]; i++)
             cut = mfu_same_name(end + 1, tuned[i]);
         if (cut)
             *end = '\0'; /* fine-tuning leaves the shape */

@@ -72,7 +72,7 @@ static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
     for (size_t i = 0; types && (each = mfu_node_each(types, i)); i++) {
         const char *type = mfu_node_text(yaml, each);
 
-        if (type && strcmp(type, r->type) == 0)
+        if (type && r->type && strcmp(type, r->type) == 0)
             return true;
         if (type && known->n < MOST_TYPES)
             known->types[known->n] = mfu_arena_copy(&known->arena, type, strlen(type));
@@ -211,10 +211,10 @@ static int set_dim(struct reader *r, struct mfu_model *m, int dim, const char *t
 /* Whether all of the text is a number as JSON has them. */
 static bool is_number(const char *text)
 {
-    const char *digits = text + (*text == '-');
+    const char *digits = text && *text == '-' ? text + 1 : text;
     char *end;
 
-    if (!isdigit((unsigned char)*digits) || strpbrk(text, "xX"))
+    if (!text || !isdigit((unsigned char)*digits) || strpbrk(text, "xX"))
         return false;
     strtod(text, &end);
     return *end == '\0';

@@ -478,7 +478,7 @@ void mfu_model_dim_values(const struct mfu_model *m, double *values)
 static int check_dims(struct mfu_model_builder *b)
 {
     struct mfu_model *m = b->model;
-    double values[MFU_MAX_DIMS];
+    double values[MFU_MAX_DIMS] = {0};
 
     mfu_model_dim_values(m, values);
     for (int n = 0; n < m->n_dims; n++) {

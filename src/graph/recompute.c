@@ -179,7 +179,8 @@ void mfu_choose_kept(struct mfu_builder *s, const struct mfu_layer *st)
             bytes[n] = 0;
             value[n++] = s->kept[i].node < last || s->runtime->half_weights ? mfu_kernel_counted_flops(k) : 0;
         }
-        bytes[n - 1] += p->tensors[v->tensor].bytes;
+        if (n > 0)
+            bytes[n - 1] += p->tensors[v->tensor].bytes;
     }
     members = mfu_keep_most_value(bytes, value, n, room);
     n = 0;

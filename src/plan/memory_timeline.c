@@ -97,7 +97,7 @@ static int set_times(struct mfu_memory_timeline *c, const struct mfu_simulation 
                 base_s += clock.phase_s[span->phase];
                 span->end_s = base_s;
             }
-            if (c->n_spans == MFU_MEMORY_TIMELINE_SPANS) { /* more than is replayed: all in the last */
+            if (span && c->n_spans == MFU_MEMORY_TIMELINE_SPANS) { /* more than is replayed: all in the last */
                 span->last = c->n - 1;
                 break;
             }

@@ -123,7 +123,7 @@ static void collect(struct list *l, struct mfu_session *s)
 {
     char *last = mfu_arena_copy(&l->arena, l->line, strlen(l->line));
     const char *command = last ? mfu_words_last(last) : "", *at = command, *stem = "";
-    size_t length = strlen(command);
+    size_t length;
     const struct mfu_command *c;
     struct mfu_words w = {0};
     bool assignment;

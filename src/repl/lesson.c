@@ -104,8 +104,9 @@ static int flush_text(struct lesson *l, struct mfu_error *err)
         return 0;
     fclose(l->text);
     l->text = NULL;
-    status = put_text(l, l->buffer, err);
+    status = put_text(l, l->buffer ? l->buffer : "", err);
     free(l->buffer);
+    l->buffer = NULL;
     return status;
 }
 
@@ -134,22 +135,21 @@ static int evaluate(struct lesson *l, const char *command, struct mfu_error *err
 static int run_json(struct lesson *l, const char *command, struct mfu_error *err)
 {
     struct mfu_session *s = l->session;
-    FILE *out = s->out;
     char *text = NULL;
     size_t size = 0;
+    FILE *out = s->out, *collected = open_memstream(&text, &size);
     bool csv = s->csv;
     json_t *answer;
     int status;
 
-    if (!(s->out = open_memstream(&text, &size))) {
-        s->out = out;
+    if (!collected)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    }
+    s->out = collected;
     s->csv = false;
     status = evaluate(l, command, err);
     s->csv = csv;
-    fclose(s->out);
     s->out = out;
+    fclose(collected);
     answer = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
     add_step(l, json_pack("{s:s, s:o}", "command", command, "answer", answer ? answer : json_null()));
     free(text);

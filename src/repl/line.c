@@ -201,7 +201,8 @@ static void shorten(void)
         lines += from[-1] == '\n';
     if (from && from > text && ftruncate(fd, 0) == 0) {
         from += 2; /* behind the line end that was one too many */
-        n = write(fd, from, (size_t)(text + n - from));
+        if (write(fd, from, (size_t)(text + n - from)) < 0)
+            history_path[0] = '\0'; /* a full disk */
     }
     free(text);
     close(fd);

@@ -13,11 +13,13 @@
 char *mfu_ask(const char *prompt)
 {
     char *line = (fflush(NULL), readline(prompt));
-    size_t n = line ? strlen(line) : 0, blank = 0;
+    size_t n, blank = 0;
 
-    while (n > 0 && isspace((unsigned char)line[n - 1]))
+    if (!line)
+        return NULL;
+    for (n = strlen(line); n > 0 && isspace((unsigned char)line[n - 1]);)
         line[--n] = '\0';
-    while (isspace((unsigned char)(line ? line[blank] : '\0')))
+    while (isspace((unsigned char)line[blank]))
         blank++;
     if (blank > 0)
         memmove(line, line + blank, n - blank + 1);

@@ -84,7 +84,7 @@ int mfu_read_options(struct mfu_session *s, int argc, char **argv, int first, co
         char name[48];
         const char *equals = strchr(argv[i], '=');
         const struct mfu_command_option *row = NULL;
-        double value;
+        double value = 0;
         int word = i;
 
         snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - argv[i]) : (int)strlen(argv[i]), argv[i]);

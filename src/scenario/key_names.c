@@ -193,6 +193,8 @@ static const char *translate(const char *values, const char *theirs)
     for (const char *at = values, *begin = at; next_word(&at, word); begin = at) {
         char *equals = strchr(word, '=');
 
+        if (!equals)
+            return NULL;
         *equals = '\0';
         if (mfu_same_name(word, theirs))
             return begin + (equals + 1 - word);

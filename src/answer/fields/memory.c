@@ -146,7 +146,7 @@ MFU_PART_RECORD(sample, const struct mfu_memory_timeline_point *x, SAMPLE)
 static void make_samples(const struct mfu_memory_timeline *t, struct mfu_value *v)
 {
     struct mfu_memory_timeline_point *list = mfu_value_own(v, SAMPLES, sizeof *list);
-    size_t chosen[SAMPLES];
+    size_t chosen[SAMPLES] = {0};
 
     if (list)
         v->n = mfu_memory_timeline_thin(t, SAMPLES, chosen);

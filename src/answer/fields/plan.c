@@ -170,12 +170,10 @@ MFU_PART_RECORD(calibrated, const struct mfu_gpu *g, CALIBRATED)
 
 static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
 {
-    const char *what;
-
-    for (; (what = mfu_plan_left_out(p, v->n)); v->n++)
-        ;
-    v->stride = sizeof what;
-    if (v->n == 0 || !(v->object = mfu_value_own(v, v->n, sizeof what)))
+    while (mfu_plan_left_out(p, v->n))
+        v->n++;
+    v->stride = sizeof(const char *);
+    if (v->n == 0 || !(v->object = mfu_value_own(v, v->n, v->stride)))
         return;
     for (size_t i = 0; i < v->n; i++)
         ((const char **)v->own)[i] = mfu_plan_left_out(p, i);

@@ -71,9 +71,9 @@ static size_t measures(int id)
 {
     size_t i = 0;
 
-    while (
-        i < N_ROWS
-        && (rows[i].run || strncmp(mfu_coefficient_rows[id].name, rows[i].coefficients, strlen(rows[i].coefficients))))
+    while (i < N_ROWS
+           && (rows[i].run
+               || strncmp(mfu_coefficient_rows[id].name, rows[i].coefficients, strlen(rows[i].coefficients)) != 0))
         i++;
     return i;
 }

@@ -33,8 +33,9 @@ bool mfu_bound_number(const char *word, double *number)
 const char *mfu_bound_word(double number)
 {
     double i = number - FIRST_BOUND;
+    size_t n = N_BOUNDS;
 
-    return i >= 0 && i < (double)N_BOUNDS ? bounds[(int)i] : NULL;
+    return i >= 0 && i < (double)n ? bounds[(int)i] : NULL;
 }
 
 static void put_bound(struct mfu_figure_value *f, const char *word)

@@ -141,8 +141,8 @@ static double drift_of(struct mfu_observation *o, const struct mfu_log *log, enu
 
 void mfu_observe_drifts(struct mfu_observation *o, const struct mfu_log *log)
 {
-    double first, drift = drift_of(o, log, MFU_FIGURE_TIME, &first);
-    double clock_first, clock = drift_of(o, log, MFU_FIGURE_CLOCK, &clock_first);
+    double first = 0, drift = drift_of(o, log, MFU_FIGURE_TIME, &first);
+    double clock_first = 0, clock = drift_of(o, log, MFU_FIGURE_CLOCK, &clock_first);
 
     if (isnan(o->drift))
         o->drift = drift;

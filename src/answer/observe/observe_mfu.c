@@ -129,7 +129,7 @@ static void imply(const struct mfu_observing *r)
                                             : (double)NAN;
     s.rounding = fmin(0.2, (isfinite(digit) ? digit : 0) * 0.75) + CONTRADICTS;
     s.factor = flops / o->counted;
-    if (flops > 0 && isfinite(flops) && share >= 0) {
+    if (o->convention && flops > 0 && isfinite(flops) && share >= 0) {
         attention = share * (mfu_convention_flops_per_token(p, "palm") - mfu_convention_flops_per_token(p, "6n"));
         s.configured = (o->counted - attention) / 6;
         s.params = (flops - attention) / 6;

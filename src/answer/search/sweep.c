@@ -226,6 +226,7 @@ static void plan_blocks(struct worker *w, size_t from, size_t to)
             full &= plan_one(w, at, i - w->begin, moved == 0);
         if (!w->bounds || !full || i - begin < w->block)
             continue;
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): an axis has a value at least */
         behind = (w->in_a_row - 1 - begin / w->block % w->in_a_row) * w->block;
         behind = behind < to - i ? behind : to - i;
         w->no_room += behind;
@@ -326,10 +327,10 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
                                      .tells = t == 0 && s->tell,
                                      .rows = all->rows};
         find_blocks(w);
+        if (w->bounds)
+            next = begin - begin % w->block; /* nobody works yet */
         w->plan[0].without_interval = w->plan[1].without_interval = w->sums && !asks_for_interval(s);
     }
-    if (workers[0].bounds)
-        next = begin - begin % workers[0].block;
     started = mfu_workers_run(n, work, workers);
     for (int t = 0; t < started; t++) {
         r->evaluated += workers[t].evaluated;

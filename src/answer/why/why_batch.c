@@ -44,7 +44,8 @@ static int measure(const struct mfu_scenario *base, double batch, double accum, 
 /* Powers of two with the present batch among them, a few steps beyond it. */
 static int sizes(double batch, double list[MFU_WHY_ROWS])
 {
-    double first = fmax(1, exp2(floor(log2(batch)) - MFU_WHY_ROWS / 2)), most = fmax(4 * batch, 64);
+    const int below = MFU_WHY_ROWS / 2;
+    double first = fmax(1, exp2(floor(log2(batch)) - below)), most = fmax(4 * batch, 64);
     int n = 0;
 
     for (double b = first; n < MFU_WHY_ROWS && b <= most; b *= 2) {

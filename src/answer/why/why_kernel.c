@@ -158,6 +158,8 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
     char name[96], what[320];
     int worst = -1;
 
+    if (!sum->price) /* nothing of it takes time */
+        return;
     mfu_launch_name(sum->largest, name, sizeof name);
     mfu_why_say(w, "%.0f launches take %s of each step, %.1f %%: %s each, %s and %s in all, %s-bound.", sum->count,
                 Q(sum->seconds, MFU_SECONDS), 100 * sum->seconds / p->step.time_s,

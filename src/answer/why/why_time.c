@@ -142,7 +142,7 @@ static void tell_stages(const struct mfu_plan *p, struct mfu_why *w)
     const struct mfu_stage *s = p->stages ? &p->stages[p->shown_stage] : NULL;
     double most_s = 0;
 
-    if (p->n_stages == 0)
+    if (!s || p->n_stages == 0)
         return;
     for (int i = 0; i < p->n_stages; i++)
         most_s = fmax(most_s, p->stages[i].imbalance_s);

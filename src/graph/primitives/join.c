@@ -34,7 +34,7 @@ static int copy(struct mfu_builder *s, const char *suffix, int n, const int *in,
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int in[MFU_INPUTS];
+    int in[MFU_INPUTS] = {0};
     double rows = s->config->batch * n->op->attribute[EXTRA];
 
     for (int i = 0; i < n->source->n_in; i++) {

@@ -267,7 +267,7 @@ static struct mfu_entry *add_option(struct mfu_import *m, const char *word, int 
 static void take_words(struct mfu_import *m, const char *text, int line, int depth)
 {
     struct mfu_entry *last = NULL; /* an option that may take this word */
-    char word[WORD];
+    char word[WORD] = "";
 
     for (const char *p = skip(text, &line); *p && !m->failed && depth < 4; p = skip(p, &line)) {
         const char *from = p;

@@ -92,7 +92,7 @@ static void contradict(struct mfu_log *log, const char *key, const char *here, c
     if (line > 0)
         snprintf(where, sizeof where, "in line %d", line);
     snprintf(log->contradiction, sizeof log->contradiction,
-             "%.40s is %.72s here and %.72s %s: two runs in one file? Keep the lines of one", key, here, before, where);
+             "%.40s is %.64s here and %.64s %s: two runs in one file? Keep the lines of one", key, here, before, where);
     log->contradiction_line = log->line;
 }
 

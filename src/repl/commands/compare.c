@@ -162,7 +162,7 @@ static int put_table(struct mfu_session *s, const struct comparison *c, struct m
 {
     struct mfu_column columns[1 + MOST] = {{"", .left = true}};
     struct mfu_table table = {.columns = columns, .n_columns = 1 + c->n};
-    double values[N_SHOWN][MOST];
+    double values[N_SHOWN][MOST] = {{0}};
     struct mfu_result r[N_SHOWN];
     double fits[MOST];
     bool same_tokens = true;

@@ -75,7 +75,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct mfu_sweep_words w = {.top = BEST};
     struct mfu_sweep_result r = {0};
     bool layout = argc > 2 && strcmp(argv[1], "layout") == 0;
-    int from, status;
+    int from = argc, status;
 
     argv += layout;
     argc -= layout;

@@ -156,7 +156,7 @@ static int solve_memory(struct mfu_session *s, const char *size, struct mfu_erro
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_sweep_words w = {0};
-    struct mfu_solution x = {0};
+    struct mfu_solution x = {.limited_by = "range"};
     struct mfu_key key = mfu_scenario_key(&s->memory.now, argv[1], err);
     bool smallest = argc > 2 && strcmp(argv[2], "smallest") == 0;
     bool largest = argc > 2 && strcmp(argv[2], "largest") == 0;

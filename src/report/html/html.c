@@ -67,6 +67,8 @@ int mfu_html_put_section(FILE *out, const struct mfu_html_report *page, size_t i
 {
     const struct section *s = section_at(page->plan, i);
 
+    if (!s)
+        return mfu_fail(err, MFU_EINPUT, "a report has no section %zu", i);
     fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", s->id, s->title);
     if (s->write(out, page, err) < 0)
         return -1;

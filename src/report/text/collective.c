@@ -20,7 +20,7 @@ static void where(struct mfu_flow *f, const struct mfu_single_kernel *k)
                    usual ? ", usual for " : "", usual ? k->gpu->slug : "",
                    k->row.group.local > 1 ? mfu_fabric_names[t->fabric] : "one GPU");
     mfu_flow_words(f, MFU_PLAIN, k->row.group.local > 1 ? "in a node" : "a node");
-    if (k->row.group.units > 1)
+    if (k->cluster && k->row.group.units > 1)
         mfu_flow_words(f, MFU_PLAIN, "and %.3g NICs of %s for %.0f GPUs (%s sustained).", t->unit_nics,
                        mfu_network_names[k->cluster->network], t->unit_gpus,
                        Q(k->price.road.network_bytes_s, MFU_BYTES_PER_S));

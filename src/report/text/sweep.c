@@ -137,7 +137,7 @@ void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep 
     struct mfu_column columns[MFU_TABLE_COLUMNS];
     struct mfu_table table = {.columns = columns};
     size_t shown = r->n_rows < most ? r->n_rows : most, axes;
-    bool column[MFU_AXES];
+    bool column[MFU_AXES] = {false};
 
     axes = axes_shown(s, r, shown, column);
     for (size_t a = 0; a < s->n_axes; a++)

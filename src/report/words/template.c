@@ -272,7 +272,7 @@ int mfu_subject_figure(struct mfu_subject *s, const char *expression, struct mfu
 {
     char text[512], number[MFU_QUANTITY_MAX], *bar, *with;
     const char *word;
-    int setting;
+    int setting = -1;
 
     *f = (struct mfu_figured){.value = NAN, .dim = MFU_COUNT};
     if (strlen(expression) >= sizeof text)
