@@ -267,6 +267,7 @@ static void copy_stretch(struct copier *x, const struct stretch *a)
 {
     struct mfu_program *p = x->p;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): every segment has its stretch */
     for (int n = a->copies; n >= 0; n--) {
         int copy = a->backwards ? a->copies - n : n, to[LISTS];
 
@@ -309,6 +310,7 @@ static void copy_all(struct copier *x)
         struct mfu_segment seg = p->segments[k];
 
         copy_stretch(x, a);
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): every segment has its stretch */
         for (int c = a->copies; c >= 0; c--) {
             p->segments[--at] = seg;
             p->segments[at].first = a->to[LAUNCHES] + c * a->count[LAUNCHES];

@@ -239,7 +239,7 @@ static void trace_reference(struct mfu_builder *s, const struct mfu_layer *layer
     struct mfu_layer loss = layers[n - 1];
 
     s->failed |= !nodes || !parameters;
-    if (!s->failed) {
+    if (nodes && parameters && !s->failed) {
         memcpy(nodes, s->nodes, (size_t)s->n_nodes * sizeof *nodes);
         memcpy(parameters, s->parameters, (size_t)s->n_parameters * sizeof *parameters);
         forget_casts(s);

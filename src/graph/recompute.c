@@ -188,7 +188,7 @@ void mfu_choose_kept(struct mfu_builder *s, const struct mfu_layer *st)
     for (int i = st->first_kept; i < s->n_kept; i++) {
         int producer = p->views[s->kept[i].view].producer;
 
-        n += producer != before;
+        n += n == 0 || producer != before;
         before = producer;
         if (n > MFU_MOST_CHOICES || !(members >> (n - 1) & 1))
             s->kept[i].view = MFU_NO_VIEW;

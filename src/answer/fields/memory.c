@@ -148,8 +148,9 @@ static void make_samples(const struct mfu_memory_timeline *t, struct mfu_value *
     struct mfu_memory_timeline_point *list = mfu_value_own(v, SAMPLES, sizeof *list);
     size_t chosen[SAMPLES] = {0};
 
-    if (list)
-        v->n = mfu_memory_timeline_thin(t, SAMPLES, chosen);
+    if (!list)
+        return;
+    v->n = mfu_memory_timeline_thin(t, SAMPLES, chosen);
     for (size_t i = 0; i < v->n; i++)
         list[i] = t->points[chosen[i]];
 }

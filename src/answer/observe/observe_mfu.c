@@ -104,7 +104,7 @@ bool mfu_observe_tokens_known(const struct mfu_observation *o)
         int id;
     } rows[] = {{"accum", MFU_S_ACCUM}, {"batch", MFU_S_BATCH}};
     const struct mfu_understood *u[2];
-    bool known[2];
+    bool known[2] = {false};
 
     for (int i = 0; i < 2; i++) {
         u[i] = mfu_observe_understood(o, rows[i].key);

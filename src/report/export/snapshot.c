@@ -59,6 +59,7 @@ struct snapshot {
 static int life_at(const struct snapshot *s, uint64_t address)
 {
     for (size_t i = 0; i < s->n_alive; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): the list is filled to n_alive */
         if (s->replay->lives[s->alive[i]].address == address)
             return s->alive[i];
     return -1;
