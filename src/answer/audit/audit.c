@@ -69,6 +69,9 @@ static bool said_otherwise(struct system *s, int kind)
     enum mfu_claim_state state;
     bool said = false;
 
+    for (int i = 0; i < s->audit->n_claims; i++) /* what follows does so without what is not told */
+        if (s->audit->claims[i].follows && s->audit->claims[i].state == MFU_BEFORE)
+            return false;
     memset(s->identity_on, 0, sizeof s->identity_on);
     if (solve(s, &start))
         for (int i = 0; i < s->n && !said; i++)

@@ -34,6 +34,9 @@ struct mfu_claim {
         enum mfu_claim_state state;
     } readings[MFU_READINGS]; /* what else it may be, the likeliest first */
     int n_readings;
+    int at;           /* where its number stands in the text as it is read; 0: no number says it */
+    bool guessed;     /* only by its unit */
+    bool follows;     /* told as what follows from the rest: "so", "i.e." */
     bool contradicts; /* part of a contradiction */
     bool matters;     /* or of an identity that is told of */
 };

@@ -17,21 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/audit/claim_text.h"
+#include "answer/audit/arithmetic.h"
+#include "answer/audit/claim_number.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "descriptor/gpu.h"
 #include "plan/conventions.h"
 #include "scenario/scenario.h"
-
-struct number {
-    const char *at, *end; /* end: behind the unit */
-    double value, half;   /* of the last digit that was printed */
-    double factor;
-    enum mfu_dim dim;
-    int roles;                                                                        /* of the small words before it */
-    bool bare, whole, percent, times, money, any_flop, kilo, of_tokens, of_sequences; /* it counts them */
-};
 
 struct reading {
     struct mfu_audit *audit;
@@ -44,7 +36,8 @@ struct reading {
     bool sparse, training;
     struct mfu_interval ratio; /* of a part and a whole that have no name as such; 0: none */
     bool whole;                /* what is stated is that of all, whatever stands behind it */
-    struct number factor;      /* of a change that is told next, if it is one */
+    struct mfu_claim_number factor;      /* of a change that is told next, if it is one */
+    bool guessed;              /* the next figure's kind is what its unit says */
     int topic;                 /* what the last number was about; -1: none was read */
 };
 
@@ -88,22 +81,6 @@ static const struct { int roles; const char *words; } roles[] = {
     {BETWEEN | KEEPS, "stayed|stay|remained|remain|kept|keep|keeping"}, {ONE_OF, "each|every|one|single"},
     {TRAINS, "mfu|hfu|adam|adamw|sgd|lora|qlora|batch|ddp|mixed"}};
 
-/* Of a count: so many times as many. */
-static const struct unit { const char *name; enum mfu_dim dim; double factor; } units[] = {
-    {"%", MFU_RATIO, 0.01}, {"percent", MFU_RATIO, 0.01}, {"pct", MFU_RATIO, 0.01},
-    {"x", MFU_COUNT, 1}, {"time", MFU_COUNT, 1}, {"fold", MFU_COUNT, 1},
-    {"byte", MFU_BYTES, 1}, {"kb", MFU_BYTES, 1e3}, {"mb", MFU_BYTES, 1e6}, {"gb", MFU_BYTES, 1e9}, {"tb", MFU_BYTES, 1e12},
-    {"kib", MFU_BYTES, 0x1p10}, {"mib", MFU_BYTES, 0x1p20}, {"gib", MFU_BYTES, 0x1p30}, {"tib", MFU_BYTES, 0x1p40},
-    {"us", MFU_SECONDS, 1e-6}, {"ms", MFU_SECONDS, 1e-3}, {"s", MFU_SECONDS, 1},
-    {"min", MFU_SECONDS, 60}, {"minute", MFU_SECONDS, 60}, {"h", MFU_SECONDS, 3600}, {"hour", MFU_SECONDS, 3600},
-    {"d", MFU_SECONDS, 86400}, {"day", MFU_SECONDS, 86400}, {"week", MFU_SECONDS, 604800}, {"month", MFU_SECONDS, 2629800},
-    {"flop/s day", MFU_FLOP, 86400}, {"flop/s", MFU_FLOP_PER_S, 1}, {"flops", MFU_FLOP_PER_S, 1}, {"flop", MFU_FLOP, 1},
-    {"w", MFU_WATTS, 1}, {"kw", MFU_WATTS, 1e3}};
-static const struct { const char *name; double factor; } prefixes[] = {
-    {"kilo", 1e3}, {"mega", 1e6}, {"giga", 1e9}, {"tera", 1e12}, {"peta", 1e15}, {"exa", 1e18}, {"zetta", 1e21}, {"yotta", 1e24}};
-static const struct { const char *name; double factor; } numerals[] = {
-    {"k", 1e3}, {"m", 1e6}, {"mn", 1e6}, {"b", 1e9}, {"bn", 1e9}, {"t", 1e12}, {"thousand", 1e3}, {"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
-
 /* A number with a unit and no phrase, from a size on. */
 static const struct { enum mfu_dim dim; double least; int kind; } by_unit[] = {
     {MFU_BYTES, 1e6, MFU_Q_MEMORY}, {MFU_FLOP_PER_S, 0, MFU_Q_ACHIEVED}, {MFU_FLOP, 1e17, MFU_Q_FLOP}, {MFU_FLOP, 0, MFU_Q_FLOP_PER_TOKEN},
@@ -139,7 +116,8 @@ static const struct { const char *word; int kind; double low, high, not_low, not
     {"full checkpointing", MFU_Q_RECOMPUTE, 1.25, 1.37, 1, 1.37}, {"selective checkpointing", MFU_Q_RECOMPUTE, 1, 1.1, 1, 1}, {"checkpointing", MFU_Q_RECOMPUTE, 1, 1.37, 1, 1},
     {"qlora", MFU_Q_STATE_BYTES, 0.5, 1.5, 0, 0}, {"lora", MFU_Q_STATE_BYTES, 2, 5, 0, 0}, {"8 bit adam", MFU_Q_STATE_BYTES, 6, 14, 0, 0},
     {"8 bit adamw", MFU_Q_STATE_BYTES, 6, 14, 0, 0}, {"adamw", MFU_Q_STATE_BYTES, 8, 20, 0, 0}, {"adam", MFU_Q_STATE_BYTES, 8, 20, 0, 0},
-    {"full training", MFU_Q_STATE_BYTES, 4, 20, 0, 0}, {"ddp", MFU_Q_SHARDS, 1, 1, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0},
+    {"full training", MFU_Q_STATE_BYTES, 4, 20, 0, 0}, {"ddp", MFU_Q_SHARDS, 1, 1, 0, 0}, {"no accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"no gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0},
+    {"q and v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q proj and v proj", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q.v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0},
     {"micro batch", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"mbs", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"batch/gpu", MFU_Q_ACCUM, 1, 1e6, 0, 0},
     {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
 
@@ -155,11 +133,6 @@ static const struct owner { const char *word; int kind; double factor, more; boo
 // clang-format on
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
-
-static const char *skip_blanks(const char *p)
-{
-    return p + strspn(p, " ");
-}
 
 /* Where the word or the sign at `p` ends. */
 static const char *word_end(const char *p)
@@ -266,6 +239,9 @@ static void add_gpu(struct reading *r, const struct mfu_gpu *gpu, enum mfu_claim
         widen_capacity(r, r->called[0], &in);
         mfu_claim_add(r->audit, MFU_Q_CAPACITY, state, in.low, in.high, "catalog", "%s", gpu->slug);
     }
+    if (gpu->bandwidth_bytes_s > 0)
+        mfu_claim_add(r->audit, MFU_Q_BANDWIDTH, state, gpu->bandwidth_bytes_s * 0.98, gpu->bandwidth_bytes_s * 1.02,
+                      "catalog", "%s", gpu->slug);
     if (gpu->sms > 0 && state == MFU_BEFORE)
         mfu_claim_add(r->audit, MFU_Q_SMS, state, gpu->sms, gpu->sms, "catalog", "%s", gpu->slug);
 }
@@ -425,7 +401,7 @@ static void find_precisions(struct reading *r, bool taken[MFU_CLAIM_ROOM])
     for (size_t i = 0; i < N(precisions); i++)
         for (char *p = r->t.text; (p = find_word(r, p, precisions[i].word)); p++) {
             size_t n = strlen(precisions[i].word);
-            const struct owner *o = owner_of(r, p, skip_blanks(p + n));
+            const struct owner *o = owner_of(r, p, mfu_claim_blanks(p + n));
 
             if (taken[p - r->t.text])
                 continue;
@@ -447,129 +423,6 @@ static void find_precisions(struct reading *r, bool taken[MFU_CLAIM_ROOM])
 
 /* ---- numbers ------------------------------------------------------------------- */
 
-/* "T" and "tera" before FLOP. */
-static size_t read_prefix(const char *p, enum mfu_dim dim, double *factor)
-{
-    *factor = 1;
-    for (size_t k = 0; k < N(prefixes) && (dim == MFU_FLOP || dim == MFU_FLOP_PER_S); k++)
-        for (size_t n = strlen(prefixes[k].name); n > 0; n = n > 1 ? 1 : 0)
-            if (strncmp(p, prefixes[k].name, n) == 0) {
-                size_t blank = n > 1 && p[n] == ' ';
-
-                if (strncmp(p + n + blank, "flop", 4) == 0) {
-                    *factor = prefixes[k].factor;
-                    return n + blank;
-                }
-            }
-    return 0;
-}
-
-/* "... x 1024": the text begins with a blank. */
-static bool is_factor(const char *p)
-{
-    return p[-1] == ' ' && p[-2] == 'x' && p[-3] == ' ';
-}
-
-static void read_unit(struct number *n)
-{
-    const char *p = skip_blanks(n->end);
-
-    for (size_t i = 0; i < N(units); i++) {
-        double factor;
-        size_t length = strlen(units[i].name), before = read_prefix(p, units[i].dim, &factor);
-        const char *end = p + before + length;
-
-        if (!mfu_claim_stands(p + before, units[i].name, length)
-            || (units[i].dim == MFU_COUNT && length == 1 /* 4 x 16 */
-                && (isdigit((unsigned char)*skip_blanks(end)) || *skip_blanks(end) == '(' || is_factor(n->at))))
-            continue;
-        n->end = end;
-        n->dim = units[i].dim;
-        n->factor = factor * units[i].factor;
-        if (n->dim == MFU_BYTES && mfu_claim_stands(end, "/s", 2)) { /* no memory */
-            n->dim = MFU_BYTES_PER_S;
-            n->end = end + 2;
-        }
-        n->percent = n->dim == MFU_RATIO;
-        n->times = n->dim == MFU_COUNT;
-        n->any_flop = (n->dim == MFU_FLOP || n->dim == MFU_FLOP_PER_S) && !memchr(p, '/', before + length);
-        n->bare = false;
-        return;
-    }
-    for (size_t i = 0; i < N(numerals); i++)
-        if (mfu_claim_stands(p, numerals[i].name, strlen(numerals[i].name))) {
-            n->end = p + strlen(numerals[i].name);
-            n->factor = numerals[i].factor;
-            n->dim = MFU_PARAMS;
-            n->kilo = numerals[i].factor == 1e3;
-            n->whole = n->bare = false;
-            n->half = fmin(n->half, 0.1 * n->value); /* 1T is not half of one */
-            return;
-        }
-}
-
-/* The number at `p`; false: there is none. */
-static bool read_number(const char *text, const char *p, struct number *n)
-{
-    const char *digits = p + (*p == '$');
-    size_t whole = strspn(digits, "0123456789"), decimals = 0, length = whole, zeros = 0;
-    double scale = 1;
-    bool fraction = false;
-    char *end;
-
-    if (p > text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '$'))
-        return false;
-    if (whole == 0 || whole > 18)
-        return false;
-    *n = (struct number){.at = p, .money = *p == '$', .factor = 1, .bare = true, .dim = MFU_COUNT};
-    n->value = strtod(digits, &end);
-    if (digits[whole] == '.' && isdigit((unsigned char)digits[whole + 1])) {
-        decimals = strspn(digits + whole + 1, "0123456789");
-        length = whole + 1 + decimals;
-    }
-    n->whole = decimals == 0;
-    n->end = digits + length;
-    if (end > n->end && isdigit((unsigned char)end[-1]) && !mfu_claim_letter(*end)) { /* 3.8e25 */
-        scale = pow(10, strtol(n->end + 1, NULL, 10));
-        n->end = end;
-        n->whole = false;
-    } else {
-        char text_of[40];
-
-        snprintf(text_of, sizeof text_of, "%.*s", (int)length, digits);
-        n->value = strtod(text_of, NULL);
-        p = skip_blanks(n->end);
-        if (*p == 'x' && strncmp(p = skip_blanks(p + 1), "10^", 3) == 0 && isdigit((unsigned char)p[3])) {
-            scale = pow(10, strtol(p + 3, &end, 10));
-            n->value *= scale;
-            n->end = end;
-            n->whole = false;
-        }
-    }
-    if (!(fabs(n->value) < 1e30))
-        return false;
-    if (*n->end == '/' && n->whole && isdigit((unsigned char)n->end[1])) { /* 3/11 */
-        double below = strtod(n->end + 1, &end);
-
-        if (below > n->value && !mfu_claim_letter(*end) && !strchr("./", *end ? *end : ' ')) {
-            n->value /= below;
-            n->end = end;
-            n->whole = false;
-            fraction = true;
-        }
-    }
-    while (decimals == 0 && zeros + 2 < whole && digits[whole - 1 - zeros] == '0')
-        zeros++;
-    n->half = fraction ? 0.005 * n->value : 0.5 * scale * pow(10, (double)zeros - (double)decimals);
-    read_unit(n);
-    if (n->percent)
-        n->half = 0.5 * pow(10, -(double)decimals);
-    p = skip_blanks(n->end);
-    n->of_sequences = mfu_claim_stands(p, "sequence", 8) && p[8] != '/' && !n->percent && !n->times;
-    n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;
-    return true;
-}
-
 /* ---- phrases ------------------------------------------------------------------- */
 
 struct match {
@@ -578,7 +431,15 @@ struct match {
     const char *begin, *end;
 };
 
-static bool suits(int kind, const char *phrase, const struct number *n)
+/* Whether its unit goes on, "12 byte/parameter": then only a phrase that goes on so is its.  What is said of each GPU
+ * or of a step may leave that out. */
+static bool goes_on(const char *end)
+{
+    return *end == '/' && isalpha((unsigned char)end[1]) && !mfu_claim_stands(end, "/gpu", 4)
+        && !mfu_claim_stands(end, "/step", 5) && !mfu_claim_stands(end, "/batch", 6);
+}
+
+static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n)
 {
     const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
     enum mfu_dim dim = row->dim;
@@ -597,7 +458,7 @@ static bool suits(int kind, const char *phrase, const struct number *n)
         return false;
     if (n->bare || n->dim == MFU_PARAMS)
         return (count && (!n->of_tokens || dim == MFU_TOKENS) && !(n->of_sequences && dim == MFU_TOKENS))
-            || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(skip_blanks(n->end)))
+            || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(mfu_claim_blanks(n->end)))
             || strncmp(phrase, "byte", 4) == 0 || strncmp(phrase, "flop", 4) == 0;
     return dim == n->dim
         || (n->any_flop
@@ -605,7 +466,7 @@ static bool suits(int kind, const char *phrase, const struct number *n)
 }
 
 /* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number. */
-static void best_phrase(const struct reading *r, const char *p, bool before, bool near, const struct number *n,
+static void best_phrase(const struct reading *r, const char *p, bool before, bool near, const struct mfu_claim_number *n,
                         bool again, struct match *m)
 {
     for (int k = 0; k < MFU_Q_COUNT; k++)
@@ -616,7 +477,7 @@ static void best_phrase(const struct reading *r, const char *p, bool before, boo
 
             phrase = words + length;
             if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near)
-                || length <= m->length || begin < r->t.text || strncmp(begin, words, length) != 0
+                || length <= m->length || begin < r->t.text || (goes_on(n->end) && begin != n->end) || (!before && goes_on(begin + length)) || strncmp(begin, words, length) != 0
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(begin[length]))
                 || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
@@ -628,27 +489,27 @@ static void best_phrase(const struct reading *r, const char *p, bool before, boo
         }
 }
 
-static struct match phrase_behind(const struct reading *r, const char *p, const struct number *n)
+static struct match phrase_behind(const struct reading *r, const char *p, const struct mfu_claim_number *n)
 {
     struct match m = {.kind = -1};
-    struct number size;
+    struct mfu_claim_number size;
     int strange =
         0; /* words, of which one may stand before the phrase of what has a unit: "at the same raw throughput" */
 
-    p = skip_blanks(p);
+    p = mfu_claim_blanks(p);
     for (int i = 0; i < 4 && m.length == 0; i++) {
         best_phrase(r, p, false, i == 0, n, true, &m);
-        if (m.length == 0 && read_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
-            best_phrase(r, skip_blanks(size.end), false, false, n, true, &m);
+        if (m.length == 0 && mfu_claim_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
+            best_phrase(r, mfu_claim_blanks(size.end), false, false, n, true, &m);
         if (!(role_of(p) & BEHIND) && (role_of(p) != 0 || !isalpha((unsigned char)*p) || *p == 'x' || strange++ > 0))
             break;
-        p = skip_blanks(word_end(p));
+        p = mfu_claim_blanks(word_end(p));
     }
     return m;
 }
 
 /* `again`: also one that is another number's. */
-static struct match phrase_before(const struct reading *r, const char *p, const struct number *n, bool again)
+static struct match phrase_before(const struct reading *r, const char *p, const struct mfu_claim_number *n, bool again)
 {
     struct match m = {.kind = -1};
     bool near = true;
@@ -669,7 +530,7 @@ static struct match phrase_before(const struct reading *r, const char *p, const 
 }
 
 /* The subject of its clause, however far before; that of a bare number, three words at most. */
-static struct match phrase_of_clause(const struct reading *r, const char *p, const struct number *n)
+static struct match phrase_of_clause(const struct reading *r, const char *p, const struct mfu_claim_number *n)
 {
     struct match m = {.kind = -1};
     int words = n->bare || n->dim == MFU_PARAMS ? 4 : MFU_CLAIM_LONGEST;
@@ -690,7 +551,7 @@ static int scope_of(const struct reading *r, const struct match *m, bool *all)
         *all = mfu_claim_stands(p, "total", 5);
         if (*all || mfu_claim_stands(p, "/gpu", 4))
             return (int)(word_end(p + 1) - m->end);
-        p = skip_blanks(word_end(p));
+        p = mfu_claim_blanks(word_end(p));
     }
     p = m->begin;
     for (int i = 0; i < 3; i++) {
@@ -710,7 +571,7 @@ static int scope_of(const struct reading *r, const struct match *m, bool *all)
 
 /* ---- what a number means ----------------------------------------------------------- */
 
-static struct mfu_interval soften(const struct number *n, double value, struct mfu_interval in)
+static struct mfu_interval soften(const struct mfu_claim_number *n, double value, struct mfu_interval in)
 {
     if (n->roles & (ABOUT | NEARLY))
         in.low = fmin(in.low, 0.9 * value);
@@ -723,7 +584,7 @@ static struct mfu_interval soften(const struct number *n, double value, struct m
     return in;
 }
 
-static struct mfu_interval interval_of(const struct number *n, int kind, double *value)
+static struct mfu_interval interval_of(const struct mfu_claim_number *n, int kind, double *value)
 {
     const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
     bool exact = n->whole && n->bare && (row->traits & MFU_Q_WHOLE);
@@ -759,7 +620,7 @@ static struct mfu_claim *stated(struct mfu_audit *a, int kind, enum mfu_claim_st
 }
 
 /* What else it may be; first what it can be by its size.  Not `flat`: it was said whether of one or of all. */
-static void add_readings(struct mfu_claim *c, const struct number *n, bool phrase, bool flat)
+static void add_readings(struct mfu_claim *c, const struct mfu_claim_number *n, bool phrase, bool flat)
 {
     int list[MFU_READINGS + 1] = {c->kind}, count = 1, first = 0;
 
@@ -780,7 +641,25 @@ static void add_readings(struct mfu_claim *c, const struct number *n, bool phras
         c->readings[c->n_readings++].kind = list[first + 1 + i];
 }
 
-static void state(struct reading *r, const struct number *n, int kind, enum mfu_claim_state s, struct match m,
+/* Whether it is told as a result. */
+static bool follows(const struct reading *r, const char *p)
+{
+    static const char *const words[] = {"so", "i.e", "i.e.", "hence", "thus", "therefore"};
+
+    for (int i = 0; i < 6; i++) {
+        const char *word = mfu_claim_back(&r->t, p);
+
+        for (size_t k = 0; k < N(words); k++)
+            if (mfu_claim_stands(word, words[k], strlen(words[k])))
+                return true;
+        if (word >= p || isdigit((unsigned char)*word) || strchr(";:", *word))
+            return false;
+        p = word;
+    }
+    return false;
+}
+
+static void state(struct reading *r, const struct mfu_claim_number *n, int kind, enum mfu_claim_state s, struct match m,
                   const char *end)
 {
     double value;
@@ -806,7 +685,7 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
     if (!micro)
         add_readings(&first, n, m.length > 0, flat && !r->whole);
     kind = first.kind;
-    behind = role_of(skip_blanks(m.end));
+    behind = role_of(mfu_claim_blanks(m.end));
     other = stated(r->audit, kind, MFU_BEFORE);
     for (int i = 0; other && scope > 0 && !all && other->in.low > in.high && i < other->n_readings; i++)
         for (size_t k = 0; k < N(scopes); k++) /* "80k tokens/s, 10k per GPU": the first is that of all */
@@ -828,6 +707,9 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
     if (!c)
         return;
     c->value = value;
+    c->at = (int)(n->at - r->t.text);
+    c->guessed = r->guessed;
+    c->follows = follows(r, n->at);
     c->n_readings = first.n_readings;
     memcpy(c->readings, first.readings, sizeof c->readings);
     for (int i = 0; i < c->n_readings; i++)
@@ -838,10 +720,10 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
 }
 
 /* "4x faster", "19 % higher tokens/s", "2x the MFU", "the MFU doubled", "fell by 20 %", "up 50 %". */
-static bool read_change(struct reading *r, struct number *n)
+static bool read_change(struct reading *r, struct mfu_claim_number *n)
 {
-    const char *p = skip_blanks(n->end), *end = n->end;
-    struct number any = *n;
+    const char *p = mfu_claim_blanks(n->end), *end = n->end;
+    struct mfu_claim_number any = *n;
     struct match m = {.kind = -1};
     int role = role_of(p), sign = role & MORE ? 1 : role & LESS ? -1 : 0, otherwise = -1;
     double v = n->value * n->factor, half = n->half * n->factor, value;
@@ -859,8 +741,9 @@ static bool read_change(struct reading *r, struct number *n)
     any.times = true;
     m = phrase_behind(r, end, &any);
     if (!(role & (MORE | LESS)) && m.kind >= 0 && n->times && (mfu_quantity_rows[m.kind].traits & MFU_Q_COUNTED)
-        && n->whole && skip_blanks(n->end) == m.begin) { /* 8x H100 */
+        && n->whole && mfu_claim_blanks(n->end) == m.begin) { /* 8x H100 */
         n->times = false;
+        n->bare = true;
         state(r, n, m.kind, MFU_BEFORE, m, m.end);
         return true;
     }
@@ -915,9 +798,9 @@ static bool read_change(struct reading *r, struct number *n)
 }
 
 /* A second number behind "->", "to" or "-": a change or a range. */
-static bool read_second(const struct number *n, struct number *b, bool *changes)
+static bool read_second(const struct mfu_claim_number *n, struct mfu_claim_number *b, bool *changes)
 {
-    const char *p = skip_blanks(n->end);
+    const char *p = mfu_claim_blanks(n->end);
 
     if (strncmp(p, "->", 2) == 0) {
         *changes = true;
@@ -930,13 +813,13 @@ static bool read_second(const struct number *n, struct number *b, bool *changes)
         p++;
     } else
         return false;
-    p = skip_blanks(p);
+    p = mfu_claim_blanks(p);
     while (role_of(p) & ABOUT)
-        p = skip_blanks(word_end(p));
-    return isdigit((unsigned char)*p) && read_number(p, p, b);
+        p = mfu_claim_blanks(word_end(p));
+    return isdigit((unsigned char)*p) && mfu_claim_number(p, p, b);
 }
 
-static bool same_unit(struct number *a, struct number *b)
+static bool same_unit(struct mfu_claim_number *a, struct mfu_claim_number *b)
 {
     if (a->bare && !b->bare) {
         a->factor = b->factor;
@@ -954,21 +837,21 @@ static bool same_unit(struct number *a, struct number *b)
 }
 
 /* The number behind "of" or "out of": a whole. */
-static bool read_whole(const struct reading *r, const struct number *n, struct number *whole)
+static bool read_whole(const struct reading *r, const struct mfu_claim_number *n, struct mfu_claim_number *whole)
 {
-    const char *p = skip_blanks(n->end);
+    const char *p = mfu_claim_blanks(n->end);
 
     if (mfu_claim_stands(p, "out", 3))
-        p = skip_blanks(word_end(p));
+        p = mfu_claim_blanks(word_end(p));
     if (!mfu_claim_stands(p, "of", 2))
         return false;
     for (int i = 0; i < 3 && role_of(p) & (BEHIND | ONE_OF); i++)
-        p = skip_blanks(word_end(p));
-    return read_number(r->t.text, p, whole);
+        p = mfu_claim_blanks(word_end(p));
+    return mfu_claim_number(r->t.text, p, whole);
 }
 
 /* What was said of a part and its whole, "90 ms of a step of 600 ms, 15 %", or of the whole and the share. */
-static int kind_of_share(struct reading *r, const struct number *n)
+static int kind_of_share(struct reading *r, const struct mfu_claim_number *n)
 {
     for (size_t i = 0; i < N(shares); i++) {
         bool part = stated(r->audit, shares[i].part, MFU_BEFORE), share = stated(r->audit, shares[i].share, MFU_BEFORE);
@@ -983,9 +866,9 @@ static int kind_of_share(struct reading *r, const struct number *n)
 
 /* "90 ms of a 600 ms step", "28 GB of 112 GB of states per GPU", "15 % of 312 TFLOP/s": a part or a share, and the
  * whole. */
-static const char *take_part(struct reading *r, struct number *n, struct match m)
+static const char *take_part(struct reading *r, struct mfu_claim_number *n, struct match m)
 {
-    struct number whole;
+    struct mfu_claim_number whole;
     struct match behind;
     int part = -1, all = -1;
     size_t last = 0; /* row; of those that could be, one whose part was told, else the last */
@@ -1029,7 +912,7 @@ static const char *take_part(struct reading *r, struct number *n, struct match m
 }
 
 /* "Each step processes 4M tokens": what is counted of one of them, where there is a name for that. */
-static int kind_of_each(const struct reading *r, const struct number *n, const struct match *m)
+static int kind_of_each(const struct reading *r, const struct mfu_claim_number *n, const struct match *m)
 {
     size_t length = (size_t)(m->end - m->begin);
 
@@ -1052,7 +935,7 @@ static int kind_of_each(const struct reading *r, const struct number *n, const s
 }
 
 /* What has no phrase of its own: it goes on with what the claim was about, or its unit says it. */
-static int kind_of_unit(const struct reading *r, const struct number *n, bool changes)
+static int kind_of_unit(const struct reading *r, const struct mfu_claim_number *n, bool changes)
 {
     struct match here = {.begin = n->at, .end = n->end};
     bool all = false, scoped = scope_of(r, &here, &all) > 0;
@@ -1060,7 +943,7 @@ static int kind_of_unit(const struct reading *r, const struct number *n, bool ch
     for (size_t i = 0; i < N(scopes) && r->topic >= 0; i++)
         if (scoped && (r->topic == scopes[i].one || r->topic == scopes[i].all) && suits(r->topic, "", n))
             return r->topic;
-    if (r->topic >= 0 && (changes || (n->roles | role_of(skip_blanks(n->end))) & (FROM | AFTER))
+    if (r->topic >= 0 && (changes || (n->roles | role_of(mfu_claim_blanks(n->end))) & (FROM | AFTER))
         && suits(r->topic, "", n))
         return r->topic;
     for (size_t i = 0; i < N(of_parameters); i++)
@@ -1092,7 +975,7 @@ static int kind_of_factor(const struct reading *r)
 }
 
 /* "187 TFLOP/s (60 %)", "from 1.9 to 2.5 it/s (+32 %)": a share of what stands right before, or its change. */
-static bool take_aside(struct reading *r, struct number *n)
+static bool take_aside(struct reading *r, struct mfu_claim_number *n)
 {
     const char *p = mfu_claim_back(&r->t, n->at);
     const struct mfu_claim *last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
@@ -1128,19 +1011,19 @@ static bool take_aside(struct reading *r, struct number *n)
     return m.kind >= 0;
 }
 
-static const char *take_number(struct reading *r, struct number *n)
+static const char *take_number(struct reading *r, struct mfu_claim_number *n)
 {
-    struct number second = {0};
+    struct mfu_claim_number second = {0};
     bool changes = false, two;
-    const struct number *last;
+    const struct mfu_claim_number *last;
     const char *end;
     struct match m = {.kind = -1};
 
     n->roles = roles_before(r, n->at);
-    end = skip_blanks(n->end);
+    end = mfu_claim_blanks(n->end);
     if (n->times && strncmp(n->end - 2, " x ", 3) == 0 && role_of(end) == 0
         && !mfu_claim_counted(end)) { /* "TP 4 x PP 8" */
-        struct number any = *n;
+        struct mfu_claim_number any = *n;
 
         any.times = false;
         any.bare = true;
@@ -1153,7 +1036,7 @@ static const char *take_number(struct reading *r, struct number *n)
     if (two && strncmp(end, "->", 2) == 0) { /* "seq 1024 -> 8192 tokens per step": two things, not one that changes */
         struct match own = phrase_before(r, n->at, n, false), behind = phrase_behind(r, second.end, &second);
 
-        two = own.kind < 0 || behind.kind < 0 || behind.kind == own.kind || skip_blanks(second.end) != behind.begin
+        two = own.kind < 0 || behind.kind < 0 || behind.kind == own.kind || mfu_claim_blanks(second.end) != behind.begin
             || mfu_quantity_rows[own.kind].dim == MFU_RATIO;
     }
     two = two && same_unit(n, &second);
@@ -1172,8 +1055,8 @@ static const char *take_number(struct reading *r, struct number *n)
              && last->value > 1)                           /* "scaling 1 -> 4 nodes" */
             || memchr(m.end, ':', (size_t)(n->at - m.end)) /* "energy: 1000 GPU hours", "an epoch is 1000 steps" */
             || n->money
-            || (mfu_quantity_rows[m.kind].dim == MFU_COUNT && !(role_of(mfu_claim_back(&r->t, n->at)) & BEHIND)
-                && mfu_claim_counted(skip_blanks(last->end)) && mfu_claim_letter(*mfu_claim_back(&r->t, n->at))
+            || (last->bare && mfu_quantity_rows[m.kind].dim != MFU_RATIO && !(role_of(mfu_claim_back(&r->t, n->at)) & BEHIND)
+                && mfu_claim_counted(mfu_claim_blanks(last->end)) && mfu_claim_letter(*mfu_claim_back(&r->t, n->at))
                 && mfu_claim_back(&r->t, n->at) >= m.end))) {
         struct match behind = phrase_behind(r, last->end, last);
 
@@ -1183,7 +1066,7 @@ static const char *take_number(struct reading *r, struct number *n)
         return end;
     if (m.kind < 0 && !(n->bare && strncmp(n->end, " x ", 3) == 0))
         m = phrase_behind(r, last->end, last);
-    if ((m.kind < 0 || m.kind == MFU_Q_GPUS) && is_factor(n->at) && n->bare
+    if ((m.kind < 0 || m.kind == MFU_Q_GPUS) && mfu_claim_is_factor(n->at) && n->bare
         && kind_of_factor(r) >= 0) /* 8 nodes x 8 GPUs */
         m.kind = kind_of_factor(r);
     if (m.kind >= 0 && m.begin >= last->end && kind_of_each(r, last, &m) >= 0)
@@ -1192,7 +1075,8 @@ static const char *take_number(struct reading *r, struct number *n)
         m.kind = kind_of_share(r, last);
     if (m.kind < 0)
         m = phrase_of_clause(r, n->at, last);
-    if (m.kind < 0)
+    r->guessed = m.kind < 0;
+    if (m.kind < 0 && !goes_on(last->end))
         m.kind = kind_of_unit(r, last, changes);
     if (m.kind < 0)
         return last->end;
@@ -1217,126 +1101,6 @@ static const char *take_number(struct reading *r, struct number *n)
             state(r, n, m.kind, MFU_AFTER, m, last->end);
     }
     return last->end;
-}
-
-/* ---- arithmetic ------------------------------------------------------------------- */
-
-/* A value in the units that are printed, and in base units. */
-struct value {
-    struct mfu_interval as[2];
-};
-
-static const char *read_sum(struct reading *r, const char *p, struct value *v, int *operations, bool *taken);
-
-/* A number with its words, or a sum in parentheses; NULL: neither. */
-static const char *read_operand(struct reading *r, const char *p, struct value *v, int *operations, bool *taken)
-{
-    struct number n;
-    double half;
-
-    p = skip_blanks(p);
-    if (*p == '(') {
-        p = read_sum(r, p + 1, v, operations, taken);
-        return p && *p == ')' ? p + 1 : NULL;
-    }
-    if (!isdigit((unsigned char)*p) || !read_number(r->t.text, p, &n) || n.times)
-        return NULL;
-    half = n.whole && n.bare ? 0 : n.half;
-    if (mfu_claim_stands(skip_blanks(n.end), "kwh", 3))
-        n.factor = 3.6e6;
-    for (int i = 0; i < 2; i++) {
-        double factor = i == 1 || n.dim == MFU_PARAMS || n.percent ? n.factor : 1;
-
-        v->as[i] = (struct mfu_interval){(n.value - half) * factor, (n.value + half) * factor};
-    }
-    if (n.bare && (*operations > 0 || strchr(":(", *mfu_claim_back(&r->t, p)))) /* no quantity of its own */
-        taken[p - r->t.text] = strchr("x+-/=)", *skip_blanks(n.end)) != NULL;
-    p = n.end;
-    for (int i = 0; i < 4; i++) {
-        const char *word = skip_blanks(p);
-
-        if (*word == '/' && isalpha((unsigned char)word[1]))
-            word++;
-        if (!isalpha((unsigned char)*word) || mfu_claim_stands(word, "x", 1))
-            break;
-        p = word_end(word);
-    }
-    return skip_blanks(p);
-}
-
-static const char *read_product(struct reading *r, const char *p, struct value *v, int *operations, bool *taken)
-{
-    struct value b;
-
-    p = read_operand(r, p, v, operations, taken);
-    while (p && (mfu_claim_stands(p, "x", 1) || *p == '/')) {
-        bool over = *p == '/';
-
-        (*operations)++;
-        if (!(p = read_operand(r, p + 1, &b, operations, taken)))
-            return NULL;
-        if (over && !(b.as[0].low > 0 && b.as[1].low > 0))
-            return NULL;
-        for (int i = 0; i < 2; i++) {
-            v->as[i].low *= over ? 1 / b.as[i].high : b.as[i].low;
-            v->as[i].high *= over ? 1 / b.as[i].low : b.as[i].high;
-        }
-    }
-    return p;
-}
-
-static const char *read_sum(struct reading *r, const char *p, struct value *v, int *operations, bool *taken)
-{
-    struct value b;
-
-    p = read_product(r, p, v, operations, taken);
-    while (p && (*p == '+' || (*p == '-' && p[1] != '>'))) {
-        bool less = *p == '-';
-
-        (*operations)++;
-        if (!(p = read_product(r, p + 1, &b, operations, taken)))
-            return NULL;
-        for (int i = 0; i < 2; i++) {
-            v->as[i].low += less ? -b.as[i].high : b.as[i].low;
-            v->as[i].high += less ? -b.as[i].low : b.as[i].high;
-        }
-    }
-    return p;
-}
-
-/* "6 x 2.7B x 400B = 6.5e21": what is computed is what is printed, in one of the ways to take the units.  Numbers
- * that are nothing but factors are `taken`. */
-static void find_equation(struct reading *r, bool taken[MFU_CLAIM_ROOM])
-{
-    for (const char *p = r->t.text, *end, *equal; *p; p++) {
-        struct value left, right;
-        bool inside[MFU_CLAIM_ROOM] = {false}, about;
-        int operations = 0, way = -1;
-        char said[80];
-
-        if ((*p != '(' && !isdigit((unsigned char)*p)) || mfu_claim_letter(p[-1]) || p[-1] == '.'
-            || !(equal = read_sum(r, p, &left, &operations, inside)) || *equal != '=')
-            continue;
-        for (end = skip_blanks(equal + 1); role_of(end) & ABOUT; end = skip_blanks(word_end(end)))
-            ;
-        about = end > skip_blanks(equal + 1);
-        if (!(end = read_sum(r, end, &right, &operations, inside)) || operations == 0)
-            continue;
-        for (int i = 0; i < 4 && way < 0; i++)
-            if (left.as[i / 2].low <= right.as[i % 2].high * (about ? 1.1 : 1)
-                && right.as[i % 2].low / (about ? 1.1 : 1) <= left.as[i / 2].high)
-                way = i;
-        for (int i = 0; i < 2; i++) {
-            struct mfu_interval in = i ? right.as[way < 0 ? 1 : way % 2] : left.as[way < 0 ? 1 : way / 2];
-
-            mfu_claim_text_quote(&r->t, i ? equal + 1 : p, i ? end : equal, said, sizeof said);
-            mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, in.low / (about ? 1.1 : 1), in.high * (about ? 1.1 : 1),
-                          "stated", "%s", said + strspn(said, " "));
-        }
-        for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
-            taken[i] |= inside[i];
-        return;
-    }
 }
 
 /* ---- what a model brings -------------------------------------------------------- */
@@ -1527,15 +1291,15 @@ static void count_one(struct reading *r)
     char said[80];
 
     for (const char *p = r->t.text + 1, *word, *end; !found && *p; p++) {
-        struct number size;
+        struct mfu_claim_number size;
 
         if (!find_here(p, "a") && !find_here(p, "an") && !find_here(p, "one") && !find_here(p, "single"))
             continue;
-        word = skip_blanks(word_end(p));
-        if (read_number(r->t.text, word, &size) && size.dim == MFU_BYTES)
-            word = skip_blanks(size.end);
+        word = mfu_claim_blanks(word_end(p));
+        if (mfu_claim_number(r->t.text, word, &size) && size.dim == MFU_BYTES)
+            word = mfu_claim_blanks(size.end);
         end = word_end(word);
-        if (find_here(word, "gpu") && (!isalpha((unsigned char)*skip_blanks(end)) || role_of(skip_blanks(end)) != 0))
+        if (find_here(word, "gpu") && (!isalpha((unsigned char)*mfu_claim_blanks(end)) || role_of(mfu_claim_blanks(end)) != 0))
             found = mfu_claim_add(r->audit, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "assumed", "%s",
                                   mfu_claim_text_quote(&r->t, p, end, said, sizeof said));
     }
@@ -1582,17 +1346,18 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     find_ways(r, taken);
     find_precisions(r, taken);
     words = a->n_claims;
-    find_equation(r, taken);
+    mfu_claim_equations(a, &r->t, taken);
     for (const char *p = r->t.text; *p;) {
-        struct number n;
+        struct mfu_claim_number n;
 
-        if ((isdigit((unsigned char)*p) || *p == '$') && !taken[p - r->t.text] && read_number(r->t.text, p, &n))
+        if ((isdigit((unsigned char)*p) || *p == '$') && !taken[p - r->t.text] && mfu_claim_number(r->t.text, p, &n))
             p = take_number(r, &n);
         else
             p++;
     }
     for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
         r->t.used[i] |= taken[i];
+    mfu_claim_units(a, &r->t);
     count_one(r);
     add_gpus(r);
     if (r->model)

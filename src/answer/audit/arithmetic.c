@@ -1,0 +1,496 @@
+/*
+ * arithmetic.c - amounts with all of their units, nouns among them: "3 GB/s", "512 KB/token", "16 shards".
+ *
+ * What is bytes over bytes per second is seconds, whatever it is about.  An amount per GPU often does not say so:
+ * one counted noun may be left over.
+ */
+#include "answer/audit/arithmetic.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answer/audit/claim_number.h"
+
+#define N(list) (sizeof(list) / sizeof(list)[0])
+#define TERMS 16   /* of a claim that are looked at */
+#define OPERANDS 64 /* of an equation, parentheses included */
+
+/* Units and nouns; those from COUNTED on are what claims count, and leave out. */
+enum { SECOND, BYTE, FLOP, JOULE, DOLLAR, TOKEN, PARAMETER, SEQUENCE, COUNTED, GPU = COUNTED, STEP, OTHERS };
+#define NOUNS (OTHERS + TERMS)
+
+struct amount {
+    const char *at, *end;                    /* end: behind the unit */
+    struct mfu_interval printed, base;       /* as it is printed, and in base units */
+    signed char of[NOUNS];                   /* powers */
+    bool share, times, unit, rate, foreign;  /* a percentage, a factor; it has a unit; it is one of two; nobody used it */
+};
+
+struct nouns {
+    const struct mfu_claim_text *t;
+    const char *others[TERMS]; /* words that no table has */
+    int n;
+};
+
+// clang-format off
+static const struct { const char *word; int of; double factor; int second; } words[] = {
+    {"s", SECOND, 1, 0}, {"ms", SECOND, 1e-3, 0}, {"minute", SECOND, 60, 0}, {"min", SECOND, 60, 0}, {"hour", SECOND, 3600, 0}, {"h", SECOND, 3600, 0}, {"day", SECOND, 86400, 0}, {"d", SECOND, 86400, 0},
+    {"week", SECOND, 604800, 0}, {"month", SECOND, 2629800, 0}, {"year", SECOND, 31557600, 0}, {"byte", BYTE, 1, 0}, {"gb", BYTE, 1e9, 0},
+    {"flop", FLOP, 1, 0}, {"wh", JOULE, 3600, 0}, {"kwh", JOULE, 3.6e6, 0}, {"mwh", JOULE, 3.6e9, 0}, {"gwh", JOULE, 3.6e12, 0}, {"j", JOULE, 1, 0}, {"kj", JOULE, 1e3, 0}, {"mj", JOULE, 1e6, 0}, {"dollar", DOLLAR, 1, 0}, {"usd", DOLLAR, 1, 0},
+    {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
+    {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}};
+static const struct { enum mfu_dim dim; int of, second; } dims[] = {
+    {MFU_BYTES, BYTE, 0}, {MFU_BYTES_PER_S, BYTE, -1}, {MFU_SECONDS, SECOND, 0}, {MFU_FLOP, FLOP, 0}, {MFU_FLOP_PER_S, FLOP, -1}, {MFU_WATTS, JOULE, -1}};
+/* What says that a figure follows from others. */
+static const char *const hence[] = {"so", "i.e", "i.e.", "=", "that", "which", "thus", "hence", "therefore", "or"};
+// clang-format on
+
+static bool stands(const struct mfu_claim_text *t, const char *p, const char *word)
+{
+    return (p == t->text || !mfu_claim_letter(p[-1]) || isdigit((unsigned char)p[-1]))
+        && mfu_claim_stands(p, word, strlen(word));
+}
+
+/* One unit or noun at `p`, to the power of `sign`; what is behind it, NULL: there is none that is known. */
+static const char *read_word(const struct nouns *nouns, const char *p, int sign, struct amount *a)
+{
+    size_t best = N(words);
+
+    for (size_t i = 0; i < N(words); i++)
+        if (stands(nouns->t, p, words[i].word) && (best == N(words) || strlen(words[i].word) > strlen(words[best].word)))
+            best = i;
+    if (best == N(words))
+        return NULL;
+    a->of[words[best].of] += (signed char)sign;
+    a->of[SECOND] += (signed char)(sign * words[best].second);
+    a->base.low *= pow(words[best].factor, sign);
+    a->base.high *= pow(words[best].factor, sign);
+    a->unit = true;
+    return p + strlen(words[best].word);
+}
+
+/* A word that is only counted: "16 shards". */
+static const char *read_other(struct nouns *nouns, const char *p, int sign, struct amount *a)
+{
+    size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz");
+    int i = 0;
+
+    if (n < 3)
+        return NULL;
+    while (i < nouns->n && !(strncmp(nouns->others[i], p, n) == 0 && !isalpha((unsigned char)nouns->others[i][n])))
+        i++;
+    if (i == TERMS)
+        return NULL;
+    nouns->others[i] = p;
+    nouns->n = nouns->n > i ? nouns->n : i + 1;
+    a->of[OTHERS + i] += (signed char)sign;
+    return p + n;
+}
+
+/* The number at `p` with its units; false: there is none. */
+static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
+{
+    struct mfu_claim_number n;
+    const char *next;
+    double half;
+
+    if (!mfu_claim_number(nouns->t->text, p, &n))
+        return false;
+    half = n.whole && n.bare ? 0 : n.half;
+    *a = (struct amount){.at = p,
+                         .end = n.end,
+                         .printed = {fmax(0, n.value - half), n.value + half},
+                         .share = n.percent,
+                         .times = n.times,
+                         .foreign = !nouns->t->used[p - nouns->t->text]};
+    a->base = (struct mfu_interval){a->printed.low * n.factor, a->printed.high * n.factor};
+    if (n.dim == MFU_PARAMS || n.percent)
+        a->printed = a->base;
+    for (size_t i = 0; i < N(dims); i++)
+        if (dims[i].dim == n.dim) {
+            a->of[dims[i].of] = 1;
+            a->of[SECOND] += (signed char)dims[i].second;
+            a->unit = true;
+        }
+    if (n.money) {
+        a->of[DOLLAR] = 1;
+        a->unit = true;
+    }
+    if (!a->unit && !n.percent && !n.times) {
+        next = mfu_claim_blanks(a->end);
+        if (!(next = read_word(nouns, next, 1, a)) && isalpha((unsigned char)*mfu_claim_blanks(a->end))) {
+            const char *second = mfu_claim_blanks(a->end); /* "52k alpaca sequences" */
+
+            second = mfu_claim_blanks(second + strspn(second, "abcdefghijklmnopqrstuvwxyz"));
+            if (!(next = read_word(nouns, second, 1, a)))
+                next = read_other(nouns, mfu_claim_blanks(a->end), 1, a);
+        }
+        a->end = next ? next : a->end;
+    }
+    if (a->of[JOULE] > 0 && a->of[SECOND] == 0 && mfu_claim_stands(a->end, "/day", 4)) /* those of a day */
+        a->end += 4;
+    while (*a->end == '/' && isalnum((unsigned char)a->end[1])
+           && ((next = read_word(nouns, a->end + 1, -1, a)) || (next = read_other(nouns, a->end + 1, -1, a)))) {
+        a->end = next;
+        a->rate = true;
+    }
+    for (int i = 0; i < NOUNS; i++)
+        a->rate |= a->of[i] < 0;
+    return true;
+}
+
+/* ---- what is told ---------------------------------------------------------------- */
+
+struct computed {
+    struct mfu_interval is, said;
+    char left[80], right[80];
+};
+
+static bool overlap(struct mfu_interval a, struct mfu_interval b)
+{
+    return a.low <= b.high * (1 + 1e-9) && b.low <= a.high * (1 + 1e-9);
+}
+
+/* Keeps one pair: what contradicts before what holds. */
+static void tell(struct mfu_audit *a, const struct computed *c)
+{
+    int n = a->n_claims;
+
+    for (int i = 0; i + 1 < n; i++)
+        if (a->claims[i].kind == MFU_Q_COMPUTED) {
+            if (!overlap(a->claims[i].in, a->claims[i + 1].in) || overlap(c->is, c->said))
+                return;
+            memmove(&a->claims[i], &a->claims[i + 2], (size_t)(n - i - 2) * sizeof a->claims[0]);
+            a->n_claims -= 2;
+            break;
+        }
+    mfu_claim_add(a, MFU_Q_COMPUTED, MFU_BEFORE, c->is.low, c->is.high, "stated", "%s", c->left);
+    mfu_claim_add(a, MFU_Q_COMPUTED, MFU_BEFORE, c->said.low, c->said.high, "stated", "%s", c->right);
+}
+
+static struct mfu_interval widen(struct mfu_interval x, double factor)
+{
+    return (struct mfu_interval){x.low / factor, x.high * factor};
+}
+
+/* ---- equations ------------------------------------------------------------------- */
+
+/* A value in the units that are printed, and in base units. */
+struct value {
+    struct mfu_interval as[2];
+};
+
+struct equation {
+    struct nouns nouns;
+    int operations, operands;
+    const char *factors[OPERANDS]; /* no quantities of their own */
+    int n;
+};
+
+static const char *read_sum(struct equation *e, const char *p, struct value *v);
+
+/* A number with its words, or a sum in parentheses; NULL: neither. */
+static const char *read_operand(struct equation *e, const char *p, struct value *v)
+{
+    struct amount a;
+    const char *before, *behind;
+
+    p = mfu_claim_blanks(p);
+    if (e->operands++ == OPERANDS)
+        return NULL;
+    if (*p == '(') {
+        p = read_sum(e, p + 1, v);
+        return p && *p == ')' ? mfu_claim_blanks(p + 1) : NULL;
+    }
+    if (!isdigit((unsigned char)*p) || !read_amount(&e->nouns, p, &a) || a.times)
+        return NULL;
+    *v = (struct value){{a.printed, a.base}};
+    before = mfu_claim_back(e->nouns.t, p);
+    behind = mfu_claim_blanks(a.end);
+    if (!a.unit && a.printed.low == a.printed.high && (e->operations > 0 || strchr(":(", *before)) && *behind
+        && strchr("x+-/=)", *behind))
+        e->factors[e->n++] = p;
+    p = a.end;
+    for (int i = 0; i < 4; i++) {
+        const char *word = mfu_claim_blanks(p);
+
+        if (*word == '/' && isalpha((unsigned char)word[1]))
+            word++;
+        if (!isalpha((unsigned char)*word) || mfu_claim_stands(word, "x", 1))
+            break;
+        while (mfu_claim_letter(*word))
+            word++;
+        p = word;
+    }
+    return mfu_claim_blanks(p);
+}
+
+static const char *read_product(struct equation *e, const char *p, struct value *v)
+{
+    struct value b;
+
+    p = read_operand(e, p, v);
+    while (p && (mfu_claim_stands(p, "x", 1) || *p == '/')) {
+        bool over = *p == '/';
+
+        e->operations++;
+        if (!(p = read_operand(e, p + 1, &b)) || (over && !(b.as[0].low > 0 && b.as[1].low > 0)))
+            return NULL;
+        for (int i = 0; i < 2; i++) {
+            v->as[i].low *= over ? 1 / b.as[i].high : b.as[i].low;
+            v->as[i].high *= over ? 1 / b.as[i].low : b.as[i].high;
+        }
+    }
+    return p;
+}
+
+static const char *read_sum(struct equation *e, const char *p, struct value *v)
+{
+    struct value b;
+
+    p = read_product(e, p, v);
+    while (p && (*p == '+' || (*p == '-' && p[1] != '>'))) {
+        bool less = *p == '-';
+
+        e->operations++;
+        if (!(p = read_product(e, p + 1, &b)))
+            return NULL;
+        for (int i = 0; i < 2; i++) {
+            v->as[i].low += less ? -b.as[i].high : b.as[i].low;
+            v->as[i].high += less ? -b.as[i].low : b.as[i].high;
+        }
+    }
+    return p;
+}
+
+/* Whether what stands at `p` is only about right; what is behind those words. */
+static const char *skip_about(const char *p, bool *about)
+{
+    static const char *const list[] = {"~", "about", "around", "roughly", "approximately", "approx", "circa", "some"};
+
+    *about = false;
+    p = mfu_claim_blanks(p);
+    for (size_t i = 0; i < N(list); i++)
+        if (mfu_claim_stands(p, list[i], strlen(list[i]))) {
+            *about = true;
+            p = mfu_claim_blanks(p + strlen(list[i]) + (p[strlen(list[i])] == '.'));
+        }
+    return p;
+}
+
+void mfu_claim_equations(struct mfu_audit *audit, const struct mfu_claim_text *t, bool taken[MFU_CLAIM_ROOM])
+{
+    for (const char *p = t->text + 1; *p; p++) {
+        struct equation e = {.nouns.t = t};
+        struct value left, right;
+        const char *equal, *end;
+        struct computed c;
+        bool about;
+        int way = -1;
+
+        if ((*p != '(' && !isdigit((unsigned char)*p)) || mfu_claim_letter(p[-1]) || p[-1] == '.'
+            || !(equal = read_sum(&e, p, &left)) || *equal != '=')
+            continue;
+        end = read_sum(&e, skip_about(equal + 1, &about), &right);
+        if (!end || e.operations == 0)
+            continue;
+        for (int i = 0; i < 4 && way < 0; i++)
+            if (overlap(left.as[i / 2], widen(right.as[i % 2], about ? 1.1 : 1)))
+                way = i;
+        c.is = left.as[way < 0 ? 1 : way / 2];
+        c.said = widen(right.as[way < 0 ? 1 : way % 2], about ? 1.1 : 1);
+        mfu_claim_text_quote(t, p, equal, c.left, sizeof c.left);
+        mfu_claim_text_quote(t, mfu_claim_blanks(equal + 1), end, c.right, sizeof c.right);
+        tell(audit, &c);
+        for (int i = 0; i < e.n; i++)
+            taken[e.factors[i] - t->text] = true;
+        p = equal; /* what is right of it may be left of another */
+    }
+}
+
+/* ---- units that cancel ---------------------------------------------------------------- */
+
+struct terms {
+    struct nouns nouns;
+    struct amount list[TERMS];
+    int n;
+};
+
+/* How many of the counted nouns are left over where all the other units cancel; -1: they do not. */
+static int left_over(const struct terms *x, const int power[TERMS])
+{
+    int n = 0;
+
+    for (int k = 0; k < NOUNS; k++) {
+        int sum = 0;
+
+        for (int i = 0; i < x->n; i++)
+            sum += power[i] * x->list[i].of[k];
+        if (sum != 0 && (k < COUNTED || sum * sum > 1))
+            return -1;
+        n += sum != 0;
+    }
+    return n > 1 ? -1 : n;
+}
+
+/* Whether one sentence says all of it. */
+static bool one_sentence(const struct terms *x, const int power[TERMS])
+{
+    const char *from = NULL, *to = NULL;
+
+    for (int i = 0; i < x->n; i++)
+        if (power[i] != 0) {
+            from = from ? from : x->list[i].end;
+            to = x->list[i].at;
+        }
+    for (; from && from < to; from++)
+        if (*from == ';' || (*from == '.' && from[1] == ' '))
+            return false;
+    return true;
+}
+
+static bool follows(const struct terms *x, int a, int b)
+{
+    for (const char *p = x->list[a].end; p < x->list[b].at; p++)
+        for (size_t i = 0; i < N(hence); i++)
+            if (stands(x->nouns.t, p, hence[i]))
+                return true;
+    return false;
+}
+
+/* What the last of them is by the others. */
+static struct computed compute(const struct terms *x, const int power[TERMS])
+{
+    struct computed c = {.is = {1, 1}};
+    int last = x->n - 1;
+    bool about;
+    size_t n = 0;
+
+    while (power[last] == 0)
+        last--;
+    for (int over = 0; over < 2; over++)
+        for (int i = 0; i < last; i++) {
+            struct mfu_interval in = x->list[i].base;
+            char said[40];
+
+            if (power[i] * power[last] != (over ? 1 : -1))
+                continue;
+            c.is.low *= over ? 1 / in.high : in.low;
+            c.is.high *= over ? 1 / in.low : in.high;
+            mfu_claim_text_quote(x->nouns.t, x->list[i].at, x->list[i].end, said, sizeof said);
+            if (n < sizeof c.left)
+                n += (size_t)snprintf(c.left + n, sizeof c.left - n, "%s%s", over ? " / " : n > 0 ? " x " : "", said);
+        }
+    skip_about(mfu_claim_back(x->nouns.t, x->list[last].at), &about);
+    c.said = widen(x->list[last].base, about ? 1.1 : 1);
+    mfu_claim_text_quote(x->nouns.t, x->list[last].at, x->list[last].end, c.right, sizeof c.right);
+    return c;
+}
+
+struct search {
+    struct terms *x;
+    int power[TERMS], found_power[TERMS], best, factors;
+    struct computed found;
+};
+
+/* All products of up to four of the terms, `from` on. */
+static void search(struct search *s, int from)
+{
+    struct terms *x = s->x;
+    int rates = 0, left;
+
+    if (s->factors >= 2 && (left = left_over(x, s->power)) >= 0) {
+        for (int i = 0; i < x->n; i++)
+            rates += s->power[i] != 0 && x->list[i].rate;
+        if (rates > 0 && s->factors > 2) {
+            struct computed c = compute(x, s->power);
+            bool holds = overlap(c.is, c.said);
+            int rank = 100 * holds - 10 * left - s->factors;
+
+            if ((holds || one_sentence(x, s->power)) && rank > s->best) {
+                s->best = rank;
+                s->found = c;
+                memcpy(s->found_power, s->power, sizeof s->power);
+            }
+        }
+    }
+    if (s->factors == 4)
+        return;
+    for (int i = from; i < x->n; i++) {
+        if (s->power[i] != 0 || x->list[i].share || x->list[i].times)
+            continue;
+        for (int p = -1; p <= 1; p += 2) {
+            s->power[i] = p;
+            s->factors++;
+            search(s, i + 1);
+            s->factors--;
+        }
+        s->power[i] = 0;
+    }
+}
+
+/* "1.6B tokens/hour, i.e. 444k tokens/s": the same twice. */
+static void search_same(struct search *s, int i)
+{
+    for (int k = 0; k < s->x->n && s->best == INT_MIN; k++) {
+        int a = i < k ? i : k, b = i < k ? k : i;
+        int power[TERMS] = {0};
+
+        power[a] = 1;
+        power[b] = -1;
+        if (a == b || left_over(s->x, power) != 0 || !s->x->list[a].rate || !follows(s->x, a, b)
+            || !one_sentence(s->x, power) || b != a + 1)
+            continue;
+        s->found = compute(s->x, power);
+        s->best = 0;
+    }
+}
+
+/* What the units explain was not what its unit alone was taken for. */
+static void drop_guesses(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t)
+{
+    int n = 0;
+
+    for (int i = 0; i < a->n_claims; i++) {
+        bool drop = false;
+
+        for (int k = 0; k < s->x->n; k++)
+            drop |= s->found_power[k] != 0 && a->claims[i].guessed && t->text + a->claims[i].at == s->x->list[k].at;
+        if (!drop)
+            a->claims[n++] = a->claims[i];
+    }
+    a->n_claims = n;
+}
+
+void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
+{
+    struct terms x = {.nouns.t = t};
+
+    for (const char *p = t->text + 1; *p && x.n < TERMS;) {
+        if ((isdigit((unsigned char)*p) || *p == '$') && read_amount(&x.nouns, p, &x.list[x.n]))
+            p = x.list[x.n++].end;
+        else
+            p++;
+    }
+    for (int i = 0; i < x.n; i++) {
+        struct search s = {.x = &x, .best = INT_MIN};
+
+        if (!x.list[i].foreign || x.list[i].share || x.list[i].times || !x.list[i].unit)
+            continue;
+        s.power[i] = 1;
+        s.factors = 1;
+        search(&s, 0);
+        if (s.best == INT_MIN) {
+            memset(s.power, 0, sizeof s.power);
+            search_same(&s, i);
+        }
+        if (s.best == INT_MIN)
+            continue;
+        tell(audit, &s.found);
+        drop_guesses(audit, &s, t);
+        memset(t->used + (x.list[i].at - t->text), true, (size_t)(x.list[i].end - x.list[i].at));
+    }
+}

@@ -1,0 +1,154 @@
+/* claim_number.c - digits, a scale and a unit. */
+#include "answer/audit/claim_number.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(list) (sizeof(list) / sizeof(list)[0])
+
+// clang-format off
+/* Of a count: so many times as many. */
+static const struct unit { const char *name; enum mfu_dim dim; double factor; } units[] = {
+    {"%", MFU_RATIO, 0.01}, {"percent", MFU_RATIO, 0.01}, {"pct", MFU_RATIO, 0.01},
+    {"x", MFU_COUNT, 1}, {"time", MFU_COUNT, 1}, {"fold", MFU_COUNT, 1},
+    {"byte", MFU_BYTES, 1}, {"kb", MFU_BYTES, 1e3}, {"mb", MFU_BYTES, 1e6}, {"gb", MFU_BYTES, 1e9}, {"tb", MFU_BYTES, 1e12},
+    {"kib", MFU_BYTES, 0x1p10}, {"mib", MFU_BYTES, 0x1p20}, {"gib", MFU_BYTES, 0x1p30}, {"tib", MFU_BYTES, 0x1p40},
+    {"us", MFU_SECONDS, 1e-6}, {"ms", MFU_SECONDS, 1e-3}, {"s", MFU_SECONDS, 1},
+    {"min", MFU_SECONDS, 60}, {"minute", MFU_SECONDS, 60}, {"h", MFU_SECONDS, 3600}, {"hour", MFU_SECONDS, 3600},
+    {"d", MFU_SECONDS, 86400}, {"day", MFU_SECONDS, 86400}, {"week", MFU_SECONDS, 604800}, {"month", MFU_SECONDS, 2629800}, {"year", MFU_SECONDS, 31557600},
+    {"flop/s day", MFU_FLOP, 86400}, {"flop/s", MFU_FLOP_PER_S, 1}, {"flops/s", MFU_FLOP_PER_S, 1}, {"flops", MFU_FLOP_PER_S, 1}, {"flop", MFU_FLOP, 1},
+    {"w", MFU_WATTS, 1}, {"kw", MFU_WATTS, 1e3}};
+static const struct { const char *name; double factor; } prefixes[] = {
+    {"kilo", 1e3}, {"mega", 1e6}, {"giga", 1e9}, {"tera", 1e12}, {"peta", 1e15}, {"exa", 1e18}, {"zetta", 1e21}, {"yotta", 1e24}};
+static const struct { const char *name; double factor; } numerals[] = {
+    {"k", 1e3}, {"m", 1e6}, {"mn", 1e6}, {"b", 1e9}, {"bn", 1e9}, {"t", 1e12}, {"thousand", 1e3}, {"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
+// clang-format on
+
+const char *mfu_claim_blanks(const char *p)
+{
+    return p + strspn(p, " ");
+}
+
+/* "T" and "tera" before FLOP. */
+static size_t read_prefix(const char *p, enum mfu_dim dim, double *factor)
+{
+    *factor = 1;
+    for (size_t k = 0; k < N(prefixes) && (dim == MFU_FLOP || dim == MFU_FLOP_PER_S); k++)
+        for (size_t n = strlen(prefixes[k].name); n > 0; n = n > 1 ? 1 : 0)
+            if (strncmp(p, prefixes[k].name, n) == 0) {
+                size_t blank = n > 1 && p[n] == ' ';
+
+                if (strncmp(p + n + blank, "flop", 4) == 0) {
+                    *factor = prefixes[k].factor;
+                    return n + blank;
+                }
+            }
+    return 0;
+}
+
+bool mfu_claim_is_factor(const char *p)
+{
+    return p[-1] == ' ' && p[-2] == 'x' && p[-3] == ' ';
+}
+
+static void read_unit(struct mfu_claim_number *n)
+{
+    const char *p = mfu_claim_blanks(n->end);
+
+    for (size_t i = 0; i < N(units); i++) {
+        double factor;
+        size_t length = strlen(units[i].name), before = read_prefix(p, units[i].dim, &factor);
+        const char *end = p + before + length;
+
+        if (!mfu_claim_stands(p + before, units[i].name, length)
+            || (units[i].dim == MFU_COUNT && length == 1 /* 4 x 16 */
+                && (isdigit((unsigned char)*mfu_claim_blanks(end)) || *mfu_claim_blanks(end) == '(' || mfu_claim_is_factor(n->at))))
+            continue;
+        n->end = end;
+        n->dim = units[i].dim;
+        n->factor = factor * units[i].factor;
+        if (n->dim == MFU_BYTES && mfu_claim_stands(end, "/s", 2)) { /* no memory */
+            n->dim = MFU_BYTES_PER_S;
+            n->end = end + 2;
+        }
+        n->percent = n->dim == MFU_RATIO;
+        n->times = n->dim == MFU_COUNT;
+        n->any_flop = (n->dim == MFU_FLOP || n->dim == MFU_FLOP_PER_S) && !memchr(p, '/', before + length);
+        n->bare = false;
+        return;
+    }
+    for (size_t i = 0; i < N(numerals); i++)
+        if (mfu_claim_stands(p, numerals[i].name, strlen(numerals[i].name))) {
+            n->end = p + strlen(numerals[i].name);
+            n->factor = numerals[i].factor;
+            n->dim = MFU_PARAMS;
+            n->kilo = numerals[i].factor == 1e3;
+            n->whole = n->bare = false;
+            n->half = fmin(n->half, 0.1 * n->value); /* 1T is not half of one */
+            return;
+        }
+}
+
+bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *n)
+{
+    const char *digits = p + (*p == '$');
+    size_t whole = strspn(digits, "0123456789"), decimals = 0, length = whole, zeros = 0;
+    double scale = 1;
+    bool fraction = false;
+    char *end;
+
+    if (p > text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '$'))
+        return false;
+    if (whole == 0 || whole > 18)
+        return false;
+    *n = (struct mfu_claim_number){.at = p, .money = *p == '$', .factor = 1, .bare = true, .dim = MFU_COUNT};
+    n->value = strtod(digits, &end);
+    if (digits[whole] == '.' && isdigit((unsigned char)digits[whole + 1])) {
+        decimals = strspn(digits + whole + 1, "0123456789");
+        length = whole + 1 + decimals;
+    }
+    n->whole = decimals == 0;
+    n->end = digits + length;
+    if (end > n->end && isdigit((unsigned char)end[-1]) && !mfu_claim_letter(*end)) { /* 3.8e25 */
+        scale = pow(10, strtol(n->end + 1, NULL, 10));
+        n->end = end;
+        n->whole = false;
+    } else {
+        char text_of[40];
+
+        snprintf(text_of, sizeof text_of, "%.*s", (int)length, digits);
+        n->value = strtod(text_of, NULL);
+        p = mfu_claim_blanks(n->end);
+        if (*p == 'x' && strncmp(p = mfu_claim_blanks(p + 1), "10^", 3) == 0 && isdigit((unsigned char)p[3])) {
+            scale = pow(10, strtol(p + 3, &end, 10));
+            n->value *= scale;
+            n->end = end;
+            n->whole = false;
+        }
+    }
+    if (!(fabs(n->value) < 1e30))
+        return false;
+    if (*n->end == '/' && n->whole && isdigit((unsigned char)n->end[1])) { /* 3/11 */
+        double below = strtod(n->end + 1, &end);
+
+        if (below > n->value && !mfu_claim_letter(*end) && !strchr("./", *end ? *end : ' ')) {
+            n->value /= below;
+            n->end = end;
+            n->whole = false;
+            fraction = true;
+        }
+    }
+    while (decimals == 0 && zeros + 2 < whole && digits[whole - 1 - zeros] == '0')
+        zeros++;
+    n->half = fraction ? 0.005 * n->value : 0.5 * scale * pow(10, (double)zeros - (double)decimals);
+    read_unit(n);
+    if (n->percent)
+        n->half = 0.5 * pow(10, -(double)decimals);
+    p = mfu_claim_blanks(n->end);
+    n->of_sequences = mfu_claim_stands(p, "sequence", 8) && p[8] != '/' && !n->percent && !n->times;
+    n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;
+    return true;
+}
