@@ -36,6 +36,7 @@ struct mfu_claim {
     int n_readings;
     int at;           /* where its number stands in the text as it is read; 0: no number says it */
     bool guessed;     /* only by its unit */
+    bool flat;        /* not said whether of one or of all */
     bool follows;     /* told as what follows from the rest: "so", "i.e." */
     bool contradicts; /* part of a contradiction */
     bool matters;     /* or of an identity that is told of */

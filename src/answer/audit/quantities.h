@@ -126,7 +126,7 @@ enum {
     X(KV_HEADS, "kv_heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "kv head|n kv head|key value head") \
     X(HEAD_GROUP, "heads_per_kv_head", MFU_COUNT, MFU_Q_SETUP, 1, 1e4, 1, 1, "") \
     X(HEAD_DIM, "head_dim", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "head dim|head size|head dimension|dim head|dimension/head") \
-    X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 1, 1e9, 0, 0, ">/token") \
+    X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 64, 1e9, 0, 0, ">/token") \
     X(KV, "kv_cache", MFU_BYTES, 0, 1, 1e16, 0, 0, "kv cache|kv") \
     X(CHECKPOINT, "checkpoint", MFU_BYTES, 0, 1, 1e16, 0, 0, "checkpoint") \
     X(TRAFFIC, "traffic", MFU_BYTES, 0, 0, 1e16, 0, 0, "traffic|<move|<send|communication volume|on the wire") \

@@ -36,6 +36,7 @@ struct reading {
     bool sparse, training;
     struct mfu_interval ratio; /* of a part and a whole that have no name as such; 0: none */
     bool whole;                /* what is stated is that of all, whatever stands behind it */
+    struct mfu_claim_number last;        /* the last figure with a unit */
     struct mfu_claim_number factor;      /* of a change that is told next, if it is one */
     bool guessed;              /* the next figure's kind is what its unit says */
     int topic;                 /* what the last number was about; -1: none was read */
@@ -98,7 +99,7 @@ static const struct { int kind, other; double flop; } readings[] = {
     {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
     {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
-    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_POWER, MFU_Q_POWER_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
+    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
 
 /* A part, the whole and its share; the last of a dimension: of parts that have no name. */
 static const struct { int part, whole, share; } shares[] = {
@@ -465,6 +466,12 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
             && (dim == MFU_FLOP_PER_S || (dim == MFU_FLOP && (kind != MFU_Q_FLOP || n->value * n->factor >= 1e17))));
 }
 
+/* Whether "gpu" is what a card is called. */
+static bool is_card(const struct reading *r, const char *p)
+{
+    return mfu_claim_stands(p, "gpu", 3) && tolower((unsigned char)r->t.claim[r->t.from[p - r->t.text]]) != 'g';
+}
+
 /* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number. */
 static void best_phrase(const struct reading *r, const char *p, bool before, bool near, const struct mfu_claim_number *n,
                         bool again, struct match *m)
@@ -476,7 +483,7 @@ static void best_phrase(const struct reading *r, const char *p, bool before, boo
             const char *words = phrase + skip, *begin = before ? p - length : p;
 
             phrase = words + length;
-            if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near)
+            if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && (!near || is_card(r, begin)))
                 || length <= m->length || begin < r->t.text || (goes_on(n->end) && begin != n->end) || (!before && goes_on(begin + length)) || strncmp(begin, words, length) != 0
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(begin[length]))
@@ -601,6 +608,8 @@ static struct mfu_interval interval_of(const struct mfu_claim_number *n, int kin
         in.high *= 1.024;
     if (kind == MFU_Q_CAPACITY || kind == MFU_Q_CAPACITY_ALL) /* sold in GB, built in GiB */
         in.high *= 1.0738;
+    if (row->dim == MFU_BYTES && (factor == 1e3 || factor == 1e6)) /* as often 1024 */
+        in.high *= factor == 1e3 ? 1.024 : 1.0486;
     in = soften(n, *value, in);
     if (row->traits & MFU_Q_COMPLEMENT) {
         in = (struct mfu_interval){fmax(0, 1 - in.high), fmax(0, 1 - in.low)};
@@ -687,18 +696,16 @@ static void state(struct reading *r, const struct mfu_claim_number *n, int kind,
     kind = first.kind;
     behind = role_of(mfu_claim_blanks(m.end));
     other = stated(r->audit, kind, MFU_BEFORE);
-    for (int i = 0; other && scope > 0 && !all && other->in.low > in.high && i < other->n_readings; i++)
-        for (size_t k = 0; k < N(scopes); k++) /* "80k tokens/s, 10k per GPU": the first is that of all */
-            if (scopes[k].one == kind && scopes[k].all == other->readings[i].kind) {
-                other->kind = scopes[k].all;
-                other->n_readings = 0;
-                other = NULL;
-                break;
-            }
+    for (size_t k = 0; other && scope > 0 && !all && other->in.low > in.high && k < N(scopes); k++)
+        if (scopes[k].one == kind && other->flat) { /* "80k tokens/s, 10k per GPU": the first is that of all */
+            other->kind = scopes[k].all;
+            other->n_readings = 0;
+            other = NULL;
+        }
     if (s == MFU_BEFORE && other) {
         if ((n->roles | behind) & FROM)
             other->state = MFU_AFTER;
-        else if (in.low > other->in.high || in.high < other->in.low)
+        else if (value != other->value && (in.low >= other->in.high || in.high <= other->in.low))
             s = MFU_AFTER;
     } else if (s == MFU_BEFORE && behind & AFTER && stated(r->audit, kind, MFU_BEFORE))
         s = MFU_AFTER;
@@ -709,6 +716,7 @@ static void state(struct reading *r, const struct mfu_claim_number *n, int kind,
     c->value = value;
     c->at = (int)(n->at - r->t.text);
     c->guessed = r->guessed;
+    c->flat = flat;
     c->follows = follows(r, n->at);
     c->n_readings = first.n_readings;
     memcpy(c->readings, first.readings, sizeof c->readings);
@@ -836,6 +844,17 @@ static bool same_unit(struct mfu_claim_number *a, struct mfu_claim_number *b)
     return a->dim == b->dim && a->bare == b->bare && a->times == b->times;
 }
 
+/* "312 TFLOP/s, we measured 187": where nothing is counted, the unit is that of the last figure, if that is of its size. */
+static bool leave_out_unit(const struct reading *r, struct mfu_claim_number *n)
+{
+    const char *behind = mfu_claim_blanks(n->end);
+
+    if (!n->bare || r->last.dim != MFU_FLOP_PER_S || n->value > 5 * r->last.value || r->last.value > 20 * n->value
+        || mfu_claim_counted(behind) || *behind == '/')
+        return false;
+    return same_unit(n, &(struct mfu_claim_number){.factor = r->last.factor, .dim = r->last.dim, .any_flop = r->last.any_flop, .whole = n->whole});
+}
+
 /* The number behind "of" or "out of": a whole. */
 static bool read_whole(const struct reading *r, const struct mfu_claim_number *n, struct mfu_claim_number *whole)
 {
@@ -847,7 +866,10 @@ static bool read_whole(const struct reading *r, const struct mfu_claim_number *n
         return false;
     for (int i = 0; i < 3 && role_of(p) & (BEHIND | ONE_OF); i++)
         p = mfu_claim_blanks(word_end(p));
-    return mfu_claim_number(r->t.text, p, whole);
+    if (!mfu_claim_number(r->t.text, p, whole))
+        return false;
+    leave_out_unit(r, whole);
+    return true;
 }
 
 /* What was said of a part and its whole, "90 ms of a step of 600 ms, 15 %", or of the whole and the share. */
@@ -855,8 +877,9 @@ static int kind_of_share(struct reading *r, const struct mfu_claim_number *n)
 {
     for (size_t i = 0; i < N(shares); i++) {
         bool part = stated(r->audit, shares[i].part, MFU_BEFORE), share = stated(r->audit, shares[i].share, MFU_BEFORE);
+        bool known = r->gpu[0] && shares[i].whole == MFU_Q_PEAK && part;
 
-        if (!stated(r->audit, shares[i].whole, MFU_BEFORE) || part == share)
+        if ((!known && !stated(r->audit, shares[i].whole, MFU_BEFORE)) || part == share)
             continue;
         if (part ? n->percent : !n->bare && n->dim == mfu_quantity_rows[shares[i].part].dim)
             return part ? shares[i].share : shares[i].part;
@@ -951,7 +974,7 @@ static int kind_of_unit(const struct reading *r, const struct mfu_claim_number *
             return of_parameters[i].all;
     if (n->money)
         return MFU_Q_COST;
-    if (n->bare)
+    if (n->bare || goes_on(word_end(mfu_claim_blanks(n->end)))) /* "1.6B tokens/hour" */
         return -1;
     if (n->dim == MFU_BYTES && scoped && all)
         return MFU_Q_CAPACITY;
@@ -1019,6 +1042,8 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
     const char *end;
     struct match m = {.kind = -1};
 
+    if (!n->bare && n->dim == MFU_FLOP_PER_S)
+        r->last = *n;
     n->roles = roles_before(r, n->at);
     end = mfu_claim_blanks(n->end);
     if (n->times && strncmp(n->end - 2, " x ", 3) == 0 && role_of(end) == 0
@@ -1076,6 +1101,8 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
     if (m.kind < 0)
         m = phrase_of_clause(r, n->at, last);
     r->guessed = m.kind < 0;
+    if (m.kind < 0 && !two)
+        leave_out_unit(r, n);
     if (m.kind < 0 && !goes_on(last->end))
         m.kind = kind_of_unit(r, last, changes);
     if (m.kind < 0)
