@@ -18,6 +18,9 @@
 
 #define KNOWN 1.75 /* an interval no wider than this factor is a figure; wider ones say too little to be shown */
 
+/* Transformers have been trained with; what gives such an MFU, and nothing else is known of it, can be. */
+static const struct mfu_interval usual_mfu = {0.08, 0.7};
+
 #define MFU_TURNS 10 /* ways to read some figure otherwise that are tried, alone and in pairs */
 
 struct system {
@@ -53,7 +56,7 @@ struct place {
 
 /* ---- what goes without saying -------------------------------------------------- */
 
-static bool claimed(const struct mfu_audit *a, int kind, enum mfu_claim_state state)
+bool mfu_audit_claims(const struct mfu_audit *a, int kind, enum mfu_claim_state state)
 {
     for (int i = 0; i < a->n_claims; i++)
         if (a->claims[i].kind == kind && a->claims[i].state == state)
@@ -147,24 +150,24 @@ static void assume_the_usual(struct system *s)
 
         for (enum mfu_claim_state x = MFU_BEFORE;
              row->assumed[1] > 0 && x <= (s->two_states && row->traits & MFU_Q_FIRM ? MFU_AFTER : MFU_BEFORE); x++)
-            if (!claimed(s->audit, k, x) && !(several && row->traits & MFU_Q_SINGLE)
+            if (!mfu_audit_claims(s->audit, k, x) && !(several && row->traits & MFU_Q_SINGLE)
                 && (row->traits & MFU_Q_FIRM || !said_otherwise(s, k)))
                 assume(s, k, x, row->assumed[0], row->assumed[1], "as usual");
     }
     if (!s->two_states)
         return;
     changed[MFU_Q_SEQUENCE_BYTES] |=
-        claimed(s->audit, MFU_Q_RECOMPUTE, MFU_BEFORE); /* what is computed again is not kept */
+        mfu_audit_claims(s->audit, MFU_Q_RECOMPUTE, MFU_BEFORE); /* what is computed again is not kept */
     spread_changes(s, changed);
     for (int k = 0; k < MFU_Q_COUNT; k++)
-        if ((mfu_quantity_rows[k].traits & MFU_Q_KEPT) && !changed[k] && !claimed(s->audit, k, MFU_CHANGE))
+        if ((mfu_quantity_rows[k].traits & MFU_Q_KEPT) && !changed[k] && !mfu_audit_claims(s->audit, k, MFU_CHANGE))
             assume(s, k, MFU_CHANGE, 1, 1, "unchanged");
     for (int k = 0; k < MFU_Q_COUNT; k++) { /* the usual stays so, where it can */
         const struct mfu_quantity_row *row = &mfu_quantity_rows[k];
         int n = s->audit->n_claims;
 
         if (row->assumed[1] > 0 && !(row->traits & (MFU_Q_KEPT | MFU_Q_FIRM)) && !changed[k]
-            && !claimed(s->audit, k, MFU_AFTER) && !claimed(s->audit, k, MFU_CHANGE)) {
+            && !mfu_audit_claims(s->audit, k, MFU_AFTER) && !mfu_audit_claims(s->audit, k, MFU_CHANGE)) {
             assume(s, k, MFU_CHANGE, 1, 1, "unchanged");
             s->audit->n_claims = solve(s, &b) ? s->audit->n_claims : n;
         }
@@ -457,12 +460,13 @@ static bool guesses(const struct mfu_identity *x, const struct mfu_box *b)
 }
 
 /* What is known with an identity only. */
-static void find_given(struct system *s)
+static int find_given(struct system *s)
 {
     struct mfu_box with, without;
+    int held = 0;
 
     if (!solve(s, &with))
-        return;
+        return 0;
     for (int i = 0; i < s->n; i++) {
         const struct mfu_identity *x = &s->identities[i];
         int stated = claims_of(s, x, false), assumed = claims_of(s, x, true), factors = 0;
@@ -482,10 +486,13 @@ static void find_given(struct system *s)
                          mfu_interval_format(range, with.of[p.kind][p.state], p.kind, p.state));
                 add_finding(s->audit, x, NAN, needs);
                 mark(s->audit, x);
+                held += p.kind == MFU_Q_MFU && with.of[p.kind][p.state].low >= usual_mfu.low
+                    && with.of[p.kind][p.state].high <= usual_mfu.high;
             }
         }
         memset(s->identity_on, true, sizeof s->identity_on);
     }
+    return held;
 }
 
 /* Adds a name to a list, once. */
@@ -672,7 +679,7 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     choose_readings(s);
     find_contradictions(s, catalog);
     held = judge_claims(s);
-    find_given(s);
+    held += find_given(s);
     if (held == 0 && a->n_contradictions == 0)
         ask(s);
     a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 ? "holds" : "open";

@@ -90,6 +90,9 @@ int mfu_claim_read(struct mfu_catalog *, const struct mfu_scenario *start, const
 struct mfu_claim *mfu_claim_add(struct mfu_audit *, int kind, enum mfu_claim_state, double low, double high,
                                 const char *from, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
+/* Whether it says something of the quantity. */
+bool mfu_audit_claims(const struct mfu_audit *, int kind, enum mfu_claim_state);
+
 /* Finds contradictions, what holds and what follows. */
 int mfu_audit_judge(struct mfu_catalog *, struct mfu_audit *, struct mfu_error *err);
 

@@ -60,7 +60,7 @@ enum {
       "batch|batch size|<batch of|<micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch "       \
       "size")                                                                                                          \
     X(ACCUM, "accum", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e6, 1, 1,                                              \
-      "accum|accumulation|gradient accumulation|grad accum|accumulation step|gradient accumulation step|micro step|"   \
+      "accum|accumulation|gradient accumulation|gradient accum|accumulation step|gradient accumulation step|micro step|"   \
       "microbatch|micro batches|>micro batch|<m=")                                                                                      \
     X(GLOBAL_BATCH, "global_batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e8, 0, 0,                                \
       "total batch|total batch size|gbs|sequence/step|<step of")                                                       \

@@ -112,7 +112,7 @@ static const struct { int part, whole, share; } shares[] = {
 static const struct { int kind, next; } factors[] = {
     {MFU_Q_BATCH, MFU_Q_SEQ}, {MFU_Q_GLOBAL_BATCH, MFU_Q_SEQ}, {MFU_Q_NODES, MFU_Q_NODE_GPUS}, {MFU_Q_N_LAYER, MFU_Q_N_EMBD}};
 
-/* Ways of training and what they mean in figures; the last two: where they are denied (0: nothing). */
+/* Ways of training and what they mean in figures, of what a parameter keeps the first that is told; the last two: where they are denied (0: nothing). */
 static const struct { const char *word; int kind; double low, high, not_low, not_high; } ways[] = {
     {"full checkpointing", MFU_Q_RECOMPUTE, 1.25, 1.37, 1, 1.37}, {"selective checkpointing", MFU_Q_RECOMPUTE, 1, 1.1, 1, 1}, {"checkpointing", MFU_Q_RECOMPUTE, 1, 1.37, 1, 1},
     {"qlora", MFU_Q_STATE_BYTES, 0.5, 1.5, 0, 0}, {"lora", MFU_Q_STATE_BYTES, 2, 5, 0, 0}, {"8 bit adam", MFU_Q_STATE_BYTES, 6, 14, 0, 0},
@@ -363,7 +363,8 @@ static void find_ways(struct reading *r, bool taken[MFU_CLAIM_ROOM])
         char *p = find_word(r, r->t.text, ways[i].word);
         bool no = p && ways[i].not_high > 0 && denied(r, p);
 
-        if (!p || taken[p + n - 1 - r->t.text])
+        if (!p || taken[p + n - 1 - r->t.text]
+            || (ways[i].kind == MFU_Q_STATE_BYTES && mfu_audit_claims(r->audit, ways[i].kind, MFU_BEFORE)))
             continue;
         memset(taken + (p - r->t.text), true, n);
         mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, no ? ways[i].not_low : ways[i].low,
@@ -542,7 +543,9 @@ static struct match phrase_of_clause(const struct reading *r, const char *p, con
     struct match m = {.kind = -1};
     int words = n->bare || n->dim == MFU_PARAMS ? 4 : MFU_CLAIM_LONGEST;
 
-    for (const char *word; m.kind < 0 && words-- > 0 && (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:", *word)
+    for (const char *word; m.kind < 0 && words-- > 0 && (word = mfu_claim_back(&r->t, p)) < p && *word != ';'
+         && !(*word == '.' && !isdigit((unsigned char)word[1]))
+         && !(*word == ':' && n->bare)
          && !(n->bare && (*word == ',' || isdigit((unsigned char)*word)));
          p = word)
         best_phrase(r, word_end(word), true, false, n, false, &m);
@@ -1174,6 +1177,21 @@ static const struct mfu_model *find_size(const struct reading *r, const struct m
     return found;
 }
 
+/* "gemma-2b" has 2.5B: what its name says, if that is near. */
+static double nominal_size(const char *slug, double params)
+{
+    for (const char *p = slug; *p; p++) {
+        char *end;
+        double size = isdigit((unsigned char)*p) ? strtod(p, &end) : 0;
+
+        if (size > 0 && (*end == 'b' || *end == 'm') && !isalnum((unsigned char)end[1])) {
+            size *= *end == 'b' ? 1e9 : 1e6;
+            return size > 0.75 * params && size < 1.25 * params ? size : params;
+        }
+    }
+    return params;
+}
+
 static int add_model(struct reading *r, const struct mfu_scenario *start, struct mfu_error *error)
 {
     struct mfu_plan *p = calloc(1, sizeof *p);
@@ -1181,7 +1199,7 @@ static int add_model(struct reading *r, const struct mfu_scenario *start, struct
     const struct mfu_claim *params = stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE);
     const struct mfu_model *size = NULL;
     struct mfu_error err = {0};
-    double low = INFINITY, high = 0;
+    double low = INFINITY, high = 0, called;
     bool planned = p && plan_model(r, r->model, start, p, &err);
 
     if (planned && params && !has_size(p, params) && (size = find_size(r, start, params, &err))) {
@@ -1205,9 +1223,12 @@ static int add_model(struct reading *r, const struct mfu_scenario *start, struct
                 low = fmin(low, list[i].flops_per_token);
                 high = fmax(high, list[i].flops_per_token);
             }
-        mfu_claim_add(r->audit, MFU_Q_PARAMS, MFU_BEFORE, p->program.params * 0.995, p->program.params * 1.005,
-                      "catalog", "%s", r->model->slug);
-        mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE, fmin(low / 6, p->program.active_params * 0.995),
+        called = fmin(nominal_size(r->model->slug, p->program.params), p->program.params);
+        mfu_claim_add(r->audit, MFU_Q_PARAMS, MFU_BEFORE, fmin(called, p->program.params * 0.995),
+                      fmax(nominal_size(r->model->slug, p->program.params), p->program.params * 1.005), "catalog", "%s",
+                      r->model->slug);
+        mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE,
+                      fmin(fmin(called, low / 6), p->program.active_params * 0.995),
                       p->program.active_params * 1.005, "catalog", "%s, by any convention", r->model->slug);
         if (high > 0)
             mfu_claim_add(r->audit, MFU_Q_FLOP_PER_TOKEN, MFU_BEFORE, low, high, "catalog", "%s, by any convention",
@@ -1288,6 +1309,21 @@ static void place_single(struct mfu_audit *a, int words)
         else if (c->state == MFU_BEFORE && !both && !(mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP))
             c->state = MFU_AFTER;
     }
+}
+
+/* Two sizes where nothing changes: of much more the lesser part is trained. */
+static void place_adapter(struct mfu_audit *a)
+{
+    struct mfu_claim *all = stated(a, MFU_Q_PARAMS, MFU_BEFORE), *part = stated(a, MFU_Q_PARAMS, MFU_AFTER);
+
+    for (int i = 0; i < a->n_claims; i++)
+        if (a->claims[i].state == MFU_CHANGE || (a->claims[i].state == MFU_AFTER && &a->claims[i] != part)
+            || a->claims[i].kind == MFU_Q_TRAINABLE)
+            return;
+    if (!all || !part)
+        return;
+    part->state = MFU_BEFORE;
+    (part->value < all->value ? part : all)->kind = MFU_Q_TRAINABLE;
 }
 
 /* A peak binds what is achieved or used of it: where neither is told beside it, "deliver 400 TFLOP/s" is none; nor where
@@ -1389,8 +1425,11 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     add_gpus(r);
     if (r->model)
         status = add_model(r, start, err);
+    place_adapter(a);
     place_single(a, words);
     drop_peaks(r);
+    if (strstr(r->t.text, "model state") && !mfu_audit_claims(a, MFU_Q_STATE_BYTES, MFU_BEFORE))
+        mfu_claim_add(a, MFU_Q_STATE_BYTES, MFU_BEFORE, 8, 20, "assumed", "Adam, some of it in 16 bits");
     list_rest(r);
     free(taken);
     free(r);
