@@ -15,7 +15,7 @@
 #include "answer/audit/claim_number.h"
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
-#define TERMS 16   /* of a claim that are looked at */
+#define TERMS 16    /* of a claim that are looked at */
 #define OPERANDS 64 /* of an equation, parentheses included */
 
 /* Units and nouns; those from COUNTED on are what claims count, and leave out. */
@@ -23,10 +23,11 @@ enum { SECOND, BYTE, FLOP, JOULE, DOLLAR, TOKEN, PARAMETER, SEQUENCE, COUNTED, G
 #define NOUNS (OTHERS + TERMS)
 
 struct amount {
-    const char *at, *end;                    /* end: behind the unit */
-    struct mfu_interval printed, base;       /* as it is printed, and in base units */
-    signed char of[NOUNS];                   /* powers */
-    bool share, times, unit, rate, foreign;  /* a percentage, a factor; it has a unit; it is one of two; nobody used it */
+    const char *at, *end;              /* end: behind the unit */
+    struct mfu_interval printed, base; /* as it is printed, and in base units */
+    signed char of[NOUNS];             /* powers */
+    bool share, times, unit, rate,
+        foreign; /* a percentage, a factor; it has a unit; it is one of two; nobody used it */
 };
 
 struct nouns {
@@ -60,7 +61,8 @@ static const char *read_word(const struct nouns *nouns, const char *p, int sign,
     size_t best = N(words);
 
     for (size_t i = 0; i < N(words); i++)
-        if (stands(nouns->t, p, words[i].word) && (best == N(words) || strlen(words[i].word) > strlen(words[best].word)))
+        if (stands(nouns->t, p, words[i].word)
+            && (best == N(words) || strlen(words[i].word) > strlen(words[best].word)))
             best = i;
     if (best == N(words))
         return NULL;

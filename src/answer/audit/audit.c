@@ -29,11 +29,13 @@ struct system {
     int n;
     bool two_states;
     bool claim_on[MFU_CLAIMS], identity_on[MFU_IDENTITIES];
+    bool used[MFU_IDENTITIES]; /* what narrowed anything when it was solved last */
 };
 
 /* What the claims and identities that are on leave of everything; false: nothing. */
-static bool solve(const struct system *s, struct mfu_box *b)
+static bool solve(struct system *s, struct mfu_box *b)
 {
+    memset(s->used, 0, sizeof s->used);
     mfu_box_start(b);
     for (int i = 0; i < s->audit->n_claims; i++) {
         const struct mfu_claim *c = &s->audit->claims[i];
@@ -46,7 +48,7 @@ static bool solve(const struct system *s, struct mfu_box *b)
         x->low = fmax(x->low, fmin(c->in.low, x->high));
         x->high = fmin(x->high, fmax(c->in.high, x->low));
     }
-    return mfu_box_narrow(b, s->identities, s->n, s->identity_on);
+    return mfu_box_narrow(b, s->identities, s->n, s->identity_on, s->used);
 }
 
 struct place {
@@ -245,6 +247,8 @@ static void shrink(struct system *s)
     struct mfu_audit *a = s->audit;
     struct mfu_box b;
 
+    if (!solve(s, &b))
+        memcpy(s->identity_on, s->used, sizeof s->used);
     for (const char *const *from = (const char *const[]){"assumed", "catalog", "stated", NULL}; *from; from++)
         for (int i = 0; i < a->n_claims; i++)
             if (s->claim_on[i] && strcmp(a->claims[i].from, *from) == 0) {
@@ -463,17 +467,19 @@ static bool guesses(const struct mfu_identity *x, const struct mfu_box *b)
 static int find_given(struct system *s)
 {
     struct mfu_box with, without;
+    bool used[MFU_IDENTITIES];
     int held = 0;
 
     if (!solve(s, &with))
         return 0;
+    memcpy(used, s->used, sizeof used);
     for (int i = 0; i < s->n; i++) {
         const struct mfu_identity *x = &s->identities[i];
         int stated = claims_of(s, x, false), assumed = claims_of(s, x, true), factors = 0;
         struct place p;
         char needs[200], range[MFU_INTERVAL_TEXT], name[64];
 
-        if (stated == 0 || told(s->audit, x) || guesses(x, &with))
+        if (!used[i] || stated == 0 || told(s->audit, x) || guesses(x, &with))
             continue;
         for (int t = 0; t < x->n_terms; t++)
             factors += x->term[t].n;
@@ -554,7 +560,11 @@ static void find_support(struct system *s, struct mfu_claim *c)
 {
     struct mfu_box b;
 
+    solve(s, &b);
+    memcpy(s->identity_on, s->used, sizeof s->used);
     for (int i = s->n - 1; i >= 0; i--) {
+        if (!s->identity_on[i])
+            continue;
         s->identity_on[i] = false;
         s->identity_on[i] =
             !(solve(s, &b) && (is_figure(c, b.of[c->kind][c->state]) || is_implied(c, b.of[c->kind][c->state])));

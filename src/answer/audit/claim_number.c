@@ -65,7 +65,8 @@ static void read_unit(struct mfu_claim_number *n)
 
         if (!mfu_claim_stands(p + before, units[i].name, length)
             || (units[i].dim == MFU_COUNT && length == 1 /* 4 x 16 */
-                && (isdigit((unsigned char)*mfu_claim_blanks(end)) || *mfu_claim_blanks(end) == '(' || mfu_claim_is_factor(n->at))))
+                && (isdigit((unsigned char)*mfu_claim_blanks(end)) || *mfu_claim_blanks(end) == '('
+                    || mfu_claim_is_factor(n->at))))
             continue;
         n->end = end;
         n->dim = units[i].dim;

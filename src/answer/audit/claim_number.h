@@ -14,7 +14,7 @@ struct mfu_claim_number {
     double value, half;   /* of the last digit that was printed */
     double factor;        /* to base units */
     enum mfu_dim dim;
-    int roles; /* of the small words before it */
+    int roles;                                                                        /* of the small words before it */
     bool bare, whole, percent, times, money, any_flop, kilo, of_tokens, of_sequences; /* it counts them */
 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define ROUNDING 1e-9 /* relative: of doubles, much less than any printed figure */
-#define NOTICED 1e-6  /* relative: what is worth another pass */
+#define NOTICED 1e-4  /* relative: what is worth another pass */
 #define PASSES 60     /* far more than any chain of identities is long */
 
 /* ---- reading the table ----------------------------------------------------- */
@@ -123,13 +123,17 @@ bool mfu_identity_has(const struct mfu_identity *i, int kind, enum mfu_claim_sta
 
 /* ---- intervals --------------------------------------------------------------- */
 
+static struct mfu_interval start_of(int kind, enum mfu_claim_state state)
+{
+    return state == MFU_CHANGE ? (struct mfu_interval){0, INFINITY}
+                               : (struct mfu_interval){mfu_quantity_rows[kind].least, mfu_quantity_rows[kind].most};
+}
+
 void mfu_box_start(struct mfu_box *b)
 {
-    for (int k = 0; k < MFU_Q_COUNT; k++) {
-        b->of[k][MFU_BEFORE] = b->of[k][MFU_AFTER] =
-            (struct mfu_interval){mfu_quantity_rows[k].least, mfu_quantity_rows[k].most};
-        b->of[k][MFU_CHANGE] = (struct mfu_interval){0, INFINITY};
-    }
+    for (int k = 0; k < MFU_Q_COUNT; k++)
+        for (enum mfu_claim_state state = 0; state < MFU_CLAIM_STATES; state++)
+            b->of[k][state] = start_of(k, state);
 }
 
 bool mfu_interval_within(struct mfu_interval i, double factor)
@@ -250,12 +254,15 @@ static bool touches(const struct mfu_identity *i, const bool before[MFU_Q_COUNT]
     return false;
 }
 
-bool mfu_box_narrow(struct mfu_box *b, const struct mfu_identity *list, int n, const bool *on)
+bool mfu_box_narrow(struct mfu_box *b, const struct mfu_identity *list, int n, const bool *on, bool *used)
 {
     bool moved[2][MFU_Q_COUNT] = {{false}}; /* in the last pass, in this one */
     bool more = true;
 
-    memset(moved[0], true, sizeof moved[0]);
+    for (int k = 0; k < MFU_Q_COUNT; k++) /* nothing new follows from what may be anything */
+        for (int state = 0; state < MFU_CLAIM_STATES; state++)
+            moved[0][k] |=
+                b->of[k][state].low > start_of(k, state).low || b->of[k][state].high < start_of(k, state).high;
     for (int pass = 0; pass < PASSES && more; pass++) {
         bool *before = moved[pass % 2], *now = moved[1 - pass % 2];
 
@@ -266,8 +273,11 @@ bool mfu_box_narrow(struct mfu_box *b, const struct mfu_identity *list, int n, c
 
             if ((on && !on[i]) || !touches(&list[i], before, now))
                 continue;
-            if (!revise(&list[i], b, &changed))
+            if (!revise(&list[i], b, &changed)) {
+                used[i] = true;
                 return false;
+            }
+            used[i] |= changed;
             for (int t = 0; changed && t < list[i].n_terms; t++)
                 for (int f = 0; f < list[i].term[t].n; f++)
                     now[list[i].term[t].of[f].kind] = true;

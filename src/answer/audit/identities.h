@@ -52,8 +52,9 @@ void mfu_box_start(struct mfu_box *);
 /* Narrows by one identity.  False: nothing is left of a quantity. */
 bool mfu_identity_narrow(const struct mfu_identity *, struct mfu_box *);
 
-/* Narrows until nothing changes, by the identities that are `on` (NULL: all), and by what binds before, after and change. */
-bool mfu_box_narrow(struct mfu_box *, const struct mfu_identity *, int n, const bool *on);
+/* Narrows until nothing changes, by the identities that are `on`, and by what binds before, after and change.  Those
+ * that narrowed anything are `used`; the others may be left out. */
+bool mfu_box_narrow(struct mfu_box *, const struct mfu_identity *, int n, const bool *on, bool *used);
 
 /* Whether it is known to better than this factor. */
 bool mfu_interval_within(struct mfu_interval, double factor);

@@ -57,11 +57,12 @@ enum {
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token")                   \
     X(TOKENS_PER_EXPERT, "tokens_per_expert", MFU_TOKENS, 0, 0, 1e12, 0, 0, "token/expert|token an expert")            \
     X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0,                                              \
-      "batch|batch size|<batch of|<micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch "       \
+      "batch|batch size|<batch of|<micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch "      \
       "size")                                                                                                          \
     X(ACCUM, "accum", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e6, 1, 1,                                              \
-      "accum|accumulation|gradient accumulation|gradient accum|accumulation step|gradient accumulation step|micro step|"   \
-      "microbatch|micro batches|>micro batch|<m=")                                                                                      \
+      "accum|accumulation|gradient accumulation|gradient accum|accumulation step|gradient accumulation step|micro "    \
+      "step|"                                                                                                          \
+      "microbatch|micro batches|>micro batch|<m=")                                                                     \
     X(GLOBAL_BATCH, "global_batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e8, 0, 0,                                \
       "total batch|total batch size|gbs|sequence/step|<step of")                                                       \
     X(GPUS, "gpus", MFU_COUNT, MFU_Q_SINGLE | MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e7, 1, 1,    \
@@ -71,7 +72,7 @@ enum {
       "gpu/node|<node of|<node with")                                                                                  \
     X(TP, "tp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1, "<tp|tensor parallel")             \
     X(PP, "pp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1,                                    \
-      "<pp|pipeline stage|pipeline parallel|stage|<p=")                                                                    \
+      "<pp|pipeline stage|pipeline parallel|stage|<p=")                                                                \
     X(CP, "cp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_FIRM | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1,                       \
       "<cp|context parallel")                                                                                          \
     X(DP, "dp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0, "<dp|data parallel|replica")       \
@@ -98,7 +99,7 @@ enum {
     X(EPOCHS, "epochs", MFU_COUNT, MFU_Q_SETUP, 1e-6, 1e6, 1, 1, "epoch|>pass over")                                   \
     X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1000, 1e13, 0, 0,                                      \
       ">sequence|sequence/epoch|dataset size|<dataset of")                                                             \
-    X(TOKENS_PER_PARAM, "tokens_per_param", MFU_COUNT, 0, 1e-3, 1e7, 0, 0, "token/parameter|>/parameter")                          \
+    X(TOKENS_PER_PARAM, "tokens_per_param", MFU_COUNT, 0, 1e-3, 1e7, 0, 0, "token/parameter|>/parameter")              \
     X(FLOP, "flop", MFU_FLOP, 0, 1e15, 1e32, 0, 0, "compute|training flop|training flops|training compute|>total")     \
     X(GPU_HOURS, "gpu_hours", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e11, 0, 0, "gpu hour")                                  \
     X(GPU_DAYS, "gpu_days", MFU_COUNT, MFU_Q_SEVERAL, 1e-5, 1e10, 0, 0, "gpu day")                                     \
@@ -120,19 +121,21 @@ enum {
       "capacity|>gpu|<gpu (|<gpu have|<gpu with|<gpu has|<fit|<fit in|<fit into|<fit on|<% of|<gb of|<gib "            \
       "of|>available")                                                                                                 \
     X(CAPACITY_ALL, "capacity_all", MFU_BYTES, MFU_Q_SETUP, 1e8, 1e18, 0, 0, "")                                       \
-    X(BANDWIDTH, "bandwidth", MFU_BYTES_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "bandwidth|memory bandwidth|hbm") \
-    X(RIDGE, "ridge", MFU_COUNT, MFU_Q_SETUP, 0.01, 1e6, 0, 0, "ridge|ridge point|>flop/byte") \
-    X(HEADS, "heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "head|attention head|query head|n head") \
-    X(KV_HEADS, "kv_heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "kv head|n kv head|key value head") \
-    X(HEAD_GROUP, "heads_per_kv_head", MFU_COUNT, MFU_Q_SETUP, 1, 1e4, 1, 1, "") \
-    X(HEAD_DIM, "head_dim", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "head dim|head size|head dimension|dim head|dimension/head") \
-    X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 64, 1e9, 0, 0, ">/token") \
-    X(KV, "kv_cache", MFU_BYTES, 0, 1, 1e16, 0, 0, "kv cache|kv") \
-    X(CHECKPOINT, "checkpoint", MFU_BYTES, 0, 1, 1e16, 0, 0, "checkpoint") \
-    X(TRAFFIC, "traffic", MFU_BYTES, 0, 0, 1e16, 0, 0, "traffic|<move|<send|communication volume|on the wire") \
-    X(RING, "ring", MFU_COUNT, 0, 0, 2, 0, 0, "") \
-    X(RANK, "rank", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "<rank|lora rank|<r=|<r") \
-    X(ADAPTED, "adapted", MFU_COUNT, MFU_Q_SETUP, 1.25, 24, 0, 0, "") \
+    X(BANDWIDTH, "bandwidth", MFU_BYTES_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0,                              \
+      "bandwidth|memory bandwidth|hbm")                                                                                \
+    X(RIDGE, "ridge", MFU_COUNT, MFU_Q_SETUP, 0.01, 1e6, 0, 0, "ridge|ridge point|>flop/byte")                         \
+    X(HEADS, "heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "head|attention head|query head|n head")     \
+    X(KV_HEADS, "kv_heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "kv head|n kv head|key value head")    \
+    X(HEAD_GROUP, "heads_per_kv_head", MFU_COUNT, MFU_Q_SETUP, 1, 1e4, 1, 1, "")                                       \
+    X(HEAD_DIM, "head_dim", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0,                                        \
+      "head dim|head size|head dimension|dim head|dimension/head")                                                     \
+    X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 64, 1e9, 0, 0, ">/token")                                \
+    X(KV, "kv_cache", MFU_BYTES, 0, 1, 1e16, 0, 0, "kv cache|kv")                                                      \
+    X(CHECKPOINT, "checkpoint", MFU_BYTES, 0, 1, 1e16, 0, 0, "checkpoint")                                             \
+    X(TRAFFIC, "traffic", MFU_BYTES, 0, 0, 1e16, 0, 0, "traffic|<move|<send|communication volume|on the wire")         \
+    X(PEERS, "peers", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 0, 1e7, 0, 0, "")                                          \
+    X(RANK, "rank", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "<rank|lora rank|<r=|<r")                      \
+    X(ADAPTED, "adapted", MFU_COUNT, MFU_Q_SETUP, 1.25, 24, 0, 0, "")                                                  \
     X(FILL, "fill", MFU_RATIO, MFU_Q_FIRM, 0, 1e4, 0, 1, "fill|>full|>memory|>vram|memory fill|memory used")           \
     X(STATES, "states", MFU_BYTES, 0, 1, 1e14, 0, 0, "state|model state|is weight|static|static memory")               \
     X(STATES_ALL, "states_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                       \
@@ -183,7 +186,7 @@ enum {
     X(BUBBLE_RATIO, "bubble_ratio", MFU_RATIO, 0, 0, 1e4, 0, 0, "")                                                    \
     X(STAGE_BUSY, "stage_busy", MFU_RATIO, 0, 0, 1, 0, 0, "")                                                          \
     X(TRAINABLE, "trainable", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0,                                                  \
-      "trainable parameter|trainable|trainable weight|adapter parameter|<adapter|<add")                                              \
+      "trainable parameter|trainable|trainable weight|adapter parameter|<adapter|<add")                                \
     X(TRAINABLE_SHARE, "trainable_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0,                                          \
       "trainable parameter|trainable|>of all|>of all parameter|>parameter|>weight")                                    \
     X(COMPUTED, "computed", MFU_COUNT, MFU_Q_SETUP, 0, 1e40, 0, 0, "computed")                                         \

@@ -34,12 +34,12 @@ struct reading {
     const struct mfu_model *model;
     enum mfu_peak peak;
     bool sparse, training;
-    struct mfu_interval ratio; /* of a part and a whole that have no name as such; 0: none */
-    bool whole;                /* what is stated is that of all, whatever stands behind it */
-    struct mfu_claim_number last;        /* the last figure with a unit */
-    struct mfu_claim_number factor;      /* of a change that is told next, if it is one */
-    bool guessed;              /* the next figure's kind is what its unit says */
-    int topic;                 /* what the last number was about; -1: none was read */
+    struct mfu_interval ratio;      /* of a part and a whole that have no name as such; 0: none */
+    bool whole;                     /* what is stated is that of all, whatever stands behind it */
+    struct mfu_claim_number last;   /* the last figure with a unit */
+    struct mfu_claim_number factor; /* of a change that is told next, if it is one */
+    bool guessed;                   /* the next figure's kind is what its unit says */
+    int topic;                      /* what the last number was about; -1: none was read */
 };
 
 /* ---- words ------------------------------------------------------------------- */
@@ -474,8 +474,8 @@ static bool is_card(const struct reading *r, const char *p)
 }
 
 /* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number. */
-static void best_phrase(const struct reading *r, const char *p, bool before, bool near, const struct mfu_claim_number *n,
-                        bool again, struct match *m)
+static void best_phrase(const struct reading *r, const char *p, bool before, bool near,
+                        const struct mfu_claim_number *n, bool again, struct match *m)
 {
     for (int k = 0; k < MFU_Q_COUNT; k++)
         for (const char *phrase = mfu_quantity_rows[k].phrases; *phrase; phrase += *phrase == '|') {
@@ -484,8 +484,10 @@ static void best_phrase(const struct reading *r, const char *p, bool before, boo
             const char *words = phrase + skip, *begin = before ? p - length : p;
 
             phrase = words + length;
-            if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && (!near || is_card(r, begin)))
-                || length <= m->length || begin < r->t.text || (goes_on(n->end) && begin != n->end) || (!before && goes_on(begin + length)) || strncmp(begin, words, length) != 0
+            if ((mark == '>' && before) || (mark == '<' && !before && !n->times)
+                || (mark == '=' && before && (!near || is_card(r, begin))) || length <= m->length || begin < r->t.text
+                || (goes_on(n->end) && begin != n->end) || (!before && goes_on(begin + length))
+                || strncmp(begin, words, length) != 0
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(begin[length]))
                 || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
@@ -541,11 +543,10 @@ static struct match phrase_before(const struct reading *r, const char *p, const 
 static struct match phrase_of_clause(const struct reading *r, const char *p, const struct mfu_claim_number *n)
 {
     struct match m = {.kind = -1};
-    int words = n->bare || n->dim == MFU_PARAMS ? 4 : MFU_CLAIM_LONGEST;
+    int words = n->bare || n->dim == MFU_PARAMS ? 4 : 40;
 
     for (const char *word; m.kind < 0 && words-- > 0 && (word = mfu_claim_back(&r->t, p)) < p && *word != ';'
-         && !(*word == '.' && !isdigit((unsigned char)word[1]))
-         && !(*word == ':' && n->bare)
+         && !(*word == '.' && !isdigit((unsigned char)word[1])) && !(*word == ':' && n->bare)
          && !(n->bare && (*word == ',' || isdigit((unsigned char)*word)));
          p = word)
         best_phrase(r, word_end(word), true, false, n, false, &m);
@@ -855,7 +856,10 @@ static bool leave_out_unit(const struct reading *r, struct mfu_claim_number *n)
     if (!n->bare || r->last.dim != MFU_FLOP_PER_S || n->value > 5 * r->last.value || r->last.value > 20 * n->value
         || mfu_claim_counted(behind) || *behind == '/')
         return false;
-    return same_unit(n, &(struct mfu_claim_number){.factor = r->last.factor, .dim = r->last.dim, .any_flop = r->last.any_flop, .whole = n->whole});
+    return same_unit(
+        n,
+        &(struct mfu_claim_number){
+            .factor = r->last.factor, .dim = r->last.dim, .any_flop = r->last.any_flop, .whole = n->whole});
 }
 
 /* The number behind "of" or "out of": a whole. */
@@ -1083,9 +1087,9 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
              && last->value > 1)                           /* "scaling 1 -> 4 nodes" */
             || memchr(m.end, ':', (size_t)(n->at - m.end)) /* "energy: 1000 GPU hours", "an epoch is 1000 steps" */
             || n->money
-            || (last->bare && mfu_quantity_rows[m.kind].dim != MFU_RATIO && !(role_of(mfu_claim_back(&r->t, n->at)) & BEHIND)
-                && mfu_claim_counted(mfu_claim_blanks(last->end)) && mfu_claim_letter(*mfu_claim_back(&r->t, n->at))
-                && mfu_claim_back(&r->t, n->at) >= m.end))) {
+            || (last->bare && mfu_quantity_rows[m.kind].dim != MFU_RATIO
+                && !(role_of(mfu_claim_back(&r->t, n->at)) & BEHIND) && mfu_claim_counted(mfu_claim_blanks(last->end))
+                && mfu_claim_letter(*mfu_claim_back(&r->t, n->at)) && mfu_claim_back(&r->t, n->at) >= m.end))) {
         struct match behind = phrase_behind(r, last->end, last);
 
         m = behind.kind >= 0 ? behind : m;
@@ -1227,8 +1231,7 @@ static int add_model(struct reading *r, const struct mfu_scenario *start, struct
         mfu_claim_add(r->audit, MFU_Q_PARAMS, MFU_BEFORE, fmin(called, p->program.params * 0.995),
                       fmax(nominal_size(r->model->slug, p->program.params), p->program.params * 1.005), "catalog", "%s",
                       r->model->slug);
-        mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE,
-                      fmin(fmin(called, low / 6), p->program.active_params * 0.995),
+        mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE, fmin(fmin(called, low / 6), p->program.active_params * 0.995),
                       p->program.active_params * 1.005, "catalog", "%s, by any convention", r->model->slug);
         if (high > 0)
             mfu_claim_add(r->audit, MFU_Q_FLOP_PER_TOKEN, MFU_BEFORE, low, high, "catalog", "%s, by any convention",
@@ -1362,7 +1365,8 @@ static void count_one(struct reading *r)
         if (mfu_claim_number(r->t.text, word, &size) && size.dim == MFU_BYTES)
             word = mfu_claim_blanks(size.end);
         end = word_end(word);
-        if (find_here(word, "gpu") && (!isalpha((unsigned char)*mfu_claim_blanks(end)) || role_of(mfu_claim_blanks(end)) != 0))
+        if (find_here(word, "gpu")
+            && (!isalpha((unsigned char)*mfu_claim_blanks(end)) || role_of(mfu_claim_blanks(end)) != 0))
             found = mfu_claim_add(r->audit, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "assumed", "%s",
                                   mfu_claim_text_quote(&r->t, p, end, said, sizeof said));
     }
