@@ -241,14 +241,35 @@ static void name_peak(struct mfu_catalog *catalog, struct mfu_interval in, char 
 
 /* ---- contradictions ----------------------------------------------------------------- */
 
+typedef bool identities_do(struct system *, const struct mfu_claim *);
+
+/* Leaves out identities `from` to `to`, the last first, as long as the others do it: what one by one would leave, by halves. */
+static void leave_out(struct system *s, int from, int to, identities_do *others_do, const struct mfu_claim *c)
+{
+    memset(s->identity_on + from, false, (size_t)(to - from));
+    if (others_do(s, c))
+        return;
+    memset(s->identity_on + from, true, (size_t)(to - from));
+    if (to - from > 1) {
+        leave_out(s, from + (to - from) / 2, to, others_do, c);
+        leave_out(s, from, from + (to - from) / 2, others_do, c);
+    }
+}
+
+static bool contradict(struct system *s, const struct mfu_claim *c)
+{
+    struct mfu_box b;
+
+    (void)c;
+    return !solve(s, &b);
+}
+
 /* Leaves on what is needed to contradict. */
 static void shrink(struct system *s)
 {
     struct mfu_audit *a = s->audit;
     struct mfu_box b;
 
-    if (!solve(s, &b))
-        memcpy(s->identity_on, s->used, sizeof s->used);
     for (const char *const *from = (const char *const[]){"assumed", "catalog", "stated", NULL}; *from; from++)
         for (int i = 0; i < a->n_claims; i++)
             if (s->claim_on[i] && strcmp(a->claims[i].from, *from) == 0) {
@@ -256,12 +277,7 @@ static void shrink(struct system *s)
                 if (solve(s, &b))
                     s->claim_on[i] = true;
             }
-    for (int i = s->n - 1; i >= 0; i--)
-        if (s->identity_on[i]) {
-            s->identity_on[i] = false;
-            if (solve(s, &b))
-                s->identity_on[i] = true;
-        }
+    leave_out(s, 0, s->n, contradict, NULL);
 }
 
 static void add_text(char *text, size_t size, const char *between, const char *piece)
@@ -555,20 +571,18 @@ static bool is_implied(const struct mfu_claim *c, struct mfu_interval in)
         || (c->in.high >= row->most && in.low >= c->in.low && in.low > row->least);
 }
 
-/* The identities by which the other claims say what this one does. */
-static void find_support(struct system *s, struct mfu_claim *c)
+/* Whether they say of the claim what the others do. */
+static bool say(struct system *s, const struct mfu_claim *c)
 {
     struct mfu_box b;
 
-    solve(s, &b);
-    memcpy(s->identity_on, s->used, sizeof s->used);
-    for (int i = s->n - 1; i >= 0; i--) {
-        if (!s->identity_on[i])
-            continue;
-        s->identity_on[i] = false;
-        s->identity_on[i] =
-            !(solve(s, &b) && (is_figure(c, b.of[c->kind][c->state]) || is_implied(c, b.of[c->kind][c->state])));
-    }
+    return solve(s, &b) && (is_figure(c, b.of[c->kind][c->state]) || is_implied(c, b.of[c->kind][c->state]));
+}
+
+/* The identities by which the other claims say what this one does. */
+static void find_support(struct system *s, struct mfu_claim *c)
+{
+    leave_out(s, 0, s->n, say, c);
     for (int i = 0; i < s->n; i++)
         if (s->identity_on[i] && !told(s->audit, &s->identities[i])) {
             add_finding(s->audit, &s->identities[i], 1, "");

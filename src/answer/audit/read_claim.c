@@ -240,7 +240,8 @@ static void add_gpu(struct reading *r, const struct mfu_gpu *gpu, enum mfu_claim
         widen_capacity(r, r->called[0], &in);
         mfu_claim_add(r->audit, MFU_Q_CAPACITY, state, in.low, in.high, "catalog", "%s", gpu->slug);
     }
-    if (gpu->bandwidth_bytes_s > 0)
+    if (gpu->bandwidth_bytes_s > 0
+        && (strstr(r->t.text, "bandwidth") || strstr(r->t.text, "ridge") || strstr(r->t.text, "/byte")))
         mfu_claim_add(r->audit, MFU_Q_BANDWIDTH, state, gpu->bandwidth_bytes_s * 0.98, gpu->bandwidth_bytes_s * 1.02,
                       "catalog", "%s", gpu->slug);
     if (gpu->sms > 0 && state == MFU_BEFORE)
