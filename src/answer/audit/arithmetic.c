@@ -46,7 +46,7 @@ static const struct { const char *word; int of; double factor; int second; } wor
 static const struct { enum mfu_dim dim; int of, second; } dims[] = {
     {MFU_BYTES, BYTE, 0}, {MFU_BYTES_PER_S, BYTE, -1}, {MFU_SECONDS, SECOND, 0}, {MFU_FLOP, FLOP, 0}, {MFU_FLOP_PER_S, FLOP, -1}, {MFU_WATTS, JOULE, -1}};
 /* What says that a figure follows from others. */
-static const char *const hence[] = {"so", "i.e", "i.e.", "=", "that", "which", "thus", "hence", "therefore", "or"};
+static const char *const hence[] = {"so", "i.e", "i.e.", "=", "that", "which", "thus", "hence", "therefore", "or", "mean"};
 // clang-format on
 
 static bool stands(const struct mfu_claim_text *t, const char *p, const char *word)
@@ -207,7 +207,7 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
         p = read_sum(e, p + 1, v);
         return p && *p == ')' ? mfu_claim_blanks(p + 1) : NULL;
     }
-    if (!isdigit((unsigned char)*p) || !read_amount(&e->nouns, p, &a) || a.times)
+    if (!isdigit((unsigned char)*p) || !read_amount(&e->nouns, p, &a) || (a.times && e->operations == 0))
         return NULL;
     *v = (struct value){{a.printed, a.base}};
     before = mfu_claim_back(e->nouns.t, p);
@@ -443,6 +443,8 @@ static void search_same(struct search *s, int i)
 
         power[a] = 1;
         power[b] = -1;
+        if (left_over(s->x, power) != 0) /* "50 tokens/s, i.e. 20 ms/token" */
+            power[b] = 1;
         if (a == b || left_over(s->x, power) != 0 || !s->x->list[a].rate || !follows(s->x, a, b)
             || !one_sentence(s->x, power) || b != a + 1)
             continue;

@@ -18,8 +18,8 @@
 
 #define KNOWN 1.75 /* an interval no wider than this factor is a figure; wider ones say too little to be shown */
 
-/* Transformers have been trained with; what gives such an MFU, and nothing else is known of it, can be. */
-static const struct mfu_interval usual_mfu = {0.08, 0.7};
+/* Of runs that are published; a claim from which such an MFU follows can be. */
+static const struct mfu_interval usual_mfu = {0.08, 0.75};
 
 #define MFU_TURNS 10 /* ways to read some figure otherwise that are tried, alone and in pairs */
 
@@ -480,14 +480,13 @@ static bool guesses(const struct mfu_identity *x, const struct mfu_box *b)
 }
 
 /* What is known with an identity only. */
-static int find_given(struct system *s)
+static void find_given(struct system *s)
 {
     struct mfu_box with, without;
     bool used[MFU_IDENTITIES];
-    int held = 0;
 
     if (!solve(s, &with))
-        return 0;
+        return;
     memcpy(used, s->used, sizeof used);
     for (int i = 0; i < s->n; i++) {
         const struct mfu_identity *x = &s->identities[i];
@@ -508,13 +507,20 @@ static int find_given(struct system *s)
                          mfu_interval_format(range, with.of[p.kind][p.state], p.kind, p.state));
                 add_finding(s->audit, x, NAN, needs);
                 mark(s->audit, x);
-                held += p.kind == MFU_Q_MFU && with.of[p.kind][p.state].low >= usual_mfu.low
-                    && with.of[p.kind][p.state].high <= usual_mfu.high;
             }
         }
         memset(s->identity_on, true, sizeof s->identity_on);
     }
-    return held;
+}
+
+/* Whether the claims say how good the run was, and runs are as good as that. */
+static bool is_usual(struct system *s)
+{
+    struct mfu_box b;
+    struct mfu_interval *mfu = &b.of[MFU_Q_MFU][MFU_BEFORE];
+
+    return !mfu_audit_claims(s->audit, MFU_Q_MFU, MFU_BEFORE) && solve(s, &b) && mfu_interval_within(*mfu, 3)
+        && mfu->low >= usual_mfu.low && mfu->high <= usual_mfu.high;
 }
 
 /* Adds a name to a list, once. */
@@ -703,7 +709,8 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     choose_readings(s);
     find_contradictions(s, catalog);
     held = judge_claims(s);
-    held += find_given(s);
+    find_given(s);
+    held += is_usual(s);
     if (held == 0 && a->n_contradictions == 0)
         ask(s);
     a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 ? "holds" : "open";

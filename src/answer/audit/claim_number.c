@@ -20,7 +20,7 @@ static const struct unit { const char *name; enum mfu_dim dim; double factor; } 
     {"min", MFU_SECONDS, 60}, {"minute", MFU_SECONDS, 60}, {"h", MFU_SECONDS, 3600}, {"hour", MFU_SECONDS, 3600},
     {"d", MFU_SECONDS, 86400}, {"day", MFU_SECONDS, 86400}, {"week", MFU_SECONDS, 604800}, {"month", MFU_SECONDS, 2629800}, {"year", MFU_SECONDS, 31557600},
     {"flop/s day", MFU_FLOP, 86400}, {"flop/s", MFU_FLOP_PER_S, 1}, {"flops/s", MFU_FLOP_PER_S, 1}, {"flops", MFU_FLOP_PER_S, 1}, {"flop", MFU_FLOP, 1},
-    {"w", MFU_WATTS, 1}, {"kw", MFU_WATTS, 1e3}};
+    {"w", MFU_WATTS, 1}, {"kw", MFU_WATTS, 1e3}, {"mw", MFU_WATTS, 1e6}};
 static const struct { const char *name; double factor; } prefixes[] = {
     {"kilo", 1e3}, {"mega", 1e6}, {"giga", 1e9}, {"tera", 1e12}, {"peta", 1e15}, {"exa", 1e18}, {"zetta", 1e21}, {"yotta", 1e24}};
 static const struct { const char *name; double factor; } numerals[] = {
@@ -93,6 +93,21 @@ static void read_unit(struct mfu_claim_number *n)
         }
 }
 
+/* "3 min 20 s": a number of a lesser unit belongs to it. */
+static void add_rest(const char *text, struct mfu_claim_number *n)
+{
+    const char *p = mfu_claim_blanks(n->end);
+    struct mfu_claim_number rest;
+
+    if (mfu_claim_stands(p, "and", 3))
+        p = mfu_claim_blanks(p + 3);
+    if (!mfu_claim_number(text, p, &rest) || rest.dim != MFU_SECONDS || rest.factor >= n->factor)
+        return;
+    n->value += rest.value * rest.factor / n->factor;
+    n->half = rest.half * rest.factor / n->factor;
+    n->end = rest.end;
+}
+
 bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *n)
 {
     const char *digits = p + (*p == '$');
@@ -148,6 +163,8 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     read_unit(n);
     if (n->percent)
         n->half = 0.5 * pow(10, -(double)decimals);
+    if (n->dim == MFU_SECONDS && n->factor >= 60)
+        add_rest(text, n);
     p = mfu_claim_blanks(n->end);
     n->of_sequences = mfu_claim_stands(p, "sequence", 8) && p[8] != '/' && !n->percent && !n->times;
     n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;

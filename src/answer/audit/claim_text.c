@@ -193,7 +193,8 @@ static const char *last_counted(const struct mfu_claim_text *t, const char *p)
     const char *q = mfu_claim_back(t, p);
 
     for (const char *word = mfu_claim_back(t, q); word < q; q = word, word = mfu_claim_back(t, word))
-        if (mfu_claim_counted(word) && (word == t->text || word[-1] != '/'))
+        if (mfu_claim_counted(word) && (word == t->text || word[-1] != '/')
+            && word[strlen(mfu_claim_counted(word))] != '/')
             return mfu_claim_counted(word);
     return NULL;
 }

@@ -88,7 +88,7 @@ int mfu_identities(struct mfu_identity *list, bool two_states)
 {
     int n = 0;
 
-    for (size_t r = 0; r < mfu_identity_row_count; r++) {
+    for (size_t r = 0; r < mfu_identity_row_count && n + MFU_CLAIM_STATES <= MFU_IDENTITIES; r++) {
         struct mfu_identity i = {0};
         bool product;
 

@@ -40,7 +40,7 @@ enum {
     X(PARAMS, "params", MFU_PARAMS, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e14, 0, 0,                                         \
       "parameter|>model|model size|<size|>total parameter")                                                            \
     X(ACTIVE, "active", MFU_PARAMS, MFU_Q_SETUP, 1e4, 1e14, 0, 0,                                                      \
-      "active parameter|activated parameter|active|>activated")                                                        \
+      "active parameter|activated parameter|active|>activated|<activate")                                              \
     X(ACTIVE_SHARE, "active_share", MFU_RATIO, MFU_Q_SETUP, 0.001, 1, 1, 1, "")                                        \
     X(ATTENTION, "attention", MFU_COUNT, MFU_Q_SETUP, 1, 20, 0, 0, "")                                                 \
     X(N_LAYER, "n_layer", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1000, 0, 0,                                         \
@@ -87,6 +87,8 @@ enum {
       "total batch|total batch size")                                                                                  \
     X(TOKENS_PER_STEP_GPU, "tokens_per_step_gpu", MFU_TOKENS, 0, 1, 1e10, 0, 0,                                        \
       "token/step/gpu|token/gpu/step|token/gpu")                                                                       \
+    X(TOKENS_PER_MICRO, "tokens_per_microbatch", MFU_TOKENS, MFU_Q_SETUP, 1, 1e9, 0, 0,                                \
+      "token/micro step|token/micro batch|token/microbatch")                                                           \
     X(STEP_TIME, "step_time", MFU_SECONDS, 0, 1e-6, 1e5, 0, 0, "step time|/step|time/step|step|<step of|s/step")       \
     X(STEPS_PER_S, "steps_per_s", MFU_COUNT, 0, 1e-5, 1e6, 0, 0, "step/s")                                             \
     X(STEPS, "steps", MFU_COUNT, MFU_Q_WHOLE, 1, 1e10, 0, 0, "=step|optimizer step|update|number of step")             \
@@ -105,6 +107,7 @@ enum {
     X(GPU_DAYS, "gpu_days", MFU_COUNT, MFU_Q_SEVERAL, 1e-5, 1e10, 0, 0, "gpu day")                                     \
     X(PRICE, "price", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT, 1e-3, 1e4, 0, 0,                                            \
       ">/gpu hour|>/gpu/hour|>/hour|price|>a gpu hour|<at")                                                            \
+    X(PRICE_ALL, "price_all", MFU_COUNT, MFU_Q_SETUP, 1e-3, 1e7, 0, 0, "")                                             \
     X(TOKEN_PRICE, "price_per_million_tokens", MFU_COUNT, 0, 1e-9, 1e6, 0, 0, "/million token|/1m token|/m token")     \
     X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill|>total")                             \
     X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e5, 0, 0, "power|board power|tdp")                      \

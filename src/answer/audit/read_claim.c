@@ -99,13 +99,13 @@ static const struct { int kind, other; double flop; } readings[] = {
     {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
     {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
-    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
+    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}, {MFU_Q_PRICE, MFU_Q_PRICE_ALL, 0}};
 
 /* A part, the whole and its share; the last of a dimension: of parts that have no name. */
 static const struct { int part, whole, share; } shares[] = {
     {MFU_Q_FORWARD_TIME, MFU_Q_STEP_TIME, MFU_Q_FORWARD}, {MFU_Q_BACKWARD_TIME, MFU_Q_STEP_TIME, MFU_Q_BACKWARD},
     {MFU_Q_OPTIMIZER_TIME, MFU_Q_STEP_TIME, MFU_Q_OPTIMIZER}, {MFU_Q_COMMUNICATION_TIME, MFU_Q_STEP_TIME, MFU_Q_COMMUNICATION},
-    {MFU_Q_PART_TIME, MFU_Q_STEP_TIME, MFU_Q_UNTOUCHED}, {MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_TRAINABLE_SHARE},
+    {MFU_Q_PART_TIME, MFU_Q_STEP_TIME, MFU_Q_UNTOUCHED}, {MFU_Q_ACTIVE, MFU_Q_PARAMS, MFU_Q_ACTIVE_SHARE}, {MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_TRAINABLE_SHARE},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, MFU_Q_MFU}, {MFU_Q_MEMORY, MFU_Q_CAPACITY, MFU_Q_FILL}};
 
 /* What a factor behind another is: "batch 8 x 1024". */
@@ -130,7 +130,7 @@ static const struct { const char *word; enum mfu_peak peak; double low, high; } 
     {"int8", MFU_PEAK_INT8, 1, 1.1}, {"8 bit", MFU_PEAK_COUNT, 1, 1.1}, {"nvfp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"fp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"4 bit", MFU_PEAK_COUNT, 0.5, 0.6}};
 static const struct owner { const char *word; int kind; double factor, more; bool before; } owners[] = { /* Adam keeps two, and maybe a master copy */
     {"weight", MFU_Q_WEIGHT_BYTES, 1, 0, true}, {"gradient", MFU_Q_GRADIENT_BYTES, 1, 0, true}, {"optimizer state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true},
-    {"optimizer", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adam", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adamw", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}};
+    {"optimizer", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adam state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true}, {"adam", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adamw", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}};
 // clang-format on
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -696,6 +696,8 @@ static void state(struct reading *r, const struct mfu_claim_number *n, int kind,
         }
     in = interval_of(n, kind, &value);
     first = (struct mfu_claim){.kind = kind, .in = in};
+    if (kind == MFU_Q_PRICE && memmem(m.begin, (size_t)(m.end - m.begin), "gpu", 3))
+        flat = false;
     if (!micro)
         add_readings(&first, n, m.length > 0, flat && !r->whole);
     kind = first.kind;
@@ -1095,6 +1097,16 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
 
         m = behind.kind >= 0 ? behind : m;
     }
+    if (m.kind >= 0 && last->dim != MFU_RATIO && m.end < n->at && mfu_claim_letter(*mfu_claim_back(&r->t, n->at))
+        && mfu_claim_back(&r->t, n->at) >= m.end) { /* "tokens at 4k context" */
+        struct match near = {.kind = -1};
+        const char *p = mfu_claim_blanks(last->end);
+
+        best_phrase(r, p, false, true, last, true, &near);
+        if (near.kind >= 0 && *near.begin != '/' && !isdigit((unsigned char)*mfu_claim_blanks(near.end))
+            && !strchr(":=(", *mfu_claim_blanks(near.end)) && !mfu_claim_stands(mfu_claim_blanks(near.end), "of", 2))
+            m = near;
+    }
     if (!two && (end = take_part(r, n, m)))
         return end;
     if (m.kind < 0 && !(n->bare && strncmp(n->end, " x ", 3) == 0))
@@ -1102,6 +1114,16 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
     if ((m.kind < 0 || m.kind == MFU_Q_GPUS) && mfu_claim_is_factor(n->at) && n->bare
         && kind_of_factor(r) >= 0) /* 8 nodes x 8 GPUs */
         m.kind = kind_of_factor(r);
+    if (m.kind == MFU_Q_STATE_BYTES) { /* "Adam states take 8 bytes per parameter" */
+        struct mfu_claim_number any = *last;
+        struct match part;
+
+        any.end = mfu_claim_blanks(""), any.value = 1, any.factor = 1e9;
+        part = phrase_of_clause(r, n->at, &any);
+        for (size_t i = 0; i < N(of_parameters); i++)
+            if (part.kind == of_parameters[i].all)
+                m.kind = of_parameters[i].one;
+    }
     if (m.kind >= 0 && m.begin >= last->end && kind_of_each(r, last, &m) >= 0)
         m.kind = kind_of_each(r, last, &m);
     if (m.kind < 0)
