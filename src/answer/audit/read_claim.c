@@ -468,12 +468,6 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
             && (dim == MFU_FLOP_PER_S || (dim == MFU_FLOP && (kind != MFU_Q_FLOP || n->value * n->factor >= 1e17))));
 }
 
-/* Whether "gpu" is what a card is called. */
-static bool is_card(const struct reading *r, const char *p)
-{
-    return mfu_claim_stands(p, "gpu", 3) && tolower((unsigned char)r->t.claim[r->t.from[p - r->t.text]]) != 'g';
-}
-
 /* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number. */
 static void best_phrase(const struct reading *r, const char *p, bool before, bool near,
                         const struct mfu_claim_number *n, bool again, struct match *m)
@@ -485,10 +479,9 @@ static void best_phrase(const struct reading *r, const char *p, bool before, boo
             const char *words = phrase + skip, *begin = before ? p - length : p;
 
             phrase = words + length;
-            if ((mark == '>' && before) || (mark == '<' && !before && !n->times)
-                || (mark == '=' && before && (!near || is_card(r, begin))) || length <= m->length || begin < r->t.text
-                || (goes_on(n->end) && begin != n->end) || (!before && goes_on(begin + length))
-                || strncmp(begin, words, length) != 0
+            if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near)
+                || length <= m->length || begin < r->t.text || (goes_on(n->end) && begin != n->end)
+                || (!before && goes_on(begin + length)) || strncmp(begin, words, length) != 0
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(begin[length]))
                 || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
