@@ -26,8 +26,8 @@ struct amount {
     const char *at, *end;              /* end: behind the unit */
     struct mfu_interval printed, base; /* as it is printed, and in base units */
     signed char of[NOUNS];             /* powers */
-    bool share, times, unit, rate,
-        foreign; /* a percentage, a factor; it has a unit; it is one of two; nobody used it */
+    bool share, times, unit, rate, foreign,
+        daily; /* a percentage, a factor; it has a unit; it is one of two; nobody used it; that of a day */
 };
 
 struct nouns {
@@ -132,15 +132,20 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
         }
         a->end = next ? next : a->end;
     }
-    if (a->of[JOULE] > 0 && a->of[SECOND] == 0 && mfu_claim_stands(a->end, "/day", 4)) /* those of a day */
+    if (a->of[JOULE] > 0 && a->of[SECOND] == 0 && mfu_claim_stands(a->end, "/day", 4)) { /* those of a day */
         a->end += 4;
+        a->daily = true;
+    }
     while (*a->end == '/' && isalnum((unsigned char)a->end[1])
            && ((next = read_word(nouns, a->end + 1, -1, a)) || (next = read_other(nouns, a->end + 1, -1, a)))) {
         a->end = next;
         a->rate = true;
     }
-    for (int i = 0; i < NOUNS; i++)
+    a->unit = false;
+    for (int i = 0; i < NOUNS; i++) {
         a->rate |= a->of[i] < 0;
+        a->unit |= a->of[i] > 0;
+    }
     return true;
 }
 
@@ -183,12 +188,15 @@ static struct mfu_interval widen(struct mfu_interval x, double factor)
 /* A value in the units that are printed, and in base units. */
 struct value {
     struct mfu_interval as[2];
+    int seconds; /* their power */
+    bool unit;   /* it has any unit */
 };
 
 struct equation {
     struct nouns nouns;
     int operations, operands;
-    const char *factors[OPERANDS]; /* no quantities of their own */
+    const char *figures[OPERANDS]; /* all of them */
+    bool factor[OPERANDS];         /* no quantity of its own */
     int n;
 };
 
@@ -209,12 +217,12 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
     }
     if (!isdigit((unsigned char)*p) || !read_amount(&e->nouns, p, &a) || (a.times && e->operations == 0))
         return NULL;
-    *v = (struct value){{a.printed, a.base}};
+    *v = (struct value){{a.printed, a.base}, a.of[SECOND], a.unit};
     before = mfu_claim_back(e->nouns.t, p);
     behind = mfu_claim_blanks(a.end);
-    if (!a.unit && a.printed.low == a.printed.high && (e->operations > 0 || strchr(":(", *before)) && *behind
-        && strchr("x+-/=)", *behind))
-        e->factors[e->n++] = p;
+    e->factor[e->n] = !a.unit && a.printed.low == a.printed.high && (e->operations > 0 || strchr(":(", *before))
+        && *behind && strchr("x+-/=)", *behind);
+    e->figures[e->n++] = p;
     p = a.end;
     for (int i = 0; i < 4; i++) {
         const char *word = mfu_claim_blanks(p);
@@ -241,6 +249,8 @@ static const char *read_product(struct equation *e, const char *p, struct value 
         e->operations++;
         if (!(p = read_operand(e, p + 1, &b)) || (over && !(b.as[0].low > 0 && b.as[1].low > 0)))
             return NULL;
+        v->seconds += over ? -b.seconds : b.seconds;
+        v->unit |= b.unit;
         for (int i = 0; i < 2; i++) {
             v->as[i].low *= over ? 1 / b.as[i].high : b.as[i].low;
             v->as[i].high *= over ? 1 / b.as[i].low : b.as[i].high;
@@ -283,7 +293,7 @@ static const char *skip_about(const char *p, bool *about)
     return p;
 }
 
-void mfu_claim_equations(struct mfu_audit *audit, const struct mfu_claim_text *t, bool taken[MFU_CLAIM_ROOM])
+void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t, bool taken[MFU_CLAIM_ROOM])
 {
     for (const char *p = t->text + 1; *p; p++) {
         struct equation e = {.nouns.t = t};
@@ -302,13 +312,17 @@ void mfu_claim_equations(struct mfu_audit *audit, const struct mfu_claim_text *t
         for (int i = 0; i < 4 && way < 0; i++)
             if (overlap(left.as[i / 2], widen(right.as[i % 2], about ? 1.1 : 1)))
                 way = i;
+        if (way < 0 && left.unit && right.unit && left.seconds != right.seconds) /* the left side begins before it */
+            continue;
         c.is = left.as[way < 0 ? 1 : way / 2];
         c.said = widen(right.as[way < 0 ? 1 : way % 2], about ? 1.1 : 1);
         mfu_claim_text_quote(t, p, equal, c.left, sizeof c.left);
         mfu_claim_text_quote(t, mfu_claim_blanks(equal + 1), end, c.right, sizeof c.right);
         tell(audit, &c);
-        for (int i = 0; i < e.n; i++)
-            taken[e.factors[i] - t->text] = true;
+        for (int i = 0; i < e.n; i++) {
+            t->used[e.figures[i] - t->text] = true;
+            taken[e.figures[i] - t->text] |= e.factor[i];
+        }
         p = equal; /* what is right of it may be left of another */
     }
 }
@@ -349,7 +363,7 @@ static bool one_sentence(const struct terms *x, const int power[TERMS])
             to = x->list[i].at;
         }
     for (; from && from < to; from++)
-        if (*from == ';' || (*from == '.' && from[1] == ' '))
+        if (*from == ';' || (*from == '.' && from[1] == ' ' && from[-2] != '.')) /* but "i.e. " */
             return false;
     return true;
 }
@@ -395,6 +409,7 @@ static struct computed compute(const struct terms *x, const int power[TERMS])
 struct search {
     struct terms *x;
     int power[TERMS], found_power[TERMS], best, factors;
+    bool exact; /* no noun may be left over */
     struct computed found;
 };
 
@@ -404,7 +419,7 @@ static void search(struct search *s, int from)
     struct terms *x = s->x;
     int rates = 0, left;
 
-    if (s->factors >= 2 && (left = left_over(x, s->power)) >= 0) {
+    if (s->factors >= 2 && (left = left_over(x, s->power)) >= 0 && !(left > 0 && s->exact)) {
         for (int i = 0; i < x->n; i++)
             rates += s->power[i] != 0 && x->list[i].rate;
         if (rates > 0 && s->factors > 2) {
@@ -422,7 +437,7 @@ static void search(struct search *s, int from)
     if (s->factors == 4)
         return;
     for (int i = from; i < x->n; i++) {
-        if (s->power[i] != 0 || x->list[i].share || x->list[i].times)
+        if (s->power[i] != 0 || x->list[i].share || x->list[i].times || !x->list[i].unit)
             continue;
         for (int p = -1; p <= 1; p += 2) {
             s->power[i] = p;
@@ -453,6 +468,73 @@ static void search_same(struct search *s, int i)
     }
 }
 
+/* Whether it is more than a count. */
+static bool physical(const struct amount *a)
+{
+    for (int k = 0; k < COUNTED; k++)
+        if (a->of[k] > 0)
+            return true;
+    return false;
+}
+
+/* "936 GB/s, of which 200 are used, 21 %": a percentage or a factor of the two like amounts beside it. */
+static void search_ratio(struct search *s, int i)
+{
+    static const char *const changes[] = {"less",   "fewer",   "more",        "faster",   "slower", "saving",
+                                          "save",   "saved",   "reduction",   "cut",      "lower",  "higher",
+                                          "larger", "smaller", "improvement", "increase", "drop",   "gain"};
+    const struct mfu_claim_text *t = s->x->nouns.t;
+    struct amount *n = &s->x->list[i], *a, *b;
+    int first = i >= 2 ? i - 2 : i == 1 && s->x->n > 2 ? 0 : -1;
+    bool change = false;
+    struct mfu_interval r, ways[3];
+
+    if (first < 0)
+        return;
+    a = &s->x->list[first];
+    b = &s->x->list[first + 1 == i ? i + 1 : first + 1];
+    if (!b->unit && !b->share && !b->times && b->base.low * 20 > a->printed.low && b->base.low < a->printed.low * 20) {
+        double factor = a->base.high / a->printed.high; /* "1979 TFLOP/s, twice the 989 of BF16" */
+
+        b->base = (struct mfu_interval){b->printed.low * factor, b->printed.high * factor};
+        memcpy(b->of, a->of, sizeof b->of);
+    }
+    if (!physical(a) || a->base.low <= 0 || b->base.low <= 0 || memcmp(a->of, b->of, sizeof a->of) != 0)
+        return;
+    memset(s->power, 0, sizeof s->power);
+    s->power[first] = s->power[i] = s->power[b - s->x->list] = 1;
+    if (!one_sentence(s->x, s->power))
+        return;
+    for (size_t k = 0; k < N(changes); k++)
+        for (const char *p = a->at; p < n->end + 16 && *p; p++)
+            change |= stands(t, p, changes[k]);
+    r = (struct mfu_interval){a->base.low / b->base.high, a->base.high / b->base.low};
+    if (r.high < 1)
+        r = (struct mfu_interval){1 / r.high, 1 / r.low};
+    ways[0] = r;                                                     /* so many times */
+    ways[1] = (struct mfu_interval){1 / r.high, 1 / r.low};          /* a share */
+    ways[2] = (struct mfu_interval){fmax(0, r.low - 1), r.high - 1}; /* so much more */
+    if (n->share && change)
+        ways[0] = (struct mfu_interval){fmax(0, 1 - ways[1].high), 1 - ways[1].low};
+    s->found = (struct computed){.is = n->times ? ways[0] : ways[1], .said = n->base};
+    for (int k = 0; k < 3 && n->share && change; k++)
+        if (overlap(ways[k], n->base))
+            s->found.is = ways[k];
+    s->best = 0;
+    mfu_claim_text_quote(t, a->at < b->at ? a->at : b->at, a->at < b->at ? b->end : a->end, s->found.left,
+                         sizeof s->found.left);
+    mfu_claim_text_quote(t, n->at, n->end, s->found.right, sizeof s->found.right);
+}
+
+/* Whether only its unit says what the claim takes it for. */
+static bool guessed(const struct mfu_audit *a, const struct mfu_claim_text *t, const struct amount *x)
+{
+    for (int i = 0; i < a->n_claims; i++)
+        if (a->claims[i].guessed && t->text + a->claims[i].at == x->at)
+            return true;
+    return false;
+}
+
 /* What the units explain was not what its unit alone was taken for. */
 static void drop_guesses(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t)
 {
@@ -481,17 +563,28 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
     }
     for (int i = 0; i < x.n; i++) {
         struct search s = {.x = &x, .best = INT_MIN};
+        bool ratio = x.list[i].share || x.list[i].times, guess = guessed(audit, t, &x.list[i]);
 
-        if (!x.list[i].foreign || x.list[i].share || x.list[i].times || !x.list[i].unit)
+        if (!(x.list[i].foreign || guess) || !(ratio || x.list[i].unit))
             continue;
+        s.exact = guess;
         s.power[i] = 1;
         s.factors = 1;
-        search(&s, 0);
-        if (s.best == INT_MIN) {
+        if (ratio)
+            search_ratio(&s, i);
+        else
+            search(&s, 0);
+        if (s.best == INT_MIN && x.list[i].daily) { /* or what is drawn on average */
+            x.list[i].of[SECOND]--;
+            x.list[i].base = (struct mfu_interval){x.list[i].base.low / 86400, x.list[i].base.high / 86400};
+            x.list[i].rate = true;
+            search(&s, 0);
+        }
+        if (s.best == INT_MIN && !ratio) {
             memset(s.power, 0, sizeof s.power);
             search_same(&s, i);
         }
-        if (s.best == INT_MIN)
+        if (s.best == INT_MIN || (guess && !overlap(s.found.is, s.found.said)))
             continue;
         tell(audit, &s.found);
         drop_guesses(audit, &s, t);

@@ -34,6 +34,7 @@ const struct mfu_identity_row mfu_identity_rows[] = {
     {"n_embd^3 = active * cube", "width grows with the cube root of the size"},
     {"tokens_per_expert = batch * seq * top_k / experts", "of a micro-batch, spread evenly"},
     {"tokens_per_microbatch = batch * seq", "its sequences"},
+    {"tokens_per_step = tokens_per_microbatch * accum * dp", "micro-batches of all replicas"},
     {"tokens = tokens_per_step * steps", "of the whole run"},
     {"tokens = corpus * epochs", "every pass sees all of it"},
     {"samples * epochs = steps * global_batch", "every pass sees all of them"},

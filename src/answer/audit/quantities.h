@@ -38,7 +38,7 @@ enum {
     X(ACHIEVED_ALL, "achieved_all", MFU_FLOP_PER_S, 0, 1e6, 1e22, 0, 0, "")                                            \
     X(FLOP_PER_TOKEN, "flop_per_token", MFU_FLOP, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e15, 0, 0, "flop/token|>/token")     \
     X(PARAMS, "params", MFU_PARAMS, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e14, 0, 0,                                         \
-      "parameter|>model|model size|<size|>total parameter")                                                            \
+      "parameter|>model|model size|<size|>total parameter|<n=")                                                        \
     X(ACTIVE, "active", MFU_PARAMS, MFU_Q_SETUP, 1e4, 1e14, 0, 0,                                                      \
       "active parameter|activated parameter|active|>activated|<activate")                                              \
     X(ACTIVE_SHARE, "active_share", MFU_RATIO, MFU_Q_SETUP, 0.001, 1, 1, 1, "")                                        \
@@ -87,7 +87,7 @@ enum {
       "total batch|total batch size")                                                                                  \
     X(TOKENS_PER_STEP_GPU, "tokens_per_step_gpu", MFU_TOKENS, 0, 1, 1e10, 0, 0,                                        \
       "token/step/gpu|token/gpu/step|token/gpu")                                                                       \
-    X(TOKENS_PER_MICRO, "tokens_per_microbatch", MFU_TOKENS, MFU_Q_SETUP, 1, 1e9, 0, 0,                                \
+    X(TOKENS_PER_MICRO, "tokens_per_microbatch", MFU_TOKENS, 0, 1, 1e9, 0, 0,                                          \
       "token/micro step|token/micro batch|token/microbatch")                                                           \
     X(STEP_TIME, "step_time", MFU_SECONDS, 0, 1e-6, 1e5, 0, 0, "step time|/step|time/step|step|<step of|s/step")       \
     X(STEPS_PER_S, "steps_per_s", MFU_COUNT, 0, 1e-5, 1e6, 0, 0, "step/s")                                             \
@@ -95,7 +95,7 @@ enum {
     X(DURATION, "duration", MFU_SECONDS, 0, 1, 1e10, 0, 0,                                                             \
       "training time|wall time|wall clock|duration|run time|>run")                                                     \
     X(GOODPUT, "goodput", MFU_RATIO, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_FIRM, 0, 1, 0.75, 1, "goodput|uptime")           \
-    X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total")     \
+    X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total|<d=") \
     X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1, 1e16, 0, 0,                                                        \
       "token corpus|token dataset|<corpus of|<dataset of|token/epoch")                                                 \
     X(EPOCHS, "epochs", MFU_COUNT, MFU_Q_SETUP, 1e-6, 1e6, 1, 1, "epoch|>pass over")                                   \

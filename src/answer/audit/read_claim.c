@@ -77,7 +77,7 @@ static const struct { int roles; const char *words; } roles[] = {
     {BETWEEN | UP, "rise|rose|increased|increase|improved|improve|grew|raised|up|gained|jumped"},
     {BETWEEN | DOWN, "fell|fall|dropped|drop|decreased|decrease|reduced|reduce|shrank|shrink|cut|down|lowered"}, {BETWEEN | DOWN | SPEED, "slowed|slow"}, {BETWEEN | UP | SPEED, "sped"},
     {BETWEEN | DOWN, "saving|save|reduction|decline"}, {BETWEEN | UP, "gain"},
-    {MORE, "higher|larger|longer|bigger|increase|gain|improvement"}, {LESS, "lower|smaller|shorter|reduction|drop|decrease"},
+    {MORE, "higher|larger|longer|bigger|increase|gain|improvement"}, {LESS, "lower|smaller|shorter|reduction|drop|decrease|saving"},
     {MORE | SPEED, "faster|speedup"}, {LESS | SPEED, "slower"}, {LESS | COST, "cheaper"},
     {BETWEEN | KEEPS, "stayed|stay|remained|remain|kept|keep|keeping"}, {ONE_OF, "each|every|one|single"},
     {TRAINS, "mfu|hfu|adam|adamw|sgd|lora|qlora|batch|ddp|mixed"}};
@@ -254,7 +254,7 @@ static bool find_name(struct reading *r, char **from, const char *as, bool (*tak
     for (char *p = *from; *p; p++) {
         char name[64];
 
-        if (p > r->t.text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '-'))
+        if (!mfu_claim_letter(*p) || (p > r->t.text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '-')))
             continue;
         for (int words = 4; words > 0; words--) {
             char *end = p;
@@ -824,7 +824,8 @@ static bool read_second(const struct mfu_claim_number *n, struct mfu_claim_numbe
     p = mfu_claim_blanks(p);
     while (role_of(p) & ABOUT)
         p = mfu_claim_blanks(word_end(p));
-    return isdigit((unsigned char)*p) && mfu_claim_number(p, p, b);
+    return isdigit((unsigned char)*p) && mfu_claim_number(p, p, b)
+        && !(*changes && (b->value > 1e4 * n->value || n->value > 1e4 * b->value)); /* "D=26e9 -> 2e20 FLOP" */
 }
 
 static bool same_unit(struct mfu_claim_number *a, struct mfu_claim_number *b)
@@ -903,6 +904,8 @@ static const char *take_part(struct reading *r, struct mfu_claim_number *n, stru
         || (n->percent ? whole.bare : !same_unit(&whole, n) && !same_unit(n, &whole)))
         return NULL;
     behind = phrase_behind(r, whole.end, &whole);
+    if (behind.kind == MFU_Q_MEMORY) /* "of 24 GB used" */
+        behind.kind = -1;
     if (m.kind < 0 && n->percent)
         m = phrase_of_clause(r, n->at, n);
     for (size_t i = 0; i < N(shares); i++) {
@@ -1104,7 +1107,7 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
         return end;
     if (m.kind < 0 && !(n->bare && strncmp(n->end, " x ", 3) == 0))
         m = phrase_behind(r, last->end, last);
-    if ((m.kind < 0 || m.kind == MFU_Q_GPUS) && mfu_claim_is_factor(n->at) && n->bare
+    if ((m.kind < 0 || m.kind == MFU_Q_GPUS || n->of_tokens) && mfu_claim_is_factor(n->at) && n->bare
         && kind_of_factor(r) >= 0) /* 8 nodes x 8 GPUs */
         m.kind = kind_of_factor(r);
     if (m.kind == MFU_Q_STATE_BYTES) { /* "Adam states take 8 bytes per parameter" */
@@ -1345,6 +1348,31 @@ static void place_adapter(struct mfu_audit *a)
     (part->value < all->value ? part : all)->kind = MFU_Q_TRAINABLE;
 }
 
+/* "FP8 has 1979 TFLOP/s, bf16 989": the peak of another type than the one that is computed in is compared by itself. */
+static void compare_peaks(struct reading *r)
+{
+    for (int i = 0; r->gpu[0] && i < r->audit->n_claims; i++) {
+        struct mfu_claim *c = &r->audit->claims[i];
+        enum mfu_peak peak = r->peak;
+        long near = 60;
+
+        if (c->kind != MFU_Q_PEAK || c->at == 0)
+            continue;
+        for (size_t k = 0; k < N(precisions); k++)
+            for (char *p = r->t.text; (p = find_word(r, p, precisions[k].word)); p++)
+                if (precisions[k].peak != MFU_PEAK_COUNT && p < r->t.text + c->at && r->t.text + c->at - p < near) {
+                    near = r->t.text + c->at - p;
+                    peak = precisions[k].peak;
+                }
+        if (peak == r->peak || !(r->gpu[0]->peak_flops[peak] > 0))
+            continue;
+        c->kind = MFU_Q_COMPUTED;
+        c->n_readings = 0;
+        mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, 0.995 * r->gpu[0]->peak_flops[peak],
+                      1.005 * r->gpu[0]->peak_flops[peak], "catalog", "%s, %s", r->gpu[0]->slug, mfu_peak_names[peak]);
+    }
+}
+
 /* A peak binds what is achieved or used of it: where neither is told beside it, "deliver 400 TFLOP/s" is none; nor where
  * the card has its own. */
 static void drop_peaks(struct reading *r)
@@ -1448,6 +1476,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     place_adapter(a);
     place_single(a, words);
     drop_peaks(r);
+    compare_peaks(r);
     if (strstr(r->t.text, "model state") && !mfu_audit_claims(a, MFU_Q_STATE_BYTES, MFU_BEFORE))
         mfu_claim_add(a, MFU_Q_STATE_BYTES, MFU_BEFORE, 8, 20, "assumed", "Adam, some of it in 16 bits");
     list_rest(r);
