@@ -732,7 +732,7 @@ static bool read_change(struct reading *r, struct mfu_claim_number *n)
 {
     const char *p = mfu_claim_blanks(n->end), *end = n->end;
     struct mfu_claim_number any = *n;
-    struct match m = {.kind = -1};
+    struct match m = {.kind = -1}, behind;
     int role = role_of(p), sign = role & MORE ? 1 : role & LESS ? -1 : 0, otherwise = -1;
     double v = n->value * n->factor, half = n->half * n->factor, value;
     struct mfu_interval in = {v - half, v + half};
@@ -757,10 +757,13 @@ static bool read_change(struct reading *r, struct mfu_claim_number *n)
     }
     if (otherwise >= 0 && m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_SETUP)
         m.kind = -1;                                       /* "4x faster on 8 GPUs", "faster with the same model" */
+    behind = m;
     if (!(role & (MORE | LESS)) && n->roles & (UP | DOWN)) /* "fell by 20 %": what stands before did */
         m.kind = -1;
     if (m.kind < 0 && otherwise < 0)
         m = phrase_before(r, n->at, &any, true);
+    if (m.kind < 0 && r->topic < 0 && mfu_claim_blanks(end) == behind.begin) /* "saves 30 % memory" */
+        m = behind;
     if (m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_COMPLEMENT) /* "21 % less time" */
         m.kind = r->topic >= 0 && mfu_quantity_rows[r->topic].dim == MFU_SECONDS ? r->topic : MFU_Q_STEP_TIME;
     if (m.kind < 0)
