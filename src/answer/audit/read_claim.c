@@ -5,8 +5,9 @@
  * it, with nothing but small words between, and whose unit it has; the phrase before
  * comes first, since nobody else can mean it.  The small words say whether it is a bound,
  * a change, what was before, and whether one GPU's or all of theirs.  Where a figure may
- * mean several things all are kept, and judged.  Cards and models are found by their
- * names in the catalog.  Nothing is guessed: what is left over is listed.
+ * mean several things all are kept, and judged.  A unit that goes on ("KB/token") is only
+ * that of a phrase that does: what has none is left to arithmetic.c.  Cards and models are
+ * found by their names in the catalog.  What is left over is listed.
  */
 #include "answer/audit/audit.h"
 
@@ -34,7 +35,6 @@ struct reading {
     const struct mfu_model *model;
     enum mfu_peak peak;
     bool sparse, training;
-    struct mfu_interval ratio;      /* of a part and a whole that have no name as such; 0: none */
     bool whole;                     /* what is stated is that of all, whatever stands behind it */
     struct mfu_claim_number last;   /* the last figure with a unit */
     struct mfu_claim_number factor; /* of a change that is told next, if it is one */
@@ -756,7 +756,7 @@ static bool read_change(struct reading *r, struct mfu_claim_number *n)
         return true;
     }
     if (otherwise >= 0 && m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_SETUP)
-        m.kind = -1;                                       /* "4x faster on 8 GPUs", "faster with the same model" */
+        m.kind = -1; /* "4x faster on 8 GPUs", "faster with the same model" */
     behind = m;
     if (!(role & (MORE | LESS)) && n->roles & (UP | DOWN)) /* "fell by 20 %": what stands before did */
         m.kind = -1;
@@ -927,13 +927,8 @@ static const char *take_part(struct reading *r, struct mfu_claim_number *n, stru
             part = scopes[i].one;
             all = scopes[i].all;
         }
-    if (part < 0) {
-        if (!n->percent && whole.value > whole.half)
-            r->ratio =
-                (struct mfu_interval){(n->value - n->half) * n->factor / ((whole.value + whole.half) * whole.factor),
-                                      (n->value + n->half) * n->factor / ((whole.value - whole.half) * whole.factor)};
+    if (part < 0)
         return NULL;
-    }
     state(r, n, part, MFU_BEFORE, m, n->end);
     if (behind.kind < 0)
         behind = (struct match){.begin = whole.at, .end = whole.end};
@@ -1018,16 +1013,6 @@ static bool take_aside(struct reading *r, struct mfu_claim_number *n)
         p = mfu_claim_back(&r->t, p);
     if (!n->percent || !last || phrase_behind(r, n->end, n).kind >= 0)
         return false;
-    if (r->ratio.high > 0 && (*p == '(' || phrase_before(r, n->at, n, false).kind < 0)) {
-        char said[80];
-
-        mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, r->ratio.low, r->ratio.high, "stated", "%s", last->text);
-        mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, 0.01 * (n->value - n->half), 0.01 * (n->value + n->half),
-                      "stated", "%s", mfu_claim_text_quote(&r->t, n->at, n->end, said, sizeof said));
-        r->ratio.high = 0;
-        use(r, n->at, n->end);
-        return true;
-    }
     if (*p != '(')
         return false;
     if (last->state == MFU_AFTER && last->kind == r->topic) {
