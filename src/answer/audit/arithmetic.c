@@ -166,6 +166,9 @@ static void tell(struct mfu_audit *a, const struct computed *c)
 {
     int n = a->n_claims;
 
+    if (!(c->is.low >= 0 && c->is.high >= c->is.low && c->said.low >= 0 && c->said.high >= c->said.low)
+        || n + 2 > MFU_CLAIMS)
+        return;
     for (int i = 0; i + 1 < n; i++)
         if (a->claims[i].kind == MFU_Q_COMPUTED) {
             if (!overlap(a->claims[i].in, a->claims[i + 1].in) || overlap(c->is, c->said))

@@ -1352,9 +1352,11 @@ static void compare_peaks(struct reading *r)
                     near = r->t.text + c->at - p;
                     peak = precisions[k].peak;
                 }
-        if (peak == r->peak || !(r->gpu[0]->peak_flops[peak] > 0))
+        if (peak == r->peak || !(r->gpu[0]->peak_flops[peak] > 0)
+            || mfu_audit_claims(r->audit, MFU_Q_COMPUTED, MFU_BEFORE))
             continue;
         c->kind = MFU_Q_COMPUTED;
+        c->state = MFU_BEFORE;
         c->n_readings = 0;
         mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, 0.995 * r->gpu[0]->peak_flops[peak],
                       1.005 * r->gpu[0]->peak_flops[peak], "catalog", "%s, %s", r->gpu[0]->slug, mfu_peak_names[peak]);
