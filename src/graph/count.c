@@ -142,7 +142,7 @@ void mfu_count_rank(struct mfu_builder *s)
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
     p->expert_layers = 0;
-    p->block_params = p->block_trained = p->trained_tensors = p->largest_trained = 0;
+    p->block_params = p->block_trained = p->trained_tensors = p->largest_trained = p->large_trained = 0;
     p->layers = mfu_cut_layers(s);
     find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
@@ -167,6 +167,7 @@ void mfu_count_rank(struct mfu_builder *s)
                 p->trained_tensors += times * z.trained_tensors;
                 if (times > 0 && mfu_compare(s, z.largest_trained, p->largest_trained) > 0)
                     p->largest_trained = z.largest_trained;
+                p->large_trained += times * z.large_trained;
                 trained_bytes += times * z.trained_bytes;
                 p->block_params += unit && !frozen ? z.params : 0;
                 p->block_trained += unit && !frozen ? z.trained : 0;

@@ -12,6 +12,7 @@
 #include "graph/adapter_steps.h"
 #include "graph/stage.h"
 #include "scenario/adapter.h"
+#include "scenario/optimizer.h"
 #include "scenario/setting.h"
 
 static unsigned set_of(const struct mfu_builder *s, enum mfu_setting_id id)
@@ -218,6 +219,7 @@ static void hold(struct mfu_op_size *z, double elements, double bytes, bool trai
     z->trained_bytes += elements * bytes;
     z->trained_tensors += elements > 0;
     z->largest_trained = z->largest_trained > elements ? z->largest_trained : elements;
+    z->large_trained += elements >= MFU_PAGED_ELEMENTS ? elements : 0;
 }
 
 struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares, bool frozen)

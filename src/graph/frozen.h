@@ -35,6 +35,7 @@ struct mfu_op_size {
     double trained_bytes; /* of those that train */
     double tensors, trained_tensors;
     double largest_trained; /* elements of a tensor */
+    double large_trained;   /* parameters that train, in tensors whose optimizer states may be paged */
 };
 struct mfu_op_size mfu_op_size(const struct mfu_builder *, int op, bool shares, bool frozen);
 

@@ -163,6 +163,7 @@ struct mfu_program {
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
     double host_bytes[MFU_PART_COUNT];     /* of one process, in its host's memory */
     double pinned_bytes;                   /* of these, locked in place */
+    double paged_bytes;                    /* on the GPU or its host, by pages (CUDA's managed memory) */
     double accum;                          /* micro-steps per optimizer step */
     double gradient_bytes, weight_bytes;   /* of one element of .grad; of a weight that is used */
 
@@ -174,6 +175,7 @@ struct mfu_program {
     double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */
     double expert_trained, expert_bytes, block_trained;
     double trained_tensors, largest_trained; /* how many, the elements of the largest, of a rank */
+    double large_trained;                    /* parameters in those whose optimizer states may be paged */
     double rank_params;                      /* that this rank holds where data parallelism shards none */
     double expert_layers;                    /* layers at hand that have experts */
     double expert_params;                    /* of these, in experts */

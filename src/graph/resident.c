@@ -42,6 +42,17 @@ static void offload(struct mfu_builder *s)
     p->pinned_bytes = p->host_bytes[MFU_PART_WEIGHTS] + p->host_bytes[MFU_PART_GRADIENTS];
 }
 
+/* States of large tensors are no tensors of PyTorch's: its allocator does not see them. */
+static void page(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    const struct mfu_optimizer_row *r = &mfu_optimizers[s->config->optimizer];
+    double share = p->large_trained / fmax(p->rank_trained, 1);
+
+    p->paged_bytes = r->states * r->paged_bytes * share * mfu_state_params(s, MFU_STATE_OPTIMIZER);
+    p->constant_bytes[MFU_PART_OPTIMIZER] -= p->paged_bytes;
+}
+
 /* Whether a reference model stands beside the policy: as many weights in the same types, laid out alike (TRL's
  * prepare_deepspeed and prepare_fsdp). */
 static bool has_reference(const struct mfu_builder *s)
@@ -98,6 +109,7 @@ void mfu_resident_memory(struct mfu_builder *s)
         p->gradient_bytes = mfu_type_bytes[c->setting[MFU_S_GRAD_REDUCE] == MFU_REDUCE_FP32 ? MFU_F32 : MFU_F16];
     p->weight_bytes = s->frozen_parts ? p->rank_bytes / p->rank_params : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
+    page(s);
     offload(s);
     p->constant_bytes[MFU_PART_WORKSPACE] = workspaces(s);
 }

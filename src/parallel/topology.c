@@ -104,6 +104,7 @@ void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *
     t->coherent = strncmp(gpu->pcie, COHERENT, strlen(COHERENT)) == 0;
     t->host_memory = k.host_bandwidth_bytes_s > 0 ? k.host_bandwidth_bytes_s : c[MFU_C_HOST_BANDWIDTH];
     t->pinned = c[MFU_C_LINK_PINNED] * (t->coherent ? strtod(gpu->pcie + strlen(COHERENT), NULL) * 1e9 / 2 : slot);
+    t->paged = c[MFU_C_LINK_PAGED] / c[MFU_C_LINK_PINNED] * t->pinned;
     t->counted[NVLINK] = COUNTED_NVLINK / c[MFU_C_LINK_NVLINK];
     t->counted[PCIE] = COUNTED_PCIE / c[MFU_C_LINK_PCIE];
     t->counted[HOST] = COUNTED_PCIE / c[MFU_C_LINK_HOST];

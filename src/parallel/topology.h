@@ -45,6 +45,7 @@ struct mfu_topology {
     bool pcie_known;           /* else a slot was assumed */
     bool coherent;             /* NVLink-C2C to the CPU instead of a slot */
     double pinned;             /* between a GPU and pinned memory of its host, one direction */
+    double paged;              /* the same of pages that the driver moves */
     double host_memory;        /* bandwidth of the host's DRAM, of all processes on it */
 
     double nic_bytes_s; /* sustained by one NIC; 0 without a network */

@@ -196,15 +196,15 @@ static void add_up_time(struct mfu_plan *p)
     s->communication_exposed_s =
         fmin(with.exposed_s, s->communication_s * (1 + p->machine.c[MFU_C_LINK_CONTENTION]) + s->copies_s);
     s->contention_s = 0;
-    gpu_s = with.alone_s + with.exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
+    gpu_s = with.alone_s + with.exposed_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->paging_s;
     s->time_s = fmax(gpu_s, loader_s);
     p->loader_wait_s = s->time_s - gpu_s;
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
-    p->limit = loader_s > gpu_s                    ? MFU_LIMIT_INPUT
-        : s->communication_exposed_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
-        : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
-        : sums->compute_s >= sums->memory_s        ? MFU_LIMIT_COMPUTE
-                                                   : MFU_LIMIT_MEMORY;
+    p->limit = loader_s > gpu_s                                  ? MFU_LIMIT_INPUT
+        : s->communication_exposed_s + p->paging_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
+        : s->host_s > s->busy_s                                  ? MFU_LIMIT_LAUNCH
+        : sums->compute_s >= sums->memory_s                      ? MFU_LIMIT_COMPUTE
+                                                                 : MFU_LIMIT_MEMORY;
 }
 
 /* ---- use of the GPU ----------------------------------------------------- */
@@ -282,12 +282,29 @@ static void weigh_host(struct mfu_plan *p)
     struct mfu_cluster k;
 
     mfu_cluster_with(p->config.cluster, p->config.gpu, &k);
-    m->host_bytes = 0;
+    m->host_bytes = m->evicted_bytes;
     for (int i = 0; i < MFU_PART_COUNT; i++)
         m->host_bytes += p->program.host_bytes[i];
     m->pinned_bytes = p->program.pinned_bytes;
     m->host_node_bytes = m->host_bytes * p->config.ranks / p->config.setting[MFU_S_NODES];
     m->host_capacity_bytes = k.host_memory_bytes;
+}
+
+void mfu_plan_page(struct mfu_plan *p)
+{
+    struct mfu_memory_answer *m = &p->memory;
+    double others = p->config.setting[MFU_S_VRAM_RESERVED], room;
+
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->paged_bytes = p->program.paged_bytes;
+    room = fmax(m->capacity_bytes - m->smi_bytes - others, 0);
+    m->evicted_bytes = fmax(m->paged_bytes - room, 0);
+    m->smi_bytes += m->paged_bytes - m->evicted_bytes;
+    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
+    /* Each step goes through all of them in the same order, and the driver evicts what was used longest ago: where one
+     * page is missing, each is (derived). */
+    p->paging_s = m->evicted_bytes > 0 ? m->paged_bytes / p->machine.topology.paged : 0;
+    weigh_host(p);
 }
 
 int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
@@ -303,13 +320,11 @@ int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
         name_moment(p);
     }
     p->peak_known = p->built;
-    weigh_host(p);
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[modules_of(p)]
         + (p->config.ranks > 1 ? p->machine.c[MFU_C_NCCL_BYTES] : 0);
-    m->smi_bytes = m->reserved_bytes + m->context_bytes;
-    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
+    mfu_plan_page(p);
     /* The caching allocator gives back what it only caches before it fails. */
     m->missing_bytes = m->peak.bytes + m->context_bytes + others - m->capacity_bytes;
     m->fits = m->missing_bytes <= 0;
@@ -355,7 +370,8 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
         slope[i] = (mfu_coefficient_rows[i].dim == MFU_SECONDS ? 1 : -1) * p->sums.rules_s[i] / p->step.time_s;
     slope[p->host_rules] =
-        p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s, 0) / p->step.time_s;
+        p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s - p->paging_s, 0) / p->step.time_s;
+    slope[MFU_C_LINK_PAGED] = -p->paging_s / p->step.time_s;
     slope[MFU_C_SYSTEM] = alike ? 0 : 1;
 }
 

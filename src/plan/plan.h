@@ -26,6 +26,7 @@ struct mfu_memory_answer {
     bool capacity_assumed;                            /* not verified for this card: estimated */
     double reserved_bytes;                            /* of the caching allocator */
     double least_reserved_bytes, most_reserved_bytes; /* of orders of batches that differ in length; NAN: all alike */
+    double paged_bytes, evicted_bytes;                /* optimizer states in managed memory; of these on the host */
     double context_bytes;                             /* CUDA context, kernels, libraries */
     double smi_bytes;                                 /* nvidia-smi's figure for the process */
     double smi_low_bytes, smi_high_bytes;             /* 90 % interval of it */
@@ -141,6 +142,7 @@ struct mfu_plan {
     double far_s;                       /* what messages between nodes take longer than their bytes, in a pass */
     double late_s[MFU_PHASE_COUNT];     /* what host and GPU wait for each other, of a step */
     enum mfu_coefficient host_rules;    /* what most of the host time of a step rests on */
+    double paging_s;                    /* that the optimizer waits for pages of its states, of each step */
     double loader_wait_s;               /* that GPU and host have, of each step, since the loader is slower */
 };
 
@@ -177,6 +179,9 @@ void mfu_plan_release(struct mfu_plan *);
 /* Adds up the memory of the program at hand; prices it, and adds up a rank's time and FLOP. */
 int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
 int mfu_plan_price(struct mfu_plan *, struct mfu_error *);
+/* What of the states that are paged the host holds, with so much reserved, and what that costs; the others are part of
+ * nvidia-smi's figure.  PyTorch's memory drives them out, and never the other way round. */
+void mfu_plan_page(struct mfu_plan *);
 /* The step's time and FLOP, from the sums; and its FLOP and tokens alone. */
 void mfu_plan_add_up(struct mfu_plan *);
 void mfu_plan_add_up_amounts(struct mfu_plan *);

@@ -45,8 +45,8 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .queue_depth = QUEUE_DEPTH,
         .latency_s = plan->machine.c[MFU_C_KERNEL_OVERHEAD],
         .loader_s = plan->config.setting[MFU_S_DATALOADER_MS] * 1e-3,
-        .step_constant_s =
-            plan->machine.c[MFU_C_STEP_CONSTANT] + plan->late_s[MFU_FORWARD] + plan->late_s[MFU_BACKWARD],
+        .step_constant_s = plan->machine.c[MFU_C_STEP_CONSTANT] + plan->late_s[MFU_FORWARD] + plan->late_s[MFU_BACKWARD]
+            + plan->paging_s,
         .sync_each_step = true,
         .record = record,
         .contention = plan->config.ranks > 1 ? plan->machine.c[MFU_C_LINK_CONTENTION] : 0,
@@ -264,15 +264,14 @@ static void take_memory(struct mfu_plan *plan, const struct mfu_simulation *s)
     m->least_reserved_bytes = s->least_reserved_bytes;
     m->most_reserved_bytes = s->most_reserved_bytes;
     sum_bytes = m->peak.bytes + m->context_bytes + others;
-    m->smi_bytes = m->reserved_bytes + m->context_bytes;
-    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
+    mfu_plan_page(plan);
     m->fits = !r->out_of_memory;
     m->fragmented = !m->fits && sum_bytes <= m->capacity_bytes;
-    m->missing_bytes = (m->fragmented ? m->smi_bytes + others : sum_bytes) - m->capacity_bytes;
+    m->missing_bytes = (m->fragmented ? m->reserved_bytes + m->context_bytes + others : sum_bytes) - m->capacity_bytes;
 }
 
 /* Results of the simulation replace those of the analytic path. */
-static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
+static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s)
 {
     double step_s = s->timeline.step_s, scale = step_s / plan->step.time_s;
 
@@ -288,10 +287,8 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
     plan->mfu.hfu /= scale;
     if (s->timeline.loader_wait_s > 0.5 * s->timeline.step_s)
         plan->limit = MFU_LIMIT_INPUT;
-    else if (s->timeline.host_bound_s > 0.5 * s->timeline.step_s)
+    else if (s->timeline.host_bound_s - plan->paging_s > 0.5 * s->timeline.step_s)
         plan->limit = MFU_LIMIT_LAUNCH;
-    if (replayed)
-        take_memory(plan, s);
     mfu_plan_memory_spread(plan);
 }
 
@@ -308,16 +305,19 @@ static bool is_whole(const struct mfu_program *p)
 int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
     bool replayed = !mfu_runtimes[plan->config.runtime].preallocates;
+    bool whole = plan->config.setting[MFU_S_PP] <= 1; /* else it is one stage, without the waits of the schedule */
 
     if (unroll(plan, s, err) < 0)
         return -1;
-    if (run_in_time(plan, record, s) < 0)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     replayed = replayed && is_whole(&s->first);
     if (replayed && run_in_memory(plan, record, s, err) < 0)
         return -1;
-    if (plan->config.setting[MFU_S_PP] <= 1) /* else it is one stage, without the waits of the schedule */
-        put_into_plan(plan, s, replayed);
+    if (replayed && whole) /* what waits for pages depends on it */
+        take_memory(plan, s);
+    if (run_in_time(plan, record, s) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (whole)
+        put_into_plan(plan, s);
     return 0;
 }
 

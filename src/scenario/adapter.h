@@ -86,25 +86,37 @@ enum mfu_adapter_setting {
 #define MFU_ADAPTER_METHODS(X)                                                                                         \
     X(METHOD_NONE, "none", .aliases = "off")                                                                           \
     X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8,                                                      \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora")                                     \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora",                                     \
+      .says = "two narrow matrices beside each target: two products more forward, four backward")                      \
     X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SVD, .size = 12, .fixed = 1,             \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT)                                                                          \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT,                                                                          \
+      .says = "three factors beside each target, whose ranks are pruned on the way")                                   \
     X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_VECTORS, .size = 256,                          \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT)                                                                          \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT,                                                                          \
+      .says =                                                                                                          \
+          "two vectors beside each target, around random matrices that all share and that are multiplied with, too")   \
     X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SUM, .size = 64,                               \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT, .stands_for = "bone")                                                    \
+      .takes = MFU_TAKES_TARGETS_AND_DROPOUT, .stands_for = "bone",                                                    \
+      .says = "one matrix beside each target, which multiplies sums of its input: one product more")                   \
     X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8,                           \
-      .takes = MFU_TAKES_TARGETS)                                                                                      \
+      .takes = MFU_TAKES_TARGETS, .says = "four narrow matrices of each target, made a whole weight in every pass")    \
     X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_KRONECKER, .size = 8,                          \
-      .takes = MFU_TAKES_TARGETS | MFU_TAKES_FACTOR)                                                                   \
+      .takes = MFU_TAKES_TARGETS | MFU_TAKES_FACTOR,                                                                   \
+      .says = "two factors of each target, whose Kronecker product is made a whole weight in every pass")              \
     X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .size = 1, .unsized = true,                                        \
-      .takes = MFU_TAKES_TARGETS | MFU_TAKES_INPUTS)                                                                   \
-    X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .aliases = "ln_tuning")         \
-    X(METHOD_PROMPT, "prompt-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .aliases = "prompt_tuning")              \
+      .takes = MFU_TAKES_TARGETS | MFU_TAKES_INPUTS,                                                                   \
+      .says = "a factor of each column: no product more, only passes over memory")                                     \
+    X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .aliases = "ln_tuning",         \
+      .says = "the norms, as copies: no product more")                                                                 \
+    X(METHOD_PROMPT, "prompt-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .aliases = "prompt_tuning",              \
+      .says = "tokens before those of each sequence: every layer and the loss have more of them")                      \
     X(METHOD_P_TUNING, "p-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .encoder = true,                            \
-      .takes = MFU_TAKES_ENCODER, .aliases = "p_tuning ptuning")                                                       \
+      .takes = MFU_TAKES_ENCODER, .aliases = "p_tuning ptuning",                                                       \
+      .says = "tokens that an MLP makes, before those of each sequence: every layer and the loss have more of them")   \
     X(METHOD_PREFIX, "prefix-tuning", .place = MFU_ADAPTS_KEYS, .size = 20, .takes = MFU_TAKES_ENCODER,                \
-      .aliases = "prefix_tuning")
+      .aliases = "prefix_tuning prefixtuning",                                                                                      \
+      .says = "keys and values before those of each layer: attention reads more, under a mask, which takes it off "    \
+              "the flash kernel")
 
 enum mfu_adapter_method {
 #define X(id, ...) MFU_##id,
@@ -124,6 +136,7 @@ struct mfu_method_row {
     bool trains_norms; /* of the model */
     bool encoder;      /* learned tokens pass an MLP, whatever prompt_encoder says */
     unsigned takes;    /* bits of enum mfu_adapter_setting */
+    const char *says;  /* what trains, and what that costs */
 };
 /* Whether what is learned stands before the sequences, not at each target. */
 static inline bool mfu_method_precedes(const struct mfu_method_row *m)

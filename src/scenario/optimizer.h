@@ -7,7 +7,7 @@
  * the early BERT repositories NVIDIA's optimization.py (temporaries count as p).
  * Sources: torch.optim, bitsandbytes (8-bit states in blocks of 256 with two
  * fp32 maxima; README of 0.50.2: CUDA and ROCm have them, Metal is planned), Shazeer 2018
- * (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).
+ * (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).  Paged: bitsandbytes 0.50 optim/optimizer.py get_state_buffer().
  */
 #ifndef MFU_SCENARIO_OPTIMIZER_H
 #define MFU_SCENARIO_OPTIMIZER_H
@@ -49,7 +49,19 @@
     X(LAMB, "lamb", "lamb", .states = 2, .p = 4, .g = 5, .s = 4, .passes = 4, .flops = 25,                             \
       .aliases = "fusedlamb nvlamb")                                                                                   \
     X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
-      .launches_per_tensor = 20, .flops = 20)
+      .launches_per_tensor = 20, .flops = 20)                                                                          \
+    X(PAGED_ADAMW, "paged-adamw", "adamw", .states = 2, .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 4,    \
+      .launches_per_tensor = 1, .flops = 15, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
+      .aliases = "paged_adamw_32bit pagedadamw")                                                                       \
+    X(PAGED_ADAM8BIT, "paged-adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .paged_bytes = 1,        \
+      .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),     \
+      .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit")                                                    \
+    X(PAGED_LION, "paged-lion", "lion", .states = 1, .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 2,       \
+      .launches_per_tensor = 1, .flops = 8, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                              \
+      .aliases = "paged_lion_32bit")
+
+/* Elements of a tensor whose states are paged, at least. */
+#define MFU_PAGED_ELEMENTS 1e5
 
 enum mfu_optimizer_kind {
 #define X(id, ...) MFU_##id,
@@ -60,14 +72,15 @@ enum mfu_optimizer_kind {
 
 /* In elements per parameter. */
 struct mfu_optimizer_row {
-    const char *name;           /* as `set optimizer` takes it */
-    const char *kernel;         /* of its update, in tables of kernels */
-    const char *aliases;        /* of other programs, the same; separated by blanks, NULL: none */
-    const char *stands_for;     /* others that are planned as this one; as aliases */
-    double states;              /* tensors of state per parameter */
-    double state_bytes;         /* of one element; 0: the parameter's own */
-    double p, g, s;             /* reads + writes of each kind */
-    double scratch;             /* temporary elements; of one tensor at a time where it is a loop */
+    const char *name;       /* as `set optimizer` takes it */
+    const char *kernel;     /* of its update, in tables of kernels */
+    const char *aliases;    /* of other programs, the same; separated by blanks, NULL: none */
+    const char *stands_for; /* others that are planned as this one; as aliases */
+    double states;          /* tensors of state per parameter */
+    double state_bytes;     /* of one element; 0: the parameter's own */
+    double paged_bytes;     /* of these in memory that CUDA moves by pages, of tensors that are large enough; 0: none */
+    double p, g, s;         /* reads + writes of each kind */
+    double scratch;         /* temporary elements; of one tensor at a time where it is a loop */
     double launches_per_tensor; /* 0: a few for all (multi-tensor) */
     double passes;              /* launches of a multi-tensor pass */
     double flops;

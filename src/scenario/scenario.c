@@ -641,6 +641,8 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
     const struct mfu_optimizer_row *o = &mfu_optimizers[c->optimizer];
     bool weights = c->setting[MFU_S_OFFLOAD_PARAMS] > 0, optimizer = c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0;
 
+    if (o->paged_bytes > 0 && c->setting[MFU_S_PP] > 1)
+        return mfu_fail(err, MFU_EINPUT, "optimizer: the pages of %s in a pipeline are not modelled", o->name);
     if (!mfu_offloads(c))
         return 0;
     if (mfu_runtimes[c->runtime].c_program)

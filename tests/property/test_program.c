@@ -140,6 +140,41 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
             }
 }
 
+/* States that are paged cost nothing while the GPU has room; then the host has what does not fit, and the step waits.  PyTorch
+ * reserves as much either way, and what fits without them fits. */
+static void paged_states_cost_nothing_until_the_gpu_is_full(void **state)
+{
+    double free_s = 0, evicted = -1, reserved = 0;
+    bool full = false;
+
+    (void)state;
+    for (int gib = 0; gib <= 10; gib++) {
+        char others[16];
+        const char *const settings[] = {"optimizer", "paged_adamw_8bit", "precision", "bf16-pure", "batch",
+                                        "2",         "vram_reserved",    others,      NULL};
+        const struct mfu_memory_answer *m = &plan.memory;
+
+        snprintf(others, sizeof others, "%dGiB", gib);
+        assert_true(make(&plan, "rtx4090", "llama-3.2-1b", settings));
+        assert_near(m->paged_bytes, 2 * plan.program.params, 0.01); /* but for norms */
+        assert_true(m->evicted_bytes >= evicted && m->evicted_bytes <= m->paged_bytes);
+        assert_near(m->smi_bytes, m->reserved_bytes + m->context_bytes + m->paged_bytes - m->evicted_bytes, EXACT);
+        assert_near(m->host_bytes, m->evicted_bytes, EXACT);
+        if (gib == 0)
+            free_s = plan.step.time_s, reserved = m->reserved_bytes;
+        assert_near(m->reserved_bytes, reserved, EXACT);
+        assert_near(plan.step.time_s, free_s + plan.paging_s, EXACT);
+        assert_int_equal(plan.paging_s > 0, m->evicted_bytes > 0);
+        full |= m->evicted_bytes > 0 && m->fits;
+        evicted = m->evicted_bytes;
+    }
+    assert_true(full && free_s > 0);
+    /* No tensor of such adapters is large enough; the states are PyTorch's. */
+    assert_true(make(&plan, "rtx4090", "llama-3.2-1b",
+                     (const char *const[]){"optimizer", "paged_adamw_8bit", "lora", "4", NULL}));
+    assert_near(plan.memory.paged_bytes, 0, 0);
+}
+
 /* What only some methods read is refused by its name with the others, or it changes the plan: nothing is passed over. */
 static void settings_of_adapters_act_or_are_refused(void **state)
 {
@@ -690,6 +725,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
         cmocka_unit_test(settings_of_adapters_act_or_are_refused),
+        cmocka_unit_test(paged_states_cost_nothing_until_the_gpu_is_full),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),

@@ -589,6 +589,40 @@ static void adapters_are_understood(void **state)
     }
 }
 
+/* Words of the two programs around TrainingArguments, under their own names; what one entry decides, others of its kind do
+ * not repeat. */
+static void files_of_programs_around_the_trainer_are_theirs(void **state)
+{
+    static const char factory[] =
+        "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nstage: sft\nfinetuning_type: full\ncutoff_len: 4096\n"
+        "per_device_train_batch_size: 2\nbf16: true\nenable_liger_kernel: true\nuse_muon: true\nuse_galore: false\n"
+        "galore_rank: 16\nuse_badam: false\nflash_attn: fa2\nenable_thinking: true\nuse_swanlab: false\n";
+    static const char axolotl[] =
+        "base_model: NousResearch/Llama-3.2-1B\nadapter: lora\nlora_r: 32\nlora_target_linear: true\n"
+        "peft_autocast_adapter_dtype: false\nsequence_len: 2048\nmicro_batch_size: 2\nbf16: auto\n"
+        "optimizer: paged_adamw_8bit\neager_attention: true\nchunked_cross_entropy: true\nlisa_n_layers:\n"
+        "use_wandb: true\nfp8: true\n";
+
+    (void)state;
+    read_as("qwen.yaml", factory, "huggingface", NULL);
+    assert_string_equal(import->title, "LLaMA-Factory configuration");
+    assert_near(setting(MFU_S_OPTIMIZER), MFU_MUON, 0);
+    assert_near(setting(MFU_S_PACKAGE), MFU_PACKAGE_LIGER, 0);
+    assert_near(setting(MFU_S_LOSS_CHUNKS), 32, 0); /* 8192 rows, 152064 words of 3584: 256 at once */
+    for (int k = 0; k < import->n; k++)
+        assert_int_not_equal(import->entries[k].fate, MFU_UNMODELLED);
+    done();
+    read_as("llama.yml", axolotl, "huggingface", NULL);
+    assert_string_equal(import->title, "axolotl configuration");
+    assert_near(setting(MFU_S_OPTIMIZER), MFU_PAGED_ADAM8BIT, 0);
+    assert_near(setting(MFU_S_LORA_DTYPE), 1, 0);
+    assert_near(setting(MFU_S_LOSS_CHUNKS), 8, 0);
+    assert_near(setting(MFU_S_ATTENTION), MFU_MATH, 0);
+    assert_int_equal(fate("fp8"), MFU_UNMODELLED);
+    assert_int_equal(fate("use_wandb"), MFU_IGNORED);
+    done();
+}
+
 /* peft's other methods, as its save_pretrained() writes them (0.21.2); another one stays unmodelled. */
 static void methods_of_peft_are_understood(void **state)
 {
@@ -998,6 +1032,7 @@ int main(void)
         cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
         cmocka_unit_test(what_is_off_is_ignored),
         cmocka_unit_test(adapters_are_understood),
+        cmocka_unit_test(files_of_programs_around_the_trainer_are_theirs),
         cmocka_unit_test(methods_of_peft_are_understood),
         cmocka_unit_test(torchtune_on_one_card_is_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),

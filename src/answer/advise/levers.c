@@ -92,6 +92,8 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"fused AdamW", {KEY("optimizer", "adamw")}, "optimizer == 1 or optimizer == 2",
      NULL, 0, ""},
     {"8-bit Adam", {KEY("optimizer", "adam8bit")}, "optimizer <= 2", NULL, MATH, "momenta in 8 bits"},
+    {"paged 8-bit Adam", {KEY("optimizer", "paged-adam8bit")}, "optimizer <= 3 and pp == 1 and runtime != llmc", NULL, MATH,
+     "momenta in 8 bits, on the host where the GPU is full (bitsandbytes): then the step waits for its pages"},
     {"update in backward", {KEY("optimizer_in_backward", "1"), KEY("grad_clip", "0")},
      "optimizer_in_backward == 0 and accum == 1 and gpus == 1 and (runtime == eager or runtime == compile)", NULL, MATH,
      "gradients are gone when the next come: no clipping, no accumulation (torchtune)"},

@@ -215,7 +215,11 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
         return;
     }
-    mfu_measured_check_size(run, p->program.params);
+    mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
+    if (run->skipped[0]) {
+        snprintf(v->skipped, sizeof v->skipped, "%.190s", run->skipped);
+        return;
+    }
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
     take_measured(v, p, run);
     if (v->skipped[0])

@@ -231,16 +231,18 @@ static void accuse(const struct suspects *all, struct mfu_breakdown *split)
  * launch. */
 static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, struct mfu_breakdown *s)
 {
-    double step_s = fmin(p->machine.c[MFU_C_STEP_CONSTANT], t->host_bound_s), rest_s;
+    double step_s = fmin(p->machine.c[MFU_C_STEP_CONSTANT], t->host_bound_s), rest_s, offload_s = 0;
     struct mfu_exchange list[MFU_MOST_EXCHANGES];
 
     s->part_s[MFU_P_LOADER] = t->loader_wait_s;
+    s->part_s[MFU_P_OFFLOAD] = p->paging_s;
     for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
         if (strcmp(list[i].group, mfu_group_name(MFU_AXES_HOST)) == 0)
-            s->part_s[MFU_P_OFFLOAD] = list[i].exposed_s;
-    s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s - s->part_s[MFU_P_OFFLOAD];
+            offload_s = list[i].exposed_s;
+    s->part_s[MFU_P_OFFLOAD] += offload_s;
+    s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s - offload_s;
     s->part_s[MFU_P_STEP] = step_s;
-    s->part_s[MFU_P_DISPATCH] = t->host_bound_s - step_s;
+    s->part_s[MFU_P_DISPATCH] = t->host_bound_s - step_s - p->paging_s;
     rest_s = s->step_s;
     for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
         rest_s -= s->part_s[i];

@@ -11,6 +11,7 @@
 #include "answer/why/why.h"
 #include "base/error.h"
 #include "base/translation.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 #include "base/short.h"
 
@@ -58,6 +59,9 @@ static void add_parts(const struct mfu_plan *p, const struct mfu_peak_memory *gr
     mfu_why_add(w, "cached", cached / used, cached, false, "kept by the allocator", "memory");
     mfu_why_add(w, "context", m->context_bytes / used, m->context_bytes, false, "static: CUDA, kernels, libraries",
                 "memory");
+    if (m->paged_bytes > m->evicted_bytes)
+        mfu_why_add(w, "paged optimizer", (m->paged_bytes - m->evicted_bytes) / used, m->paged_bytes - m->evicted_bytes,
+                    false, "outside PyTorch, moves to the host when the GPU is full", "memory");
     if (others > 0)
         mfu_why_add(w, "other processes", others / used, others, false, "desktop (vram_reserved)",
                     "show vram_reserved");
@@ -81,6 +85,19 @@ static void tell_states(const struct mfu_plan *p, const struct mfu_peak_memory *
                 Q(p->config.seq, MFU_TOKENS), Q(each, MFU_BYTES), m->peak_at,
                 Q(growth->parts[MFU_PART_ACTIVATIONS], MFU_BYTES), Q(growth->parts[MFU_PART_LOGITS_LOSS], MFU_BYTES),
                 p->config.setting[MFU_S_BATCH], Q(grows, MFU_BYTES), Q(m->peak.bytes, MFU_BYTES));
+}
+
+static void tell_adapters(const struct mfu_plan *p, struct mfu_why *w)
+{
+    const struct mfu_method_row *method = &mfu_methods[(int)p->config.setting[MFU_S_ADAPTER]];
+    const struct mfu_peak_memory *peak = &p->memory.peak;
+
+    if (method->says)
+        mfu_why_say(
+            w, "%s trains %s. %s of %s parameters train, %s; their gradients and optimizer states take %s at the peak.",
+            method->name, mfu_translate(method->says), Q(p->program.trainable_params, MFU_PARAMS),
+            Q(p->program.params, MFU_PARAMS), P(p->program.trainable_params / p->program.params),
+            Q(peak->parts[MFU_PART_GRADIENTS] + peak->parts[MFU_PART_OPTIMIZER], MFU_BYTES));
 }
 
 /* Allocated, reserved, in use: who holds what. */
@@ -170,6 +187,7 @@ int mfu_why_vram(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
     w->dim = MFU_BYTES;
     add_parts(p, &growth, w);
     tell_states(p, &growth, w);
+    tell_adapters(p, w);
     tell_levels(p, sim, w);
     status = tell_segments(p, w, err) < 0 || tell_room(p, w, err) < 0 ? -1 : 0;
     mfu_metrics_of_plan(p, &m);

@@ -137,6 +137,22 @@ static void tell_offload(const struct mfu_plan *p, struct mfu_why *w)
                         Q(list[i].exposed_s, MFU_SECONDS), Q(p->memory.host_bytes, MFU_BYTES));
 }
 
+static void tell_paging(const struct mfu_plan *p, struct mfu_why *w)
+{
+    const struct mfu_memory_answer *m = &p->memory;
+
+    if (m->paged_bytes > 0 && m->evicted_bytes == 0)
+        mfu_why_say(w,
+                    "Paged: %s of optimizer states would move to the host if the GPU were full; it is not, and they "
+                    "cost nothing.",
+                    Q(m->paged_bytes, MFU_BYTES));
+    if (m->evicted_bytes > 0)
+        mfu_why_say(w,
+                    "Paged: %s of %s of optimizer states find no room on the GPU. Each step all of them come and go by "
+                    "pages, %s.",
+                    Q(m->evicted_bytes, MFU_BYTES), Q(m->paged_bytes, MFU_BYTES), Q(p->paging_s, MFU_SECONDS));
+}
+
 static void tell_stages(const struct mfu_plan *p, struct mfu_why *w)
 {
     const struct mfu_stage *s = p->stages ? &p->stages[p->shown_stage] : NULL;
@@ -268,6 +284,7 @@ int mfu_why_mfu(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *
     tell_groups(p, &s, w);
     tell_exchanges(p, w);
     tell_offload(p, w);
+    tell_paging(p, w);
     tell_stages(p, w);
     tell_mask(&s, w);
     tell_again(p, &s, w);
@@ -308,6 +325,7 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
     tell_groups(p, &s, w);
     tell_exchanges(p, w);
     tell_offload(p, w);
+    tell_paging(p, w);
     tell_stages(p, w);
     mfu_why_symptoms(p, sim, &s, &m, w);
     return 0;

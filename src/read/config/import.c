@@ -384,7 +384,7 @@ static int find_format(struct mfu_import *m, const char *path, const char *text,
 
         names[n] = f->name;
         if (name ? mfu_same_name(f->name, name) : f->recognise(path, text)) {
-            m->format = f;
+            m->format = f, m->title = f->title;
             return 0;
         }
     }

@@ -40,6 +40,7 @@ struct mfu_entry {
 
 struct mfu_import {
     const struct mfu_import_format *format;
+    const char *title;                /* the format's, or of the program whose file it is */
     const struct mfu_scenario *start; /* what it is imported into */
     struct mfu_catalog *catalog;
     struct mfu_arena arena; /* of all texts */

@@ -13,8 +13,9 @@
 #include "descriptor/model.h"
 #include "scenario/setting.h"
 
-#define ABOUT 0.05     /* relative: figures that are rounded agree (chosen) */
-#define SAME_SIZE 0.03 /* the same of parameters, whose counts differ by conventions */
+#define ABOUT 0.05         /* relative: figures that are rounded agree (chosen) */
+#define SAME_TRAINED 0.005 /* the same of those that train, which are counted one by one */
+#define SAME_SIZE 0.03     /* the same of parameters, whose counts differ by conventions */
 
 static bool has(const struct mfu_model *m, const char *primitive)
 {
@@ -156,10 +157,13 @@ void mfu_row_check_twice(struct mfu_row *r)
                        rate / set[MFU_S_GPUS]);
 }
 
-void mfu_measured_check_size(struct mfu_measured_run *run, double params)
+void mfu_measured_check_size(struct mfu_measured_run *run, double params, double trainable)
 {
     struct mfu_row r = {.run = run};
 
     if (differ(params / 1e6, run->params_m, SAME_SIZE))
         mfu_row_assume(&r, "params_m %.6g is not used: the model has %.4g", run->params_m, params / 1e6);
+    if (differ(trainable / 1e6, run->trainable_m, SAME_TRAINED))
+        mfu_row_skip(&r, "trainable_m %.6g: what the row states trains %.6g, so it was set otherwise", run->trainable_m,
+                     trainable / 1e6);
 }

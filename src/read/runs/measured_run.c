@@ -935,8 +935,13 @@ static bool set_adapters(struct mfu_row *r)
         return false;
     if (row->unsized)
         rank = "1";
-    else if (row->place == MFU_ADAPTS_TOKENS && !row->encoder && mfu_cell_number(r, "trainable_m") > 0) {
-        snprintf(size, sizeof size, "%.0f", 1e6 * mfu_cell_number(r, "trainable_m") / mfu_cell_number(r, "n_embd"));
+    else if (mfu_method_precedes(row) && !row->encoder && mfu_cell_number(r, "trainable_m") > 0) {
+        double keys =
+            2 * mfu_cell_number(r, "n_layer") * mfu_cell_number(r, "n_kv_head") * mfu_cell_number(r, "head_dim");
+
+        snprintf(size, sizeof size, "%.0f",
+                 1e6 * mfu_cell_number(r, "trainable_m")
+                     / (row->place == MFU_ADAPTS_KEYS ? keys : mfu_cell_number(r, "n_embd")));
         rank = size; /* so many tokens train */
     } else if (mfu_cell_empty(r, "lora_rank") && choice > MFU_METHOD_LORA) {
         snprintf(size, sizeof size, "%.0f", row->size);
@@ -1185,6 +1190,7 @@ static void read_memory(struct mfu_row *r)
     run->allocated_bytes = mfu_cell_number(r, "mem_allocated_gib") * 0x1p30;
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
     run->params_m = mfu_cell_number(r, "params_m");
+    run->trainable_m = mfu_cell_number(r, "trainable_m");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage")
         || says(basis, "nvidia-smi") || says(basis, "unstated");
@@ -1215,7 +1221,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     memset(run, 0, sizeof *run);
     run->scenario = mfu_scenario_start(NULL, NULL);
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
-    run->params_m = run->seq = NAN;
+    run->params_m = run->trainable_m = run->seq = NAN;
     run->ran = -1;
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
         && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)

@@ -28,7 +28,8 @@ struct mfu_measured_run {
     int n_open;
     double step_s;                   /* NAN: not stated and does not follow */
     double mfu, hfu, mfu_peak_flops; /* NAN: not stated */
-    double params_m, seq;            /* millions, NAN: not stated; tokens of a sequence */
+    double params_m, trainable_m;    /* millions, NAN: not stated */
+    double seq;                      /* tokens of a sequence */
     char mfu_convention[64];
     double allocated_bytes, reserved_bytes;
     bool reserved_is_smi; /* the figure is nvidia-smi's */
@@ -44,8 +45,8 @@ int mfu_measured_columns(const struct mfu_csv *, const char *path, struct mfu_er
 /* Reads row `row`.  Never fails: what cannot be expressed is in `skipped`. */
 void mfu_measured_run(struct mfu_catalog *, const struct mfu_csv *, size_t row, struct mfu_measured_run *);
 
-/* Notes where the planned model has another size than the row says. */
-void mfu_measured_check_size(struct mfu_measured_run *, double params);
+/* Notes where the planned model has another size than the row says, and skips the row where other weights train. */
+void mfu_measured_check_size(struct mfu_measured_run *, double params, double trainable);
 
 /* The step time behind the stated MFU; `why` says which peak was taken, or, with
  * NAN, why none follows ("": no MFU is stated). */

@@ -121,10 +121,10 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
 /* ---- memory ------------------------------------------------------------- */
 
 /* What the bar shows: the parts, then what is not PyTorch's tensors. */
-enum { CACHED = MFU_PART_COUNT, CONTEXT, OTHERS, SLICES };
-static const char *const slice_names[SLICES] = {"weights",     "gradients",   "optimizer", "casts",
-                                                "activations", "logits+loss", "workspace", "communication",
-                                                "other",       "cached",      "context",   "other processes"};
+enum { CACHED = MFU_PART_COUNT, PAGED, CONTEXT, OTHERS, SLICES };
+static const char *const slice_names[SLICES] = {
+    "weights",       "gradients", "optimizer", "casts",           "activations", "logits+loss",    "workspace",
+    "communication", "other",     "cached",    "paged optimizer", "context",     "other processes"};
 
 static int slices(const struct mfu_plan *p, double *bytes)
 {
@@ -133,6 +133,7 @@ static int slices(const struct mfu_plan *p, double *bytes)
     for (int i = 0; i < MFU_PART_COUNT; i++)
         bytes[i] = m->peak.parts[i];
     bytes[CACHED] = fmax(0, m->reserved_bytes - m->peak.bytes);
+    bytes[PAGED] = m->paged_bytes - m->evicted_bytes;
     bytes[CONTEXT] = m->context_bytes;
     bytes[OTHERS] = p->config.setting[MFU_S_VRAM_RESERVED];
     return SLICES;

@@ -1,7 +1,7 @@
 /*
  * huggingface.c - TrainingArguments of Hugging Face's Trainer, as JSON or YAML, and
- * the YAML of two programs around it: axolotl (base_model, micro_batch_size) and
- * LLaMA-Factory (finetuning_type).
+ * the YAML of two programs around it: axolotl (base_model, micro_batch_size; 067b021c,
+ * utils/schemas) and LLaMA-Factory (finetuning_type; ff6d4d12, hparams).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,13 +26,15 @@ static const char adapters[] = "adapters of another kind", quantised[] = "how th
                   targets[] = "which modules";
 static const char loop[] = "how answers are written and used again: an option of iteration";
 static const char fill[] = "how full sequences are: set doc_len and doc_sigma";
+static const char others[] = "another optimizer", decided[] = "another entry decides whether it counts",
+                  vocabulary[] = "a vocabulary of another size: set vocab_size";
 static const char unknown[] = "no model of this name is known: choose one";
 
 #define PACKING "true=on false=off"
 #define OPTIMIZERS                                                                                                     \
     "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw "                                        \
-    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit "                       \
-    "paged_adamw_32bit=adamw paged_adamw=adamw "                                                                       \
+    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=paged-adam8bit "                 \
+    "paged_adamw_32bit=paged-adamw paged_adamw=paged-adamw paged_lion_32bit=paged-lion "                               \
     "adamw_torch_8bit=adam8bit "                                                                                       \
     "adafactor=adafactor sgd=sgd lion=lion lion_32bit=lion muon=muon"
 
@@ -111,6 +113,9 @@ static const struct mfu_import_row rows[] = {
     {"loraplus_*", NULL, NULL, training, false}, {"lora_bias", NULL, "none=-", "biases that train", true},
     {"lora_layers_to_transform*", NULL, NULL, "adapters in some layers only", true},
     {"use_unsloth*", NULL, NULL, "unsloth's kernels and offload: set kernel_package unsloth, lora_kernels fused", true},
+    {"peft_autocast_adapter_dtype", "lora_dtype", "true=- false=16bit", "fp32", false},
+    {"peft_init_lora_weights", NULL, NULL, training, false}, {"peft_use_rslora", NULL, NULL, training, false},
+    {"lora_on_cpu", NULL, NULL, files, false},
     {"lora*", NULL, NULL, "adapters of another kind", true}, {"peft*", NULL, NULL, "adapters of another kind", true},
     {"freeze_trainable_layers", "trainable_layers", NULL, NULL, false},
     {"freeze_trainable_modules", NULL, "all=-", "parts of layers", true},
@@ -202,6 +207,87 @@ static const struct mfu_import_row rows[] = {
     {"run_name", NULL, NULL, files, false},
     {"push_to_hub*", NULL, NULL, files, false}, {"hub_*", NULL, NULL, files, false},
     {"disable_tqdm", NULL, NULL, files, false}, {"resume_from_checkpoint", NULL, NULL, files, false},
+    {"chunked_cross_entropy", "loss_chunks", "true=8 false=-", "off", false},
+    {"chunked_cross_entropy_num_chunks", "loss_chunks", NULL, NULL, false},
+    {"eager_attention", "attention", "true=math false=-", "off", false},
+    {"flex_attention", NULL, NULL, "kernels of FlexAttention", true},
+    {"sage_attention", NULL, NULL, "kernels in 8 bits", true}, {"flash_attn_*", NULL, NULL, "other kernels", true},
+    {"shift_attn", NULL, NULL, "attention in groups", true}, {"context_parallel_size", "cp", NULL, NULL, false},
+    {"sequence_parallel_degree", "cp", NULL, NULL, false}, {"tensor_parallel_size", "tp", NULL, NULL, false},
+    {"dp_shard_size", "dp_shard", NULL, NULL, false},
+    {"dp_replicate_size", NULL, "1=-", "copies of what is sharded: set dp_shard", true},
+    {"bfloat16", "precision", "true=bf16-pure false=-", "off", false},
+    {"fp8", NULL, NULL, "products in fp8: set precision fp8", true}, {"fp8_*", NULL, NULL, "of fp8", false},
+    {"qat*", NULL, NULL, "quantisation while training", true},
+    {"use_onebitllms", NULL, NULL, "quantisation while training", true},
+    {"use_muon", "optimizer", "true=muon false=-", "off", false}, {"use_galore", NULL, NULL, others, true},
+    {"use_apollo", NULL, NULL, others, true}, {"use_badam", NULL, NULL, others, true},
+    {"use_adam_mini", NULL, NULL, others, true}, {"galore_*", NULL, NULL, decided, false},
+    {"apollo_*", NULL, NULL, decided, false}, {"badam_*", NULL, NULL, decided, false},
+    {"oft_*", NULL, NULL, decided, false}, {"qgalore_*", NULL, NULL, decided, false},
+    {"dion_*", NULL, NULL, decided, false}, {"lisa_*", NULL, NULL, "layers that take turns", true},
+    {"relora*", NULL, NULL, "adapters that are merged on the way", true},
+    {"use_llama_pro", NULL, NULL, "layers that are added", true},
+    {"mixture_of_depths", NULL, NULL, "tokens that leave layers out", true},
+    {"use_kt", NULL, NULL, "another engine", true}, {"kt_*", NULL, NULL, decided, false},
+    {"use_mca", NULL, NULL, "Megatron's engine: set trainer megatron", true},
+    {"use_megatron_bridge", NULL, NULL, "Megatron's engine: set trainer megatron", true},
+    {"megatron_bridge_args*", NULL, NULL, decided, false}, {"use_hyper_parallel", NULL, NULL, "another engine", true},
+    {"hyper_parallel_*", NULL, NULL, decided, false},
+    {"layer_offloading", NULL, NULL, "layers that wait on the host", true},
+    {"tiled_mlp*", NULL, NULL, "the MLP in pieces", true}, {"use_pose", NULL, NULL, "skipped positions", true},
+    {"pose_*", NULL, NULL, decided, false}, {"batch_flattening", NULL, NULL, fill, true},
+    {"fp32_norm*", NULL, NULL, "types of single layers", true},
+    {"embeddings_skip_upcast", NULL, NULL, "types of single layers", false},
+    {"resize_vocab", NULL, NULL, vocabulary, true}, {"shrink_embeddings", NULL, NULL, vocabulary, true},
+    {"resize_token_embeddings_to_32x", NULL, NULL, vocabulary, true},
+    {"use_reentrant_gc", NULL, NULL, "the same memory, about the same time", false},
+    {"quantize_moe_experts", NULL, NULL, quantised, true},
+    {"experts_implementation", NULL, NULL, "kernels of experts", true},
+    {"use_kernels", NULL, NULL, "kernels of the hub", true},
+    {"use_v1_kernels", NULL, NULL, "kernels of another package", true},
+    {"device_map", NULL, "auto=-", "where layers are", true}, {"max_memory*", NULL, NULL, "where layers are", true},
+    {"gpu_memory_limit", NULL, NULL, "where layers are", true},
+    {"image_max_pixels", NULL, NULL, "sizes of images", true}, {"video_*", NULL, NULL, "sizes of videos", true},
+    {"image_*", NULL, NULL, loading, false}, {"audio_*", NULL, NULL, loading, false},
+    {"ref_model*", NULL, NULL, "another reference than the model", true}, {"reward_model_*", NULL, NULL, loop, true},
+    {"ppo_*", NULL, NULL, training, false}, {"kto_*", NULL, NULL, training, false},
+    {"adapter_name_or_path", NULL, NULL, files, false}, {"adapter_folder", NULL, NULL, files, false},
+    {"cache_dir", NULL, NULL, files, false}, {"media_dir", NULL, NULL, files, false},
+    {"tokenized_path", NULL, NULL, files, false}, {"export_*", NULL, NULL, files, false},
+    {"hf_hub_token", NULL, NULL, files, false}, {"ms_hub_token", NULL, NULL, files, false},
+    {"om_hub_token", NULL, NULL, files, false}, {"swanlab_*", NULL, NULL, files, false},
+    {"use_swanlab", NULL, NULL, files, false}, {"use_wandb", NULL, NULL, files, false},
+    {"use_mlflow", NULL, NULL, files, false}, {"mlflow_*", NULL, NULL, files, false},
+    {"hf_mlflow_*", NULL, NULL, files, false}, {"use_comet", NULL, NULL, files, false},
+    {"comet_*", NULL, NULL, files, false}, {"trackio_*", NULL, NULL, files, false},
+    {"use_trackio", NULL, NULL, files, false}, {"use_tensorboard", NULL, NULL, files, false},
+    {"gradio_*", NULL, NULL, files, false}, {"profiler_*", NULL, NULL, files, false},
+    {"use_otel_metrics", NULL, NULL, files, false}, {"otel_*", NULL, NULL, files, false},
+    {"hf_use_auth_token", NULL, NULL, files, false}, {"auto_resume_from_checkpoints", NULL, NULL, files, false},
+    {"axolotl_config_path", NULL, NULL, files, false}, {"low_cpu_mem_usage", NULL, NULL, files, false},
+    {"print_param_status", NULL, NULL, files, false}, {"is_falcon_derived_model", NULL, NULL, files, false},
+    {"is_llama_derived_model", NULL, NULL, files, false}, {"is_mistral_derived_model", NULL, NULL, files, false},
+    {"is_qwen_derived_model", NULL, NULL, files, false}, {"infer_*", NULL, NULL, evaluation, false},
+    {"generat*", NULL, NULL, evaluation, false}, {"sglang_*", NULL, NULL, evaluation, false},
+    {"compute_accuracy", NULL, NULL, evaluation, false}, {"bench_*", NULL, NULL, evaluation, false},
+    {"max_new_tokens", NULL, NULL, evaluation, false}, {"use_kv_cache", NULL, NULL, evaluation, false},
+    {"streaming*", NULL, NULL, loading, false}, {"pretraining_dataset*", NULL, NULL, loading, false},
+    {"interleave_probs", NULL, NULL, loading, false}, {"mix_strategy", NULL, NULL, loading, false},
+    {"preprocessing_*", NULL, NULL, loading, false}, {"data_shared_file_system", NULL, NULL, loading, false},
+    {"disable_shuffling", NULL, NULL, loading, false}, {"shuffle_merged_datasets", NULL, NULL, loading, false},
+    {"skip_prepare_dataset", NULL, NULL, loading, false}, {"default_system*", NULL, NULL, loading, false},
+    {"enable_thinking", NULL, NULL, loading, false}, {"tool_format", NULL, NULL, loading, false},
+    {"add_tokens", NULL, NULL, loading, false}, {"add_special_tokens", NULL, NULL, loading, false},
+    {"split_special_tokens", NULL, NULL, loading, false}, {"use_fast_tokenizer", NULL, NULL, loading, false},
+    {"eot_tokens*", NULL, NULL, loading, false}, {"processor_*", NULL, NULL, loading, false},
+    {"mask_history", NULL, NULL, training, false}, {"train_on_prompt", NULL, NULL, training, false},
+    {"train_from_scratch", NULL, NULL, training, false}, {"create_new_adapter", NULL, NULL, training, false},
+    {"rope_scaling", NULL, NULL, training, false}, {"moe_aux_loss_coef", NULL, NULL, training, false},
+    {"simpo_gamma", NULL, NULL, training, false}, {"ld_alpha", NULL, NULL, training, false},
+    {"cpo_alpha", NULL, NULL, training, false}, {"embedding_lr*", NULL, NULL, training, false},
+    {"cosine_*", NULL, NULL, training, false}, {"lr_*", NULL, NULL, training, false},
+    {"early_stopping_steps", NULL, NULL, training, false}, {"loftq_*", NULL, NULL, training, false},
     {NULL, NULL, NULL, NULL, false},
 };
 
@@ -305,7 +391,7 @@ static void find_adapters(struct mfu_import *m)
     static const char *const of_adapters[] = {"lora",         "use_dora", "peft_use",          "load_in", "bnb_",
                                               "quantization", "double_q", "additional_target", NULL};
     static const char *const of_freezing[] = {"freeze_", NULL};
-    struct mfu_entry *base = mfu_import_find(m, "load_in_4bit"), *optimizer = mfu_import_find(m, "optim");
+    struct mfu_entry *base = mfu_import_find(m, "load_in_4bit");
     bool axolotl = mfu_import_find(m, "base_model") != NULL, factory = mfu_import_find(m, "finetuning_type") != NULL;
     bool lora = is(m, "adapter", "lora") || is(m, "adapter", "qlora") || is(m, "finetuning_type", "lora")
         || is(m, "use_peft", "true");
@@ -339,8 +425,6 @@ static void find_adapters(struct mfu_import *m)
     if (is_set(m, "pure_bf16"))
         mfu_import_assume(m, "lora_dtype", "16bit", "of a model in bf16");
     find_rest(m, axolotl, factory);
-    if (optimizer && strstr(optimizer->value, "paged"))
-        optimizer->note = "pages move to the host only when the GPU is full";
 }
 
 static bool mentions(const struct mfu_entry *e, const char *word)
@@ -459,10 +543,50 @@ static void find_loop(struct mfu_import *m)
                                  "prompt and completion");
 }
 
+/* Of its key, what was set or is the program's default; NAN without. */
+static double number_set(const struct mfu_import *m, const char *key)
+{
+    for (int i = m->n - 1; i >= 0; i--)
+        if (m->entries[i].set && strcmp(m->entries[i].key, key) == 0)
+            return atof(m->entries[i].set);
+    return NAN;
+}
+
+/* Norms, rotary, gates and the loss.  That one computes head and loss for as many rows at once as make logits about as large
+ * as its input (Liger 0.6, ops/fused_linear_cross_entropy.py): the next power of 2 of rows * width / vocabulary. */
+static void take_liger(struct mfu_import *m)
+{
+    struct mfu_entry *e =
+        mfu_import_find(m, mfu_import_find(m, "use_liger_kernel") ? "use_liger_kernel" : "enable_liger_kernel");
+    double tokens = number_set(m, "batch") * number_set(m, "seq"), values[MFU_MAX_DIMS], at_once = 1;
+    const struct mfu_model *model = NULL;
+    int width, vocabulary_size;
+
+    if (!e || strcasecmp(e->value, "true") != 0)
+        return;
+    mfu_import_set(m, e, "kernel_package", "its norms, rotary and gates", "liger");
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].set && strcmp(m->entries[i].key, "model") == 0)
+            model = mfu_catalog_model(m->catalog, m->entries[i].set, NULL);
+    width = model ? mfu_model_dim_find(model, "n_embd", NULL) : -1;
+    vocabulary_size = model ? mfu_model_dim_find(model, "vocab_size", NULL) : -1;
+    if (width < 0 || vocabulary_size < 0 || !(tokens > 0)) {
+        mfu_import_lack(m, "liger's loss", "", "set loss_chunks");
+        return;
+    }
+    mfu_model_dim_values(model, values);
+    while (at_once < ceil(tokens / ceil(values[vocabulary_size] / values[width])))
+        at_once *= 2;
+    mfu_import_assume_number(m, "loss_chunks", ceil(tokens / at_once), "its loss, in pieces");
+}
+
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing");
 
+    m->title = mfu_import_find(m, "base_model") ? "axolotl configuration"
+        : mfu_import_find(m, "finetuning_type") ? "LLaMA-Factory configuration"
+                                                : m->title;
     find_model(m);
     find_adapters(m);
     find_precision(m);
@@ -471,6 +595,7 @@ static void finish(struct mfu_import *m)
     find_length(m);
     note_packing(m);
     find_objective(m);
+    take_liger(m);
     if (mfu_import_find(m, "finetuning_type") && checkpoint && checkpoint->fate == MFU_ASSUMED)
         mfu_import_set(m, checkpoint, "checkpoint", "LLaMA-Factory switches it on", "full");
 }

@@ -36,8 +36,8 @@ static const struct mfu_import_row rows[] = {
     {"enable_activation_offloading", "offload_activations", "true=on false=off", NULL, false},
     {"optimizer_in_bwd", "optimizer_in_backward", "true=on false=off", NULL, false},
     {"optimizer._component_", "optimizer",
-     "torch.optim.AdamW=adamw-foreach torch.optim.SGD=sgd bitsandbytes.optim.PagedAdamW8bit=adam8bit "
-     "bitsandbytes.optim.PagedAdamW=adamw bitsandbytes.optim.AdamW8bit=adam8bit torchao.optim.AdamW8bit=adam8bit",
+     "torch.optim.AdamW=adamw-foreach torch.optim.SGD=sgd bitsandbytes.optim.PagedAdamW8bit=paged-adam8bit "
+     "bitsandbytes.optim.PagedAdamW=paged-adamw bitsandbytes.optim.AdamW8bit=adam8bit torchao.optim.AdamW8bit=adam8bit",
      NULL, false},
     {"optimizer.*", NULL, NULL, training, false},
     {"clip_grad_norm", "grad_clip", NULL, NULL, false},
