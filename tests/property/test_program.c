@@ -148,10 +148,10 @@ static void paged_states_cost_nothing_until_the_gpu_is_full(void **state)
     bool full = false;
 
     (void)state;
-    for (int gib = 0; gib <= 10; gib++) {
+    for (int gib = 0; gib <= 16; gib++) {
         char others[16];
-        const char *const settings[] = {"optimizer", "paged_adamw_8bit", "precision", "bf16-pure", "batch",
-                                        "2",         "vram_reserved",    others,      NULL};
+        const char *const settings[] = {"optimizer", "paged_adamw_8bit", "precision", "bf16-pure", "batch", "2", "seq",
+                                        "1024",      "vram_reserved",    others,      NULL};
         const struct mfu_memory_answer *m = &plan.memory;
 
         snprintf(others, sizeof others, "%dGiB", gib);

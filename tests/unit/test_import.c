@@ -695,7 +695,7 @@ static void torchtune_on_one_card_is_understood(void **state)
     assert_near(setting(MFU_S_OPTIMIZER_IN_BACKWARD), 1, 0);
     assert_near(setting(MFU_S_GRAD_CLIP), 0, 0);
     assert_near(setting(MFU_S_LOSS_CHUNKS), 8, 0);
-    assert_int_equal(config.optimizer, MFU_ADAM8BIT);
+    assert_int_equal(config.optimizer, MFU_PAGED_ADAM8BIT);
     assert_int_equal(config.checkpoint, MFU_FULL);
     done();
 }

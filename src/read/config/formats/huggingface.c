@@ -582,7 +582,7 @@ static void take_liger(struct mfu_import *m)
 
 static void finish(struct mfu_import *m)
 {
-    struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing");
+    struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing"), *optimizer;
 
     m->title = mfu_import_find(m, "base_model") ? "axolotl configuration"
         : mfu_import_find(m, "finetuning_type") ? "LLaMA-Factory configuration"
@@ -595,6 +595,8 @@ static void finish(struct mfu_import *m)
     find_length(m);
     note_packing(m);
     find_objective(m);
+    if (is_set(m, "use_muon") && (optimizer = mfu_import_find(m, "optim")))
+        mfu_import_leave(optimizer, MFU_IGNORED, "use_muon says which");
     take_liger(m);
     if (mfu_import_find(m, "finetuning_type") && checkpoint && checkpoint->fate == MFU_ASSUMED)
         mfu_import_set(m, checkpoint, "checkpoint", "LLaMA-Factory switches it on", "full");
