@@ -114,7 +114,7 @@ enum mfu_adapter_setting {
       .takes = MFU_TAKES_ENCODER, .aliases = "p_tuning ptuning",                                                       \
       .says = "tokens that an MLP makes, before those of each sequence: every layer and the loss have more of them")   \
     X(METHOD_PREFIX, "prefix-tuning", .place = MFU_ADAPTS_KEYS, .size = 20, .takes = MFU_TAKES_ENCODER,                \
-      .aliases = "prefix_tuning prefixtuning",                                                                                      \
+      .aliases = "prefix_tuning prefixtuning",                                                                         \
       .says = "keys and values before those of each layer: attention reads more, under a mask, which takes it off "    \
               "the flash kernel")
 

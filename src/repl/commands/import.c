@@ -118,8 +118,7 @@ static void tell(struct mfu_session *s, const struct mfu_import *m)
     int understood = count(m, MFU_UNDERSTOOD), assumed = count(m, MFU_ASSUMED), ignored = count(m, MFU_IGNORED);
     int unmodelled = count(m, MFU_UNMODELLED);
 
-    fprintf(s->out, "%s: %d understood, %d ignored, %d not modelled\n", m->title, understood, ignored,
-            unmodelled);
+    fprintf(s->out, "%s: %d understood, %d ignored, %d not modelled\n", m->title, understood, ignored, unmodelled);
     list_set(s, m, MFU_UNDERSTOOD);
     if (assumed > 0) {
         fprintf(s->out, "not in the file:\n");
