@@ -134,7 +134,7 @@ static void check_memory(const struct mfu_plan *p, const struct mfu_memory_answe
     }
     HOLDS_NEAR(parts, m->peak.bytes, EXACT);
     HOLDS(positive(m->peak.bytes) && m->peak.bytes <= m->reserved_bytes * (1 + EXACT));
-    HOLDS_NEAR(m->reserved_bytes + m->context_bytes, m->smi_bytes, EXACT);
+    HOLDS_NEAR(m->reserved_bytes + m->context_bytes + m->paged_bytes - m->evicted_bytes, m->smi_bytes, EXACT);
     HOLDS(m->peak.forward_peak_bytes <= m->peak.bytes * (1 + EXACT));
     HOLDS_NEAR((m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes, m->fill, EXACT);
     HOLDS(m->fits == (m->missing_bytes <= 0));
