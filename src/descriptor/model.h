@@ -67,7 +67,7 @@ struct mfu_model_dim {
 struct mfu_model_op {
     const struct mfu_primitive *primitive;
     const char *name;            /* unique in its section: "attn.qkv" */
-    const char *module;          /* "attn", or NULL */
+    const char *module;          /* "attn", or NULL; equal ones are one string */
     int n_in, in[MFU_INPUTS];    /* op numbers, or MFU_SECTION_INPUT */
     int shares;                  /* op number, or -1 */
     int next;                    /* of a carry: what the layer after reads; else -1 */

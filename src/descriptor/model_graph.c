@@ -342,6 +342,18 @@ static int make_name(struct mfu_model_builder *b, int op)
     return m->ops[op].name ? 0 : mfu_build_no_memory(b);
 }
 
+/* The module that an operation's name begins with, of which there is one string. */
+static const char *module_of(struct mfu_model *m, const char *name, size_t length, int op)
+{
+    for (int i = op - 1; i >= 0; i--) {
+        const char *module = m->ops[i].module;
+
+        if (module && strncmp(module, name, length) == 0 && module[length] == '\0')
+            return module;
+    }
+    return mfu_arena_copy(&m->arena, name, length);
+}
+
 /* The name that is given, if one is. */
 static int read_name(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
 {
@@ -363,7 +375,7 @@ static int read_name(struct mfu_model_builder *b, struct mfu_yaml_node *node, in
     else {
         dot = strchr(name, '.');
         o->name = mfu_arena_copy(&m->arena, name, strlen(name));
-        o->module = dot ? mfu_arena_copy(&m->arena, name, (size_t)(dot - name)) : NULL;
+        o->module = dot ? module_of(m, name, (size_t)(dot - name), op) : NULL;
         return o->name && (o->module || !dot) ? 0 : mfu_build_no_memory(b);
     }
     return mfu_node_error(b->yaml, given, b->err);

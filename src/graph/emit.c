@@ -256,7 +256,8 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     }
     if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && l->op[0])
         times = mfu_is(s->nodes[s->node].op, MFU_MULTIPLIES) ? 1 : mfu_logits_chunks(s, &s->nodes[s->node]);
-    l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
+    mfu_kernel_set_stream(&l->kernel, e->kind, e->traffic, rows, columns, times * e->flops, times * read,
+                          times * write);
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;
     l->half_bytes = half;
     l->half_of_bytes = read + write;

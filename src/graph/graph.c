@@ -39,17 +39,12 @@ static void hold_arguments(struct mfu_builder *s, const struct mfu_layer *st, in
 
     if (!s->runtime->scopes || !module)
         return;
-    if (node + 1 < end && s->nodes[node + 1].source->module && strcmp(s->nodes[node + 1].source->module, module) == 0)
+    if (node + 1 < end && s->nodes[node + 1].source->module == module)
         return;
-    for (int i = node;
-         i >= st->first_node && s->nodes[i].source->module && strcmp(s->nodes[i].source->module, module) == 0; i--)
+    for (int i = node; i >= st->first_node && s->nodes[i].source->module == module; i--)
         for (int k = 0; k < s->nodes[i].source->n_in; k++)
-            if (s->nodes[i].in[k] >= 0) {
-                const char *from = s->nodes[s->nodes[i].in[k]].source->module;
-
-                if (!from || strcmp(from, module) != 0)
-                    mfu_tensor_extend(s, s->nodes[s->nodes[i].in[k]].out);
-            }
+            if (s->nodes[i].in[k] >= 0 && s->nodes[s->nodes[i].in[k]].source->module != module)
+                mfu_tensor_extend(s, s->nodes[s->nodes[i].in[k]].out);
 }
 
 static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)

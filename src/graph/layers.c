@@ -124,6 +124,12 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base)
 
 static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op)
 {
+    static const struct mfu_node unused = {.out = MFU_NO_VIEW,
+                                           .gradient = MFU_NO_VIEW,
+                                           .shard = MFU_NO_VIEW,
+                                           .gathered = MFU_NO_VIEW,
+                                           .gathered_again = MFU_NO_VIEW,
+                                           .parameter = {-1, -1}};
     const struct mfu_model_op *source = &s->config->model->ops[op];
     struct mfu_node *n;
     int in[MFU_INPUTS];
@@ -138,15 +144,10 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
         return;
     n = &s->nodes[s->n_nodes];
-    *n = (struct mfu_node){.op = &s->operations[op],
-                           .source = source,
-                           .section = st->section->name,
-                           .out = MFU_NO_VIEW,
-                           .gradient = MFU_NO_VIEW,
-                           .shard = MFU_NO_VIEW,
-                           .gathered = MFU_NO_VIEW,
-                           .gathered_again = MFU_NO_VIEW,
-                           .parameter = {-1, -1}};
+    *n = unused;
+    n->op = &s->operations[op];
+    n->source = source;
+    n->section = st->section->name;
     memcpy(n->in, in, sizeof in);
     if (n->op->primitive->key_elements && source->n_in <= MFU_PREFIX)
         n->in[MFU_PREFIX] = s->prefix;

@@ -77,22 +77,30 @@ double mfu_attention_pairs(const struct mfu_attention *);
 double mfu_attention_backward_bytes(const struct mfu_attention *);
 
 /* Anything that streams through memory: pointwise, casts, norms, softmax, reductions,
- * gathers, optimizers.  Their arithmetic runs on the CUDA cores. */
+ * gathers, optimizers.  Their arithmetic runs on the CUDA cores.  Into `k`, all of which is zero. */
+static inline void mfu_kernel_set_stream(struct mfu_kernel *k, enum mfu_kind kind, enum mfu_coefficient traffic,
+                                         double rows, double columns, double flops, double read_bytes,
+                                         double write_bytes)
+{
+    k->kind = kind;
+    k->math = MFU_PEAK_FP32;
+    k->traffic = traffic;
+    k->m = rows;
+    k->n = columns;
+    k->batch = 1;
+    k->flops = flops;
+    k->read_bytes = read_bytes;
+    k->write_bytes = write_bytes;
+    k->launches = 1;
+}
+
 static inline struct mfu_kernel mfu_kernel_stream(enum mfu_kind kind, enum mfu_coefficient traffic, double rows,
                                                   double columns, double flops, double read_bytes, double write_bytes)
 {
-    return (struct mfu_kernel){
-        .kind = kind,
-        .math = MFU_PEAK_FP32,
-        .traffic = traffic,
-        .m = rows,
-        .n = columns,
-        .batch = 1,
-        .flops = flops,
-        .read_bytes = read_bytes,
-        .write_bytes = write_bytes,
-        .launches = 1,
-    };
+    struct mfu_kernel k = {0};
+
+    mfu_kernel_set_stream(&k, kind, traffic, rows, columns, flops, read_bytes, write_bytes);
+    return k;
 }
 
 #endif

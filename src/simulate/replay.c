@@ -396,12 +396,14 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
 
     clear(out);
     p.a = mfu_allocator_new(&in->allocator, err);
-    if (!p.a || prepare(&p.first, in->first) < 0 || (in->later && prepare(&p.later, in->later) < 0))
+    if (!p.a)
         goto done;
     if (in->card_bytes > 0)
         mfu_allocator_describe_card(p.a, in->card_bytes, in->context_bytes);
     s = mfu_allocator_stats(p.a);
     set_up(&p);
+    if (!p.failed && (prepare(&p.first, in->first) < 0 || (in->later && prepare(&p.later, in->later) < 0)))
+        goto done;
     for (uint64_t before = 0; p.step < MOST_STEPS || p.drawn < in->n_lengths; p.step++) {
         if (p.failed || p.broken)
             break;

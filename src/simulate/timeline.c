@@ -24,17 +24,24 @@ struct sim_state {
     struct mfu_queue queues[MFU_STREAM_COUNT]; /* the others */
     double loaded_s, consumed_s[2];            /* loader: batch ready, two batches ago */
     double *ends, *issued;                     /* of the launches in the queue: end, kernels so far */
-    int head, n;                               /* oldest still queued; all of this step */
+    int head, n;                               /* oldest still queued; of this step, how many are remembered */
     int cap;
     double kernels; /* issued so far */
     double micro_busy_s, micro_host_gap_s, micro_loader_s, micro_phase_s[MFU_PHASE_COUNT];
     double micro_communication_s, micro_exposed_s, micro_contention_s;
 };
 
+/* Room for one more launch; those that have left the queue are forgotten. */
 static bool queue_room(struct sim_state *c)
 {
     int cap = c->cap;
 
+    if (c->n == c->cap && c->head > c->n / 2) {
+        memmove(c->ends, c->ends + c->head, (size_t)(c->n - c->head) * sizeof *c->ends);
+        memmove(c->issued, c->issued + c->head, (size_t)(c->n - c->head) * sizeof *c->issued);
+        c->n -= c->head;
+        c->head = 0;
+    }
     if (!MFU_ROOM(c->issued, c->n + 1, cap))
         return false;
     return MFU_ROOM(c->ends, c->n + 1, c->cap);
