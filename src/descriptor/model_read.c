@@ -99,10 +99,9 @@ bool mfu_model_writes(const struct mfu_model *m)
 
 const char *mfu_model_samples(const struct mfu_model *m)
 {
-    return mfu_model_writes(m)          ? NULL
-        : look_up_dim(m, "frames") >= 0 ? "videos"
-        : look_up_dim(m, "image") >= 0  ? "images"
-                                        : NULL;
+    const char *samples = look_up_dim(m, "frames") >= 0 ? "videos" : look_up_dim(m, "image") >= 0 ? "images" : NULL;
+
+    return samples && !mfu_model_writes(m) ? samples : NULL;
 }
 
 bool mfu_model_has_attention(const struct mfu_model *m)

@@ -238,19 +238,21 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
 {
     struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
     double read = e->extra_read_bytes, write = 0, half = 0, rows = 0, columns = 0, times = 1;
+    int shape = MFU_NO_VIEW;
 
     if (!l)
         return;
     add_bytes(s, l->n_in, l->in, &read, &half);
     add_bytes(s, l->n_out, l->out, &write, &half);
-    if (l->n_out || l->n_in) {
-        int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];
-
+    if (l->n_in)
+        shape = l->in[0];
+    if (l->n_out && !(l->n_in && e->fusion == MFU_COLUMN))
+        shape = l->out[0];
+    if (shape != MFU_NO_VIEW) {
         /* A row that is reduced to a number is as long as it is read. */
         if (e->fusion == MFU_ROW && l->n_in
             && mfu_compare(s, mfu_view_columns(s, l->in[0]), mfu_view_columns(s, shape)) > 0)
             shape = l->in[0];
-
         rows = mfu_view_rows(s, shape);
         columns = mfu_view_columns(s, shape);
     }

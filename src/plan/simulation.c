@@ -211,13 +211,9 @@ static void take_prices(struct mfu_plan *plan, const struct mfu_simulation *s)
         if ((n = copies_of(g, &g->segments[k], unrolled, at)) == 0)
             return; /* the two programs differ: each keeps its own */
     at = 0;
-    for (int k = 0; k < g->n_segments; k++, at += n) {
-        const struct mfu_segment *seg = &g->segments[k];
-
-        n = copies_of(g, seg, unrolled, at);
-        for (int c = at; c < at + n; c++)
-            add_prices(plan, seg, s, &unrolled->segments[c], c == at);
-    }
+    for (int k = 0; k < g->n_segments; k++)
+        for (double times = 0; times < g->segments[k].repeat; times += unrolled->segments[at++].repeat)
+            add_prices(plan, &g->segments[k], s, &unrolled->segments[at], times == 0);
 }
 
 /* The phases of the step as the simulation priced them; what is neither they nor
