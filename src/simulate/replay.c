@@ -1,7 +1,7 @@
 /*
  * replay.c - drives the caching allocator with the tensors of a program.
  *
- * Every layer of every step is replayed, though layers are equal: the allocator is never in the state of a layer or a
+ * Every layer of every step is replayed, though layers are equal: the allocator is not in the state of a layer or a
  * step before.  Best fit takes the lowest of equal blocks, which lie at no equal distances, and what is left of them
  * merges with other neighbours; the logits and the batch that are held until there are new ones change places with
  * these in every step.
