@@ -34,7 +34,7 @@ double mfu_frozen_layers(const struct mfu_builder *s, const char *section, doubl
 {
     double train = s->config->setting[MFU_S_TRAINABLE_LAYERS];
 
-    return train > 0 && s->unit_section && strcmp(section, s->unit_section) == 0 ? fmax(times - train, 0) : 0;
+    return train > 0 && times > 1 && strcmp(section, mfu_cut_name(s->config)) == 0 ? fmax(times - train, 0) : 0;
 }
 
 /* What is around layers of which only the last train does so where it is named; a tower's biases are its own. */

@@ -102,6 +102,11 @@ double mfu_rank_layers(const struct mfu_config *c, double layers, int rank)
     return sum;
 }
 
+const char *mfu_cut_name(const struct mfu_config *c)
+{
+    return c->model->sections[cut_section(c)].name;
+}
+
 bool mfu_is_behind_cut(const struct mfu_builder *s, const struct mfu_model_section *section)
 {
     return section > &s->config->model->sections[cut_section(s->config)];

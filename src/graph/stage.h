@@ -29,6 +29,9 @@ bool mfu_stage_is_last(const struct mfu_builder *);
 /* Whether a section follows the one that is cut. */
 bool mfu_is_behind_cut(const struct mfu_builder *, const struct mfu_model_section *);
 
+/* The name of the section that is cut, or would be. */
+const char *mfu_cut_name(const struct mfu_config *);
+
 /* Of all stages. */
 double mfu_cut_layers(const struct mfu_builder *);
 
