@@ -814,7 +814,8 @@ static int layer_sections(const struct mfu_model *m)
 
 /* From three layers on every layer is like the one before: a straight line.
  * Without clocks that fall with the load, which bend it; memory bends, upwards,
- * where the highest moment becomes another one. */
+ * where the highest moment becomes another one.  Copies to the host that fall behind slow down what
+ * runs beside them, and how many do hangs on all the layers: a little. */
 static void layers_add_up(void **unused)
 {
     static struct mfu_plan p, at[3];
@@ -822,7 +823,7 @@ static void layers_add_up(void **unused)
 
     (void)unused;
     for (int i = 0; i < scenarios(SCENARIOS); i++) {
-        double layers = (double)(3 + any(10)), step = (double)(1 + any(20)), every;
+        double layers = (double)(3 + any(10)), step = (double)(1 + any(20)), every, straight;
         double forward[3], backward[3], bytes[3];
         struct mfu_gpu gpu;
         bool planned = true, same_moment;
@@ -841,9 +842,10 @@ static void layers_add_up(void **unused)
         }
         if (!planned)
             continue;
-        HOLDS_NEAR(forward[2] - forward[1], forward[1] - forward[0], 1e-6);
-        HOLDS_NEAR(forward[2] + forward[0], 2 * forward[1], EXACT);
-        HOLDS_NEAR(backward[2] + backward[0], 2 * backward[1], EXACT);
+        straight = mfu_offloads(&p.config) ? 5e-3 : EXACT;
+        HOLDS_NEAR(forward[2] - forward[1], forward[1] - forward[0], fmax(2 * straight, 1e-6));
+        HOLDS_NEAR(forward[2] + forward[0], 2 * forward[1], straight);
+        HOLDS_NEAR(backward[2] + backward[0], 2 * backward[1], straight);
         same_moment = strcmp(at[0].memory.peak_at, at[2].memory.peak_at) == 0
             && at[0].memory.peak.segment == at[2].memory.peak.segment
             && at[0].memory.peak.launch == at[2].memory.peak.launch;
