@@ -26,8 +26,10 @@ struct amount {
     const char *at, *end;              /* end: behind the unit */
     struct mfu_interval printed, base; /* as it is printed, and in base units */
     signed char of[NOUNS];             /* powers */
-    bool share, times, unit, rate, foreign,
-        daily; /* a percentage, a factor; it has a unit; it is one of two; nobody used it; that of a day */
+    bool share, times;                 /* a percentage, a factor */
+    bool unit, rate;                   /* it has a unit, one of them below the line */
+    bool daily;                        /* kWh a day: of a day, or that on average */
+    bool foreign;                      /* nobody used it */
 };
 
 struct nouns {

@@ -134,12 +134,14 @@ enum {
       "head dim|head size|head dimension|dim head|dimension/head")                                                     \
     X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 64, 1e9, 0, 0, ">/token")                                \
     X(KV, "kv_cache", MFU_BYTES, 0, 1, 1e16, 0, 0, "kv cache|kv")                                                      \
+    X(KV_SEQUENCES, "kv_sequences", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 1, 1,                                \
+      "concurrent request|request|user")                                                                               \
     X(CHECKPOINT, "checkpoint", MFU_BYTES, 0, 1, 1e16, 0, 0, "checkpoint")                                             \
     X(TRAFFIC, "traffic", MFU_BYTES, 0, 0, 1e16, 0, 0, "traffic|<move|<send|communication volume|on the wire")         \
     X(PEERS, "peers", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 0, 1e7, 0, 0, "")                                          \
     X(RANK, "rank", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "<rank|lora rank|<r=|<r")                      \
     X(ADAPTED, "adapted", MFU_COUNT, MFU_Q_SETUP, 1.25, 24, 0, 0, "")                                                  \
-    X(FILL, "fill", MFU_RATIO, MFU_Q_FIRM, 0, 1e4, 0, 1, "fill|>full|>memory|>vram|memory fill|memory used")           \
+    X(FILL, "fill", MFU_RATIO, MFU_Q_FIRM, 0, 1e4, 0, 1, "fill|>full|>memory|>vram|>gpu|memory fill|memory used")      \
     X(STATES, "states", MFU_BYTES, 0, 1, 1e14, 0, 0, "state|model state|is weight|static|static memory")               \
     X(STATES_ALL, "states_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                       \
     X(STATE_BYTES, "state_bytes", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 0.5, 24, 0, 0,                                  \

@@ -85,7 +85,7 @@ static const struct { int roles; const char *words; } roles[] = {
 /* A number with a unit and no phrase, from a size on. */
 static const struct { enum mfu_dim dim; double least; int kind; } by_unit[] = {
     {MFU_BYTES, 1e6, MFU_Q_MEMORY}, {MFU_FLOP_PER_S, 0, MFU_Q_ACHIEVED}, {MFU_FLOP, 1e17, MFU_Q_FLOP}, {MFU_FLOP, 0, MFU_Q_FLOP_PER_TOKEN},
-    {MFU_SECONDS, 3600, MFU_Q_DURATION}, {MFU_SECONDS, 0, MFU_Q_STEP_TIME}, {MFU_WATTS, 0, MFU_Q_POWER}, {MFU_PARAMS, 1e6, MFU_Q_PARAMS}};
+    {MFU_SECONDS, 60, MFU_Q_DURATION}, {MFU_SECONDS, 0, MFU_Q_STEP_TIME}, {MFU_WATTS, 0, MFU_Q_POWER}, {MFU_PARAMS, 1e6, MFU_Q_PARAMS}};
 
 /* What one GPU has, and all of them; what a parameter has, and all of them. */
 static const struct { int one, all; } scopes[] = {
@@ -482,6 +482,8 @@ static void best_phrase(const struct reading *r, const char *p, bool before, boo
             if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near)
                 || length <= m->length || begin < r->t.text || (goes_on(n->end) && begin != n->end)
                 || (!before && goes_on(begin + length)) || strncmp(begin, words, length) != 0
+                || (mark == '>' && mfu_quantity_rows[k].dim == MFU_RATIO /* 37 % of the A100's 312 */
+                    && isdigit((unsigned char)*mfu_claim_blanks(begin + length)))
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(begin[length]))
                 || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
@@ -758,6 +760,9 @@ static bool read_change(struct reading *r, struct mfu_claim_number *n)
     if (otherwise >= 0 && m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_SETUP)
         m.kind = -1; /* "4x faster on 8 GPUs", "faster with the same model" */
     behind = m;
+    if (m.kind < 0 && isalpha((unsigned char)r->t.claim[r->t.from[n->at - r->t.text]]) && v == 1
+        && isalpha((unsigned char)*p) && role == 0) /* "on the same cluster" */
+        return true;
     if (!(role & (MORE | LESS)) && n->roles & (UP | DOWN)) /* "fell by 20 %": what stands before did */
         m.kind = -1;
     if (m.kind < 0 && otherwise < 0)
@@ -986,6 +991,9 @@ static int kind_of_unit(const struct reading *r, const struct mfu_claim_number *
         for (int i = 0; i < r->audit->n_claims; i++)
             if (r->audit->claims[i].kind == MFU_Q_WEIGHT_BYTES) /* "70B in fp16 takes 140 GB" */
                 return MFU_Q_WEIGHTS;
+    if (n->dim == MFU_SECONDS && stated(r->audit, MFU_Q_STEP_TIME, MFU_BEFORE)
+        && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "which", 5)) /* "3 s, of which 0.4 s" */
+        return MFU_Q_PART_TIME;
     for (size_t i = 0; i < N(by_unit); i++)
         if (by_unit[i].dim == n->dim && n->value * n->factor >= by_unit[i].least)
             return by_unit[i].kind;
@@ -1059,6 +1067,7 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
             || mfu_quantity_rows[own.kind].dim == MFU_RATIO;
     }
     two = two && same_unit(n, &second);
+    changes |= r->factor.times;
     last = two ? &second : n;
     if (n->roles & NOT) /* "not 40 %": nothing is said of what it is */
         return last->end;
@@ -1110,7 +1119,7 @@ static const char *take_number(struct reading *r, struct mfu_claim_number *n)
     }
     if (m.kind >= 0 && m.begin >= last->end && kind_of_each(r, last, &m) >= 0)
         m.kind = kind_of_each(r, last, &m);
-    if (m.kind < 0)
+    if (m.kind < 0 || (m.kind == MFU_Q_UNTOUCHED && kind_of_share(r, last) >= 0)) /* "60 of 400 ms, 15 % of the step" */
         m.kind = kind_of_share(r, last);
     if (m.kind < 0)
         m = phrase_of_clause(r, n->at, last);
@@ -1464,6 +1473,8 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     if (r->model)
         status = add_model(r, start, err);
     place_adapter(a);
+    if (stated(a, MFU_Q_KV, MFU_BEFORE) && stated(a, MFU_Q_BATCH, MFU_BEFORE)) /* the batch is what is served at once */
+        stated(a, MFU_Q_BATCH, MFU_BEFORE)->kind = MFU_Q_KV_SEQUENCES;
     place_single(a, words);
     drop_peaks(r);
     compare_peaks(r);
