@@ -194,6 +194,7 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     l->suffix = suffix;
     l->phase = s->phase;
     l->recomputed = s->recomputing;
+    l->in_layer = s->program->n_segments > 0 && s->program->segments[s->program->n_segments - 1].layer;
     l->reference = s->referring;
     l->wait_behind = -1;
     for (int i = 0; i < n_in && l->n_in < MFU_LAUNCH_IN; i++)

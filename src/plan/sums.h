@@ -11,8 +11,8 @@
 /* Doubles and nothing else: sums are added up and scaled as a whole. */
 struct mfu_sums {
     double kernels;                        /* CUDA kernels, those that communicate too, */
-    double forward_kernels;                /* of these: of forward, */
-    double again_kernels;                  /* and of forward, run again in backward */
+    double forward_kernels;                /* of these: of the layers' forward, */
+    double again_kernels;                  /* and of that, run again in backward */
     double launches[MFU_PHASE_COUNT];      /* CUDA kernels that do not, */
     double time_s[MFU_PHASE_COUNT];        /* and their seconds */
     double stream_s[MFU_PHASE_COUNT];      /* of a pass, in the compute stream, whatever it is */
@@ -34,7 +34,7 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
     s->kernels += times * l->kernel.launches;
     if (l->recomputed)
         s->again_kernels += times * l->kernel.launches;
-    else if (l->phase == MFU_FORWARD)
+    else if (l->phase == MFU_FORWARD && l->in_layer)
         s->forward_kernels += times * l->kernel.launches;
     if (!l->communicates)
         s->launches[mfu_launch_pass(l)] += times * l->kernel.launches;
