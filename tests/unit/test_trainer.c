@@ -68,6 +68,55 @@ static void transformer_engine_chooses_its_attention(void **state)
     mfu_plan_release(&p);
 }
 
+/* Bytes that each logit moves, as the sources' lines count them (16-bit logits, fp32 copies), but for reading again. */
+static void a_loss_moves_what_its_kernels_do(void **state)
+{
+    static const struct {
+        const char *fusion;
+        double bytes;
+    } cases[] = {{"off", 52}, {"native", 36}, {"flash-attn", 24}, {"te", 8}};
+    struct mfu_plan p = {0};
+    double last_s = INFINITY;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double bytes = 0;
+
+        plan(&p, "h100-sxm", "llama-3-8b",
+             (const char *[]){"gpus", "8", "tp", "2", "zero", "1", "trainer", "megatron-te", "cross_entropy_fusion",
+                              cases[i].fusion, NULL});
+        for (int k = 0; k < p.program.n_launches; k++)
+            if (strcmp(p.program.launches[k].op, "loss") == 0 && !p.program.launches[k].communicates)
+                bytes += p.program.launches[k].kernel.read_bytes + p.program.launches[k].kernel.write_bytes;
+        assert_near(bytes / (p.config.tokens * mfu_config_dim(&p.config, "vocab_size") / 2), cases[i].bytes, 0.01);
+        assert_true(p.step.time_s < last_s);
+        last_s = p.step.time_s;
+    }
+    plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", "8", "trainer", "megatron-te", NULL});
+    assert_int_equal(p.config.setting[MFU_S_LOSS_FUSION], MFU_LOSS_UNFUSED);
+    plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", "8", "runtime", "fused", NULL});
+    assert_int_equal(p.config.setting[MFU_S_LOSS_FUSION], MFU_LOSS_FLASH);
+    mfu_plan_release(&p);
+}
+
+/* The host is as long about a layer that runs again, however few layers and whatever is around them. */
+static void layers_run_again_alike_however_few(void **state)
+{
+    static const char *const layers[] = {"2", "3", "12", "40"};
+    struct mfu_plan p = {0};
+    double share = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        plan(&p, "a100-80gb-sxm", "gpt2",
+             (const char *[]){"n_layer", layers[i], "trainer", "megatron", "checkpoint", "full", "accum", "4", NULL});
+        share = i ? share : p.sums.again_kernels / p.sums.forward_kernels;
+        assert_true(share > 0.8 && share <= 1);
+        assert_near(p.sums.again_kernels / p.sums.forward_kernels, share, 1e-9);
+    }
+    mfu_plan_release(&p);
+}
+
 /* What a token sends once to a rank or node instead of once to each expert there: never more, the same where each
  * goes elsewhere, and the kernels are the same. */
 static void a_flexible_dispatcher_sends_less(void **state)
@@ -358,6 +407,8 @@ int main(void)
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
         cmocka_unit_test(transformer_engine_chooses_its_attention),
+        cmocka_unit_test(a_loss_moves_what_its_kernels_do),
+        cmocka_unit_test(layers_run_again_alike_however_few),
         cmocka_unit_test(a_flexible_dispatcher_sends_less),
         cmocka_unit_test(graphs_take_what_they_hold_from_the_host),
         cmocka_unit_test(what_runs_beside_products_is_less_in_the_way),
