@@ -42,6 +42,7 @@ struct mfu_price {
     double compute_s, memory_s, overhead_s; /* its components */
     enum mfu_bound bound;
     double blocks, waves; /* thread blocks and rounds of them; 0: unknown */
+    bool by_elements;     /* memory_s is that of its elements in flight, whatever their size */
 };
 
 /* The tile that a GEMM is computed with, and what follows. */

@@ -79,8 +79,11 @@ static struct mfu_grid stream_grid(const struct mfu_gpu *g, const struct mfu_mac
 
 static enum mfu_coefficient stream_rule(const struct mfu_kernel *k, const struct mfu_price *p)
 {
-    (void)p;
-    return k->traffic;
+    if (!p->by_elements)
+        return k->traffic;
+    return k->traffic == MFU_C_DRAM_POINTWISE ? MFU_C_RATE_POINTWISE
+        : k->traffic == MFU_C_DRAM_NORM       ? MFU_C_RATE_NORM
+                                              : MFU_C_RATE_STRIDED;
 }
 
 /* -------------------------------------------------------------------------- */

@@ -113,14 +113,16 @@ void mfu_price_arithmetic(const struct mfu_machine *m, const struct mfu_kernel *
 void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, double inside_bytes,
                        struct mfu_price *p)
 {
-    double bytes = k->read_bytes + k->write_bytes;
+    double bytes = k->read_bytes + k->write_bytes, elements_s;
 
     p->overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD];
     if (k->launches <= 0)
         return;
     p->memory_s =
         mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
-    p->memory_s = larger(p->memory_s, element_seconds(m, k));
+    elements_s = element_seconds(m, k);
+    p->by_elements = elements_s > p->memory_s;
+    p->memory_s = larger(p->memory_s, elements_s);
     if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)
         p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);
     settle(k, p);

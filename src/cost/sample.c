@@ -383,7 +383,7 @@ static int read_head(struct mfu_yaml *yaml, struct mfu_yaml_node *root, struct m
         || read_text(yaml, root, "cuda", s->cuda, sizeof s->cuda, err) < 0
         || read_text(yaml, root, "cublas", s->cublas, sizeof s->cublas, err) < 0
         || read_text(yaml, root, "torch", s->torch, sizeof s->torch, err) < 0
-        || read_text(yaml, root, "cpu", s->key.cpu, sizeof s->key.cpu, err)
+        || read_text(yaml, root, "cpu", s->key.cpu, sizeof s->key.cpu, err) < 0
         || read_text(yaml, root, "host", s->key.host, sizeof s->key.host, err) < 0)
         return -1;
     return read_text(yaml, root, "date", s->date, sizeof s->date, err);

@@ -144,8 +144,9 @@ bool mfu_last_recomputed(const struct mfu_builder *s, int index)
 
 /* ---- parameters --------------------------------------------------------- */
 
-/* Eight weights of four bits in an int32, taken apart: shifted, made bytes, masked, less their zeros, and scaled, which
- * also changes the type and has no wide loads.  Four more kernels do the same with the zeros, one for each group of 128. */
+/* Eight weights of four bits in an int32, taken apart: shifted, made bytes, masked, less their zeros, and scaled (AutoGPTQ
+ * 0.4, qlinear_cuda_old.py).  What is broadcast (the packed word, the zeros, the scales) has no wide loads.  Four more
+ * kernels do the same with the zeros, one for each group of 128. */
 static int unpack(struct mfu_builder *s, const struct mfu_parameter *p)
 {
     static const struct {
@@ -153,10 +154,10 @@ static int unpack(struct mfu_builder *s, const struct mfu_parameter *p)
         enum mfu_type type; /* of the result */
         enum mfu_coefficient traffic;
         double launches;
-    } passes[] = {{"unpack_shift", MFU_F32, MFU_C_DRAM_POINTWISE, 2},
+    } passes[] = {{"unpack_shift", MFU_F32, MFU_C_DRAM_IRREGULAR, 2},
                   {"unpack_narrow", MFU_U8, MFU_C_DRAM_POINTWISE, 2},
                   {"unpack_mask", MFU_U8, MFU_C_DRAM_POINTWISE, 2},
-                  {"unpack_zero", MFU_U8, MFU_C_DRAM_POINTWISE, 2},
+                  {"unpack_zero", MFU_U8, MFU_C_DRAM_IRREGULAR, 2},
                   {"unpack_scale", MFU_F16, MFU_C_DRAM_IRREGULAR, 1}};
     int in = MFU_NO_VIEW, out;
 

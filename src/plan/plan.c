@@ -16,6 +16,7 @@
 #include "simulate/overlap.h"
 #include "simulate/pipeline.h"
 #include "cost/law.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
@@ -34,16 +35,31 @@ static bool graphs_all(const struct mfu_plan *p)
         && (p->config.setting[MFU_S_GRAPH_SCOPE] == MFU_GRAPHS_OF_ALL || !(p->program.expert_layers > 0));
 }
 
-/* Host time of one launch; compiled and captured code is cheaper. */
+/* Whether peft's modules launch forward and backward. */
+static bool nested_modules(const struct mfu_plan *p)
+{
+    return p->config.setting[MFU_S_LORA] > 0 && !graphs_all(p)
+        && mfu_runtimes[p->config.runtime].dispatch_forward == MFU_C_DISPATCH_EAGER
+        && mfu_adapters[(int)p->config.setting[MFU_S_LORA_KERNELS]].nested_modules;
+}
+
+/* Host time of one launch; compiled and captured code is cheaper.  What of forward runs again in backward is
+ * forward's code. */
 static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 {
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
+    const double *c = p->machine.c;
+    double forward_s = c[r->dispatch_forward], again = 0;
 
-    if (graphs_all(p) && phase != MFU_OPTIMIZER_PHASE)
-        return p->machine.c[MFU_C_DISPATCH_GRAPH];
-    return p->machine.c[phase == MFU_BACKWARD              ? r->dispatch_backward
-                            : phase == MFU_OPTIMIZER_PHASE ? r->dispatch_optimizer
-                                                           : r->dispatch_forward];
+    if (phase == MFU_OPTIMIZER_PHASE)
+        return c[r->dispatch_optimizer];
+    if (graphs_all(p))
+        return c[MFU_C_DISPATCH_GRAPH];
+    if (phase == MFU_BACKWARD && p->sums.launches[phase] > 0)
+        again = fmin(p->sums.again_kernels / p->sums.launches[phase], 1);
+    if (phase == MFU_BACKWARD)
+        forward_s = again * forward_s + (1 - again) * c[r->dispatch_backward];
+    return forward_s * (nested_modules(p) ? c[MFU_C_HOST_PEFT] : 1);
 }
 
 /* The layers that the program holds. */
@@ -372,6 +388,8 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
     slope[p->host_rules] =
         p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s - p->paging_s, 0) / p->step.time_s;
     slope[MFU_C_LINK_PAGED] = -p->paging_s / p->step.time_s;
+    if (nested_modules(p) && p->host_rules == MFU_C_DISPATCH_EAGER)
+        slope[MFU_C_HOST_PEFT] = slope[p->host_rules];
     slope[MFU_C_SYSTEM] = alike ? 0 : 1;
 }
 
@@ -385,6 +403,7 @@ static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
     double slope[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, above_s, late_s = 0, total = p->step.time_s;
+    double host = known->sigma[p->host_rules];
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     mfu_plan_slopes(p, slope);
@@ -402,8 +421,10 @@ static void interval(struct mfu_plan *p)
     p->step.high_s =
         total * exp(excess) + sqrt(above_s * above_s + unseen * unseen); /* hypot() differs between libraries */
     /* A host that just keeps up may be one that does not. */
+    if (nested_modules(p))
+        host = sqrt(host * host + pow(known->sigma[MFU_C_HOST_PEFT], 2));
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        late_s += span_s(p, i, exp(SIGMAS * known->sigma[p->host_rules])) - span_s(p, i, 1);
+        late_s += span_s(p, i, exp(SIGMAS * host)) - span_s(p, i, 1);
     late_s = fmax(late_s - p->loader_wait_s, 0);
     p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
 }

@@ -5,6 +5,7 @@
  */
 #include "repl/local_gpu.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -87,14 +88,17 @@ int mfu_local_gpus(const char *library, char *name, unsigned size)
 
 /* ---- which machine ---------------------------------------------------------- */
 
-/* FNV-1a of the bytes that "GPU-1f0a5c7e-..." spells, as samples hide a card's number. */
+/* FNV-1a of the bytes that "GPU-1f0a5c7e-..." or "MIG-..." spells, as samples hide a card's number. */
 static unsigned long long hash(const char *uuid)
 {
     unsigned long long h = 0xcbf29ce484222325u;
     unsigned byte;
 
-    for (uuid += strncmp(uuid, "GPU-", 4) == 0 ? 4 : 0; sscanf(uuid, "%2x", &byte) == 1; uuid += uuid[2] == '-' ? 3 : 2)
+    uuid += strncmp(uuid, "GPU-", 4) == 0 || strncmp(uuid, "MIG-", 4) == 0 ? 4 : 0;
+    for (; isxdigit((unsigned char)uuid[0]) && isxdigit((unsigned char)uuid[1]); uuid += uuid[2] == '-' ? 3 : 2) {
+        sscanf(uuid, "%2x", &byte);
         h = (h ^ byte) * 0x100000001b3u;
+    }
     return h;
 }
 
