@@ -88,6 +88,14 @@ class Sensors:
                 return x.value
         return None
 
+    def mode(self, function):
+        """The first of a pair: now, and after a restart."""
+        now, later = ctypes.c_uint(), ctypes.c_uint()
+        with contextlib.suppress(AttributeError):
+            if self.gpu and getattr(self.nvml, function)(self.gpu, ctypes.byref(now), ctypes.byref(later)) == 0:
+                return now.value
+        return None
+
     def power_w(self):
         """Of this moment: the plain figure is the mean of a second on newer GPUs."""
         v = self.Value(field=self.INSTANT_POWER)

@@ -275,7 +275,9 @@ def make_optimizer(s, model, device):
 
 
 class Training:
-    """A step as nanoGPT takes it: micro-steps, clipping, optimizer."""
+    """A step as nanoGPT takes it: micro-steps, clipping, optimizer.  `mark` hears when a phase has been issued."""
+
+    mark = staticmethod(lambda phase: None)
 
     def __init__(self, s, device):
         self.s, self.device = s, device
@@ -289,8 +291,12 @@ class Training:
         self.optimizer = make_optimizer(s, self.model, device)
         self.run = torch.compile(self.model) if s["runtime"] == "compile" else self.model
         self.scaler = torch.amp.GradScaler(device, enabled=s["precision"] == "fp16" and device == "cuda")
-        shape = (int(s["batch"]), int(s["seq"]))
-        self.batches = [[torch.randint(s["vocab_size"], shape, device=device) for _ in range(2)] for _ in range(2)]
+        self.draw(int(s["batch"]))
+
+    def draw(self, batch):
+        """Other batches, of this size."""
+        shape = (batch, int(self.s["seq"]))
+        self.batches = [[torch.randint(self.s["vocab_size"], shape, device=self.device) for _ in range(2)] for _ in range(2)]
 
     def autocast(self):
         dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(self.s["precision"])
@@ -303,8 +309,10 @@ class Training:
             with torch.profiler.record_function("mfuplan:forward"), self.autocast():
                 logits, loss = self.run(index, target)
                 loss = loss / accum
+            self.mark("forward")
             with torch.profiler.record_function("mfuplan:backward"):
                 self.scaler.scale(loss).backward()
+            self.mark("backward")
         with torch.profiler.record_function("mfuplan:optimizer"):
             if self.s["grad_clip"]:
                 self.scaler.unscale_(self.optimizer)
@@ -312,6 +320,7 @@ class Training:
             self.scaler.step(self.optimizer)
             self.scaler.update()
             self.optimizer.zero_grad(set_to_none=True)
+        self.mark("optimizer")
         return loss.detach()
 
 

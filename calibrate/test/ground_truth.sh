@@ -12,10 +12,10 @@ say() { echo "ground-truth $1"; status=1; }
 echo '{"model": "gpt2", "batch": 2}' >runs.jsonl
 truth="$script --device cpu --toy --part 1 --scenarios runs.jsonl made"
 "$python" $truth >log 2>&1 || { cat log; say 'does not end well'; }
-[ "$(grep -c . made/runs.csv)" = 2 ] && [ "$(ls made/kernels | wc -l)" = 1 ] || { cat log; say 'does not write a run and its kernels'; }
-[ "$(grep -c 'forward,aten::mm,' made/kernels/*.csv)" = 9 ] || say 'does not see the 9 products of a forward pass'
+[ "$(grep -c . made/runs.csv)" = 3 ] && [ "$(ls made/kernels | wc -l)" = 2 ] || { cat log; say 'does not write a run, its repetition and their kernels'; }
+[ "$(cat made/kernels/*[0-9a-f].csv | grep -c 'forward,aten::mm,')" = 9 ] || say 'does not see the 9 products of a forward pass'
 "$python" $truth >log 2>&1
-grep -q 'is there already' log && [ "$(grep -c . made/runs.csv)" = 2 ] || { cat log; say 'measures again what it has'; }
+grep -q 'is there already' log && [ "$(grep -c . made/runs.csv)" = 3 ] || { cat log; say 'measures again what it has'; }
 sed -i 's/^torch: .*/torch: "1.0"/' made/machine.yaml
 "$python" $truth >log 2>&1 && say 'goes on with the folder of another PyTorch'
 sed -i 's/,cpu,1,1,/,h200,1,1,/' made/runs.csv

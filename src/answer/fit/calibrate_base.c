@@ -56,12 +56,22 @@ static void keep_machine(struct mfu_calibration *to, const struct mfu_calibratio
 #undef KEEP
 }
 
-/* "rtx4070.node07.580.1.1f0a", of what is known; each is cut to a length that files may have. */
+#define HOST_MOST 20 /* characters of its name in that of a file */
+
+/* "rtx4070.node07.580.1.1f0a", of what is known; each is cut to a length that files may have.  Of a longer host the
+ * end is a number that tells it from others that begin alike. */
 static void name_file(struct mfu_calibration *file, const char *slug)
 {
-    snprintf(file->name, sizeof file->name, "%.34s%s%.20s%s%.12s%s%.4s", slug, *file->key.host ? "." : "",
-             file->key.host, *file->key.driver ? "." : "", file->key.driver, *file->key.device ? "." : "",
-             file->key.device);
+    char host[sizeof file->key.host];
+    unsigned sum = 0;
+
+    snprintf(host, sizeof host, "%s", file->key.host);
+    for (const char *c = host; *c; c++)
+        sum = sum * 31 + (unsigned char)*c;
+    if (strlen(host) > HOST_MOST)
+        snprintf(host + HOST_MOST - 9, sizeof host - (HOST_MOST - 9), "-%08x", sum);
+    snprintf(file->name, sizeof file->name, "%.34s%s%s%s%.12s%s%.4s", slug, *host ? "." : "", host,
+             *file->key.driver ? "." : "", file->key.driver, *file->key.device ? "." : "", file->key.device);
     for (char *c = file->name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
             *c = '-';
