@@ -517,10 +517,12 @@ static void find_given(struct system *s)
 static bool is_usual(struct system *s)
 {
     struct mfu_box b;
-    struct mfu_interval *mfu = &b.of[MFU_Q_MFU][MFU_BEFORE];
+    struct mfu_interval mfu;
 
-    return !mfu_audit_claims(s->audit, MFU_Q_MFU, MFU_BEFORE) && solve(s, &b) && mfu_interval_within(*mfu, 3)
-        && mfu->low >= usual_mfu.low && mfu->high <= usual_mfu.high;
+    if (mfu_audit_claims(s->audit, MFU_Q_MFU, MFU_BEFORE) || !solve(s, &b))
+        return false;
+    mfu = b.of[MFU_Q_MFU][MFU_BEFORE];
+    return mfu_interval_within(mfu, 3) && mfu.low >= usual_mfu.low && mfu.high <= usual_mfu.high;
 }
 
 /* Adds a name to a list, once. */
