@@ -226,6 +226,10 @@ struct mfu_yaml;
       "spread of the peak of live memory of real loops around that of the graph")                                      \
     X(MEMORY_SIGMA_COMPILE, "memory.sigma_compile", MFU_RATIO, 0, 1,                                                   \
       "the same, compiled: buffers of the compiler's own choosing")                                                    \
+    X(MEMORY_SIGMA_RANKS, "memory.sigma_ranks", MFU_RATIO, 0, 1,                                                       \
+      "the same beside it where several GPUs hold a part each: what trainers and NCCL keep between them")              \
+    X(MEMORY_SIGMA_ADAPTERS, "memory.sigma_adapters", MFU_RATIO, 0, 1,                                                 \
+      "the same beside it with frozen weights and adapters, whose trainers differ in what they keep")                  \
     X(MODEL_SIGMA, "model.sigma", MFU_RATIO, 0, 2,                                                                     \
       "spread of measured over predicted step times that the coefficients do not explain, compiled or hand-written "   \
       "runtimes")                                                                                                      \

@@ -439,7 +439,10 @@ void mfu_plan_memory_spread(struct mfu_plan *p)
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     const double *sigma = p->config.gpu->coefficients.sigma, *c = p->machine.c;
     struct mfu_memory_answer *m = &p->memory;
-    double variance = 0, live = m->peak.bytes * c[r->live], cached = 0, missing = m->missing_bytes;
+    double ranks = p->config.ranks > 1 ? c[MFU_C_MEMORY_SIGMA_RANKS] : 0;
+    double adapters = p->config.setting[MFU_S_LORA] > 0 ? c[MFU_C_MEMORY_SIGMA_ADAPTERS] : 0;
+    double live = m->peak.bytes * sqrt(c[r->live] * c[r->live] + ranks * ranks + adapters * adapters);
+    double variance = 0, cached = 0, missing = m->missing_bytes;
 
     for (int i = 0; i < (p->config.ranks > 1 ? 3 : 2); i++)
         variance += pow(c[outside[i]] * sigma[outside[i]], 2);
