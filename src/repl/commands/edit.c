@@ -1,5 +1,6 @@
 /* edit.c - the scenario in the user's editor: saved as a script, changed there, run. */
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "repl/assign.h"
@@ -9,15 +10,20 @@
 #include "repl/script.h"
 #include "repl/shell.h"
 
+/* Lets the user change the file; 1 if it is another one then, 0 if it is not, -1 with `err`. */
 static int edit(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
     char line[MFU_PATH_MAX + 4096];
+    struct stat before, after;
 
     if (snprintf(line, sizeof line, "%s %s", mfu_environment_editor(), path) >= (int)sizeof line)
         return mfu_fail(err, MFU_EINPUT, "the name of the editor is too long");
-    if (mfu_script_save(s, path, err) < 0)
+    if (mfu_script_save(s, path, err) < 0 || stat(path, &before) < 0 || mfu_shell_run(s, line, err) < 0)
         return -1;
-    return mfu_shell_run(s, line, err);
+    if (stat(path, &after) < 0)
+        return mfu_fail(err, MFU_EIO, "%s is not there any more", path);
+    return before.st_ino != after.st_ino || before.st_size != after.st_size
+        || before.st_mtim.tv_sec != after.st_mtim.tv_sec || before.st_mtim.tv_nsec != after.st_mtim.tv_nsec;
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -30,9 +36,12 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     (void)argc, (void)argv;
     if (mfu_shell_check(s, err) < 0 || mfu_environment_temporary(path, ".mfu", err) < 0)
         return -1;
-    if (edit(s, path, err) < 0) {
+    status = edit(s, path, err);
+    if (status <= 0) {
         unlink(path);
-        return -1;
+        if (status == 0)
+            mfu_print_note(s, "as it was");
+        return status;
     }
     s->quiet = true; /* what differs is said once, below */
     status = mfu_script_source(s, path, err);

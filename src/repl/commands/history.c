@@ -11,14 +11,16 @@
 /* The last of those that hold the text, the oldest first. */
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    const char *text = argc > 1 && !(argv[1][0] >= '0' && argv[1][0] <= '9') ? argv[1] : "", *line;
-    int most, ago = 0, found = 0;
+    bool counts = argc > 1 && argv[1][strspn(argv[1], "0123456789")] == '\0';
+    const char *text = argc > 1 && !counts ? argv[1] : "", *line = mfu_line_past(0);
+    int first = line && strncmp(line, "history", strlen("history")) == 0; /* this line itself, if it is kept */
+    int most, ago = first, found = 0;
 
-    if (mfu_read_count(s, argc > 1 && !*text ? argv[1] : USUAL, &most, err) < 0)
+    if (mfu_read_count(s, counts ? argv[1] : USUAL, &most, err) < 0)
         return mfu_error_caret(s, err, 1);
     for (; found < most && (line = mfu_line_past(ago)); ago++)
         found += strstr(line, text) != NULL;
-    while (--ago >= 0)
+    while (--ago >= first)
         if (strstr(line = mfu_line_past(ago), text))
             fprintf(s->out, "%s\n", line);
     if (found == 0)
