@@ -140,8 +140,9 @@ struct mfu_yaml;
       "host time of a layer's forward in transformers' generate, which grows its cache as it goes")                    \
     X(HOST_QUANTISED, "host.quantised", MFU_RATIO, 0.1, 10, "that time with quantised linears, relative")              \
     X(HOST_PEFT, "host.peft", MFU_RATIO, 0.1, 100,                                                                     \
-      "host time of a launch in forward or backward where peft's modules sit in transformers', relative to that of "   \
-      "flat code (dispatch.eager, dispatch.backward)")                                                                 \
+      "host time of a launch of forward, run again or not, where peft's modules sit in transformers', relative to "    \
+      "that of "                                                                                                       \
+      "flat code (dispatch.eager)")                                                                                    \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \

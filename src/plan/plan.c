@@ -35,11 +35,13 @@ static bool graphs_all(const struct mfu_plan *p)
         && (p->config.setting[MFU_S_GRAPH_SCOPE] == MFU_GRAPHS_OF_ALL || !(p->program.expert_layers > 0));
 }
 
-/* Whether peft's modules launch forward and backward. */
+/* Whether linears are peft's modules, whose forward launches the kernels. */
 static bool nested_modules(const struct mfu_plan *p)
 {
-    return p->config.setting[MFU_S_LORA] > 0 && !graphs_all(p)
-        && mfu_runtimes[p->config.runtime].dispatch_forward == MFU_C_DISPATCH_EAGER
+    enum mfu_adapter_place place = mfu_methods[(int)p->config.setting[MFU_S_ADAPTER]].place;
+
+    return p->config.setting[MFU_S_LORA] > 0 && (place == MFU_ADAPTS_RESULT || place == MFU_ADAPTS_SCALE)
+        && !graphs_all(p) && mfu_runtimes[p->config.runtime].dispatch_forward == MFU_C_DISPATCH_EAGER
         && mfu_adapters[(int)p->config.setting[MFU_S_LORA_KERNELS]].nested_modules;
 }
 
@@ -49,7 +51,7 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 {
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     const double *c = p->machine.c;
-    double forward_s = c[r->dispatch_forward], again = 0;
+    double forward_s = c[r->dispatch_forward] * (nested_modules(p) ? c[MFU_C_HOST_PEFT] : 1), again = 0;
 
     if (phase == MFU_OPTIMIZER_PHASE)
         return c[r->dispatch_optimizer];
@@ -57,9 +59,7 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
         return c[MFU_C_DISPATCH_GRAPH];
     if (phase == MFU_BACKWARD && p->sums.launches[phase] > 0)
         again = fmin(p->sums.again_kernels / p->sums.launches[phase], 1);
-    if (phase == MFU_BACKWARD)
-        forward_s = again * forward_s + (1 - again) * c[r->dispatch_backward];
-    return forward_s * (nested_modules(p) ? c[MFU_C_HOST_PEFT] : 1);
+    return phase == MFU_BACKWARD ? again * forward_s + (1 - again) * c[r->dispatch_backward] : forward_s;
 }
 
 /* The layers that the program holds. */
@@ -442,16 +442,17 @@ void mfu_plan_memory_spread(struct mfu_plan *p)
     double ranks = p->config.ranks > 1 ? c[MFU_C_MEMORY_SIGMA_RANKS] : 0;
     double adapters = p->config.setting[MFU_S_LORA] > 0 ? c[MFU_C_MEMORY_SIGMA_ADAPTERS] : 0;
     double live = m->peak.bytes * sqrt(c[r->live] * c[r->live] + ranks * ranks + adapters * adapters);
+    double beside = m->context_bytes + m->paged_bytes - m->evicted_bytes;
     double variance = 0, cached = 0, missing = m->missing_bytes;
 
     for (int i = 0; i < (p->config.ranks > 1 ? 3 : 2); i++)
         variance += pow(c[outside[i]] * sigma[outside[i]], 2);
     m->smi_low_bytes = fmax(m->smi_bytes - SIGMAS * sqrt(variance + live * live), m->context_bytes);
-    m->smi_low_bytes = fmin(m->smi_low_bytes, m->context_bytes + m->least_reserved_bytes);
-    m->smi_high_bytes = fmax(m->smi_bytes, m->context_bytes + m->most_reserved_bytes);
+    m->smi_low_bytes = fmin(m->smi_low_bytes, beside + m->least_reserved_bytes);
+    m->smi_high_bytes = fmax(m->smi_bytes, beside + m->most_reserved_bytes);
     if (r->reserved < MFU_COEFFICIENT_COUNT) { /* longer runs keep more than two steps do */
         cached = m->peak.bytes * c[r->reserved] * sigma[r->reserved];
-        m->smi_high_bytes = fmax(m->smi_high_bytes, m->context_bytes + m->peak.bytes * c[r->reserved]);
+        m->smi_high_bytes = fmax(m->smi_high_bytes, beside + m->peak.bytes * c[r->reserved]);
     }
     m->smi_high_bytes += SIGMAS * sqrt(variance + live * live + cached * cached);
     if (m->fits) /* what is cached is given back before the card is full */

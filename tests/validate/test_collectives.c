@@ -123,6 +123,7 @@ static double median(const char *what, const struct row *rows, size_t n, bool se
 static void of_nodes(const char *what, const struct row *rows, size_t n, bool several, double most)
 {
     char text[80];
+    double all;
 
     snprintf(text, sizeof text, "%s, below 100 kB", what);
     median(text, rows, n, several, NULL, NULL, 0, 1e5);
@@ -130,7 +131,8 @@ static void of_nodes(const char *what, const struct row *rows, size_t n, bool se
     median(text, rows, n, several, NULL, NULL, 1e5, 1e7);
     snprintf(text, sizeof text, "%s, above", what);
     median(text, rows, n, several, NULL, NULL, 1e7, INFINITY);
-    assert_false(median(what, rows, n, several, NULL, NULL, 0, INFINITY) > most); /* a table may have none */
+    all = median(what, rows, n, several, NULL, NULL, 0, INFINITY);
+    assert_true(isnan(all) || all <= most); /* a table may have no rows of one kind */
 }
 
 static void by_machine(const struct row *rows, size_t n)
