@@ -353,12 +353,17 @@ static void settle_doubles(struct mfu_import *m)
     static const char *const recipes[][2] = {
         {"tensorwise", "fp8-current"}, {"blockwise", "fp8-block"}, {"mxfp8", "mxfp8"}};
     struct mfu_entry *recipe = mfu_import_find(m, "--fp8-recipe");
+    struct mfu_entry *fused = mfu_import_find(m, "--cross-entropy-fusion-impl");
 
     for (size_t i = 0; recipe && is_given(m, "--fp8-format") && i < sizeof recipes / sizeof recipes[0]; i++)
         if (strcmp(recipe->value, recipes[i][0]) == 0) {
             mfu_import_leave(mfu_import_find(m, "--fp8-format"), MFU_IGNORED, "the recipe says it");
             mfu_import_set(m, recipe, "precision", "", "%s", recipes[i][1]);
         }
+    if (fused && !has(m, "--cross-entropy-loss-fusion"))
+        mfu_import_leave(fused, MFU_IGNORED, "read with --cross-entropy-loss-fusion only");
+    else if (fused)
+        mfu_import_leave(mfu_import_find(m, "--cross-entropy-loss-fusion"), MFU_IGNORED, "its implementation says it");
     if (is_given(m, "--fp8-format") && has(m, "--bf16"))
         mfu_import_leave(mfu_import_find(m, "--bf16"), MFU_IGNORED, "what is not fp8");
     if (optimizer && (has(m, "--use-torch-fsdp2") || is_given(m, "--data-parallel-sharding-strategy")))
