@@ -107,7 +107,7 @@ bool mfu_adapter_in_front(const struct mfu_builder *s, int op)
         && (set_of(s, MFU_S_IA3_INPUTS) & 1u << s->config->model->ops[op].module_kind) != 0;
 }
 
-/* Elements of keys and values per token in each of `layers` layers; NAN where they differ. */
+/* Elements of keys and values per token in each of `layers` layers; NAN where these, or keys and values, differ. */
 static double keys_of_layers(const struct mfu_builder *s, double *layers)
 {
     const struct mfu_model *m = s->config->model;
@@ -117,10 +117,12 @@ static double keys_of_layers(const struct mfu_builder *s, double *layers)
         for (int k = m->sections[i].first; k < m->sections[i].first + m->sections[i].count; k++) {
             const struct mfu_operation *op = &s->operations[k];
             double own = s->left_out[k] || !op->primitive->key_elements ? 0 : op->primitive->key_elements(op);
+            bool alike;
 
             if (own == 0)
                 continue;
-            elements = elements == 0 || elements == own ? own : NAN;
+            alike = m->ops[k].n_in < 3 || op->in_width[1] == op->in_width[2];
+            elements = alike && (elements == 0 || elements == own) ? own : NAN;
             *layers += mfu_stage_repeats(s, i);
         }
     return elements;
@@ -172,6 +174,34 @@ static struct mfu_operation adapter(const struct mfu_builder *s, int i)
     return a;
 }
 
+/* A sequence and what is learned before it have a row each in a learned table of positions.  A table that the model makes as
+ * long as its sequences was trained with as many rows as its own have. */
+static int check_positions(const struct mfu_builder *s, struct mfu_error *err)
+{
+    const struct mfu_config *c = s->config;
+    const struct mfu_model *m = c->model;
+    int rows = mfu_model_dim_find(m, "n_positions", NULL), seq = mfu_model_dim_find(m, "seq", NULL);
+    double values[MFU_MAX_DIMS], most;
+    bool learned = false;
+
+    for (int i = 0; i < m->n_ops; i++) {
+        const struct mfu_operation *op = &s->operations[i];
+
+        learned |= !s->left_out[i] && mfu_is(op, MFU_LOOKS_UP) && op->primitive->has_position
+            && op->primitive->has_position(op) && !op->primitive->params(op).fixed;
+    }
+    if (!learned || seq < 0)
+        return 0;
+    mfu_model_dim_values(m, values);
+    most = rows >= 0 && c->dim_origin[rows] == MFU_ORIGIN_USER ? c->dim[rows] : values[seq];
+    if (c->seq + c->setting[MFU_S_LORA] <= most)
+        return 0;
+    return mfu_fail(
+        err, MFU_EINPUT,
+        "adapter: %s: %.0f learned before %.0f tokens are more than the %.0f positions of %s (set seq %.0f)",
+        method_of(s)->name, c->setting[MFU_S_LORA], c->seq, most, m->slug, fmax(most - c->setting[MFU_S_LORA], 1));
+}
+
 int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
@@ -195,12 +225,15 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
     if (method_of(s)->form == MFU_FORM_VECTORS)
         s->shared_adapters = mfu_type_bytes[mfu_adapter_type(s)] * s->config->setting[MFU_S_LORA] * (in + width);
     if (mfu_adapts_keys(s) && (isnan(keys_of_layers(s, &layers)) || !mfu_model_writes(m)))
-        return mfu_fail(err, MFU_EINPUT,
-                        "adapter: %s of %s, whose layers differ or which writes no text, is not modelled",
-                        method_of(s)->name, m->slug);
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "adapter: %s of %s, whose layers or whose keys and values differ, or which writes no text, is not modelled",
+            method_of(s)->name, m->slug);
     if (mfu_method_precedes(method_of(s)) && n != 1)
         return mfu_fail(err, MFU_EINPUT, "adapter: %s of %s, which has %d embeddings of tokens, is not modelled",
                         method_of(s)->name, m->slug, n);
+    if (mfu_method_precedes(method_of(s)))
+        return check_positions(s, err);
     if (n > 0)
         return 0;
     return mfu_fail(err, MFU_EINPUT, "lora_targets: %s has no linear of the kinds %s", m->slug,

@@ -544,7 +544,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     if (mfu_config_reference(c) && !mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].apart)
         trace_reference(s, layers, n);
     for (int k = n - 1; k >= 0 && !s->failed; k--) {
-        if (s->prefix != MFU_TOKENS_IN && s->prefix < layers[k].first_node + layers[k].n_nodes)
+        if (s->prefix >= layers[k].first_node && s->prefix < layers[k].first_node + layers[k].n_nodes)
             collect_prefix(s, layers, n);
         trace_backward(s, &layers[k], k == n - 1);
     }

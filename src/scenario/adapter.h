@@ -80,34 +80,36 @@ enum mfu_adapter_setting {
     MFU_TAKES_FACTOR = 1 << 3,
     MFU_TAKES_ENCODER = 1 << 4,
     MFU_TAKES_INPUTS = 1 << 5,
-    MFU_TAKES_TARGETS_AND_DROPOUT = MFU_TAKES_TARGETS | MFU_TAKES_DROPOUT
+    MFU_TAKES_LAYERS = 1 << 6, /* it adapts some layers alone */
+    MFU_TAKES_EACH = MFU_TAKES_TARGETS | MFU_TAKES_LAYERS,
+    MFU_TAKES_EACH_AND_DROPOUT = MFU_TAKES_EACH | MFU_TAKES_DROPOUT
 };
 
 #define MFU_ADAPTER_METHODS(X)                                                                                         \
     X(METHOD_NONE, "none", .aliases = "off")                                                                           \
     X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8,                                                      \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora",                                     \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora",                                        \
       .says = "two narrow matrices beside each target: two products more forward, four backward")                      \
     X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SVD, .size = 12, .fixed = 1,             \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT,                                                                          \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says = "three factors beside each target, whose ranks are pruned on the way")                                   \
     X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_VECTORS, .size = 256,                          \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT,                                                                          \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says =                                                                                                          \
           "two vectors beside each target, around random matrices that all share and that are multiplied with, too")   \
     X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SUM, .size = 64,                               \
-      .takes = MFU_TAKES_TARGETS_AND_DROPOUT, .stands_for = "bone",                                                    \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .stands_for = "bone",                                                       \
       .says = "one matrix beside each target, which multiplies sums of its input: one product more")                   \
-    X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8,                           \
-      .takes = MFU_TAKES_TARGETS, .says = "four narrow matrices of each target, made a whole weight in every pass")    \
+    X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8, .takes = MFU_TAKES_EACH,  \
+      .says = "four narrow matrices of each target, made a whole weight in every pass")                                \
     X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_KRONECKER, .size = 8,                          \
-      .takes = MFU_TAKES_TARGETS | MFU_TAKES_FACTOR,                                                                   \
+      .takes = MFU_TAKES_EACH | MFU_TAKES_FACTOR,                                                                      \
       .says = "two factors of each target, whose Kronecker product is made a whole weight in every pass")              \
     X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .size = 1, .unsized = true,                                        \
-      .takes = MFU_TAKES_TARGETS | MFU_TAKES_INPUTS,                                                                   \
+      .takes = MFU_TAKES_EACH | MFU_TAKES_INPUTS,                                                                      \
       .says = "a factor of each column: no product more, only passes over memory")                                     \
-    X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .aliases = "ln_tuning",         \
-      .says = "the norms, as copies: no product more")                                                                 \
+    X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .takes = MFU_TAKES_LAYERS,      \
+      .aliases = "ln_tuning", .says = "the norms, as copies: no product more")                                         \
     X(METHOD_PROMPT, "prompt-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .aliases = "prompt_tuning",              \
       .says = "tokens before those of each sequence: every layer and the loss have more of them")                      \
     X(METHOD_P_TUNING, "p-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .encoder = true,                            \

@@ -717,6 +717,13 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
     if (objective->scalar && (mfu_model_dim_find(c->model, "n_labels", NULL) < 0 || mfu_config_dim(c, "n_labels") != 1))
         return mfu_fail(err, MFU_EINPUT, "objective: %s needs a head of one output (n_labels 1), which %s has not",
                         objective->name, c->model->name);
+    if (objective->log_probabilities && c->setting[MFU_S_LOSS_FUSION] != MFU_LOSS_UNFUSED) {
+        mfu_fail(err, MFU_EINPUT,
+                 "cross_entropy_fusion: %s is a cross-entropy, objective %s compares log-probabilities "
+                 "(set cross_entropy_fusion off)",
+                 mfu_loss_fusion_names[(int)c->setting[MFU_S_LOSS_FUSION]], objective->name);
+        return mfu_error_suggest(err, mfu_loss_fusion_names[MFU_LOSS_UNFUSED]);
+    }
     if (!row)
         return 0;
     if (!row->weights && c->setting[MFU_S_LORA] == 0) {
@@ -760,7 +767,8 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
                       {MFU_S_DORA, MFU_TAKES_DORA},
                       {MFU_S_LOKR_FACTOR, MFU_TAKES_FACTOR},
                       {MFU_S_PROMPT_ENCODER, MFU_TAKES_ENCODER},
-                      {MFU_S_IA3_INPUTS, MFU_TAKES_INPUTS}};
+                      {MFU_S_IA3_INPUTS, MFU_TAKES_INPUTS},
+                      {MFU_S_TRAINABLE_LAYERS, MFU_TAKES_LAYERS}};
     const struct mfu_base_row *base = &mfu_bases[(int)c->setting[MFU_S_BASE]];
     const struct mfu_method_row *method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     bool adapters = c->setting[MFU_S_LORA] > 0;
@@ -774,6 +782,9 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
             return mfu_fail(err, MFU_EINPUT, "%s: adapter %s has no such setting (unset %s)",
                             mfu_settings[of_methods[i].setting].key, method->name,
                             mfu_settings[of_methods[i].setting].key);
+    if (adapters && method->takes & MFU_TAKES_INPUTS && c->setting_origin[MFU_S_IA3_INPUTS] == MFU_ORIGIN_USER
+        && (unsigned)c->setting[MFU_S_IA3_INPUTS] & ~(unsigned)c->setting[MFU_S_LORA_TARGETS])
+        return mfu_fail(err, MFU_EINPUT, "ia3_inputs: peft refuses inputs that lora_targets does not name");
     if (c->setting[MFU_S_ADAPTER] > 0 && !adapters)
         return mfu_fail(err, MFU_EINPUT, "lora: 0, with adapter %s: all weights would train (unset adapter)",
                         method->name);
@@ -1044,6 +1055,7 @@ static enum mfu_trainer_kind usual_trainer(const struct mfu_config *c)
  * usual for a trainer; what it overlaps. */
 static void derive_trainer(struct mfu_config *c)
 {
+    const struct mfu_runtime *runtime;
     const struct mfu_trainer *t;
 
     if (c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_USER)
@@ -1058,12 +1070,12 @@ static void derive_trainer(struct mfu_config *c)
            c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                               : t->tp_overlap);
     derive(c, MFU_S_DISPATCHER, t->dispatcher);
-    /* Where no trainer is named, what fuses so much takes flash-attn's kernels. */
+    /* Where no trainer is named, what fuses so much takes flash-attn's kernels, or has a loss of its own. */
+    runtime = &mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]];
     derive(c, MFU_S_LOSS_FUSION,
-           c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_DERIVED
-                   && mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]].whole_norms
-               ? MFU_LOSS_FLASH
-               : t->loss_fusion);
+           runtime->fused_loss                                                                  ? MFU_LOSS_UNFUSED
+               : c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_DERIVED && runtime->whole_norms ? MFU_LOSS_FLASH
+                                                                                                : t->loss_fusion);
     if (t->bucket_bytes > 0)
         derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
 }

@@ -183,7 +183,8 @@ static void settings_of_adapters_act_or_are_refused(void **state)
                                            {"dora", "on"},
                                            {"lokr_factor", "16"},
                                            {"prompt_encoder", "64"},
-                                           {"ia3_inputs", "v_proj,down_proj"}};
+                                           {"ia3_inputs", "v_proj,down_proj"},
+                                           {"trainable_layers", "4"}};
     double bytes = 0, seconds = 0;
 
     (void)state;
@@ -209,6 +210,51 @@ static void settings_of_adapters_act_or_are_refused(void **state)
                 assert_non_null(strstr(err.text, mfu_method_names[m]));
             }
         }
+}
+
+/* The gradients of learned keys and of learned values are each collected once in a layer, under every way to build it. */
+static void gradients_of_learned_keys_are_collected_once(void **state)
+{
+    static const enum mfu_unrolling ways[] = {MFU_LAYERS_COUNTED, MFU_LAYERS_COPIED, MFU_LAYERS_TRACED};
+
+    (void)state;
+    assert_true(make(&plan, "a100-80gb-sxm", "llama-3.2-1b",
+                     (const char *const[]){"adapter", "prefix-tuning", "seq", "512", NULL}));
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        double n = 0;
+
+        assert_int_equal(mfu_graph_build(&plan.config, ways[w], &unrolled, NULL), 0);
+        for (int k = 0; k < unrolled.n_segments; k++)
+            for (int i = unrolled.segments[k].first; i < unrolled.segments[k].first + unrolled.segments[k].count; i++)
+                if (strcmp(unrolled.launches[i].suffix, "prefix_grad") == 0)
+                    n += mfu_segment_times(&unrolled, &unrolled.segments[k]) * unrolled.launches[i].kernel.launches;
+        assert_near(n, 2 * mfu_config_dim(&plan.config, "n_layer"), EXACT);
+    }
+}
+
+/* What is learned before a sequence has rows in a learned table of positions, as long as it is fits; elsewhere and with
+ * keys that values are not like it is refused. */
+static void learned_tokens_have_positions(void **state)
+{
+    static const struct {
+        const char *model, *settings[7];
+        bool planned;
+    } rows[] = {
+        {"gpt2", {"adapter", "prompt-tuning", "seq", "1024"}, false},
+        {"gpt2", {"adapter", "prefix-tuning", "seq", "1005"}, false},
+        {"gpt2", {"adapter", "prefix-tuning", "seq", "1004"}, true},
+        {"gpt2", {"adapter", "p-tuning", "seq", "512"}, true},
+        {"gpt2", {"adapter", "p-tuning", "seq", "1024", "n_positions", "1044"}, true},
+        {"opt-125m", {"adapter", "prompt-tuning", "seq", "2029"}, false},
+        {"opt-125m", {"adapter", "prompt-tuning", "seq", "2028"}, true},
+        {"llama-3.2-1b", {"adapter", "prompt-tuning", "seq", "8192"}, true},
+        {"deepseek-v3", {"adapter", "prefix-tuning", "n_layer", "4"}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (make(&plan, "a100-80gb-sxm", rows[i].model, rows[i].settings) != rows[i].planned)
+            fail_msg("%s %s seq %s", rows[i].model, rows[i].settings[1], rows[i].settings[3]);
 }
 
 /* Gradients of all layers leave, however many there are; the layers of a model
@@ -725,6 +771,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
         cmocka_unit_test(settings_of_adapters_act_or_are_refused),
+        cmocka_unit_test(gradients_of_learned_keys_are_collected_once),
+        cmocka_unit_test(learned_tokens_have_positions),
         cmocka_unit_test(paged_states_cost_nothing_until_the_gpu_is_full),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),

@@ -681,6 +681,61 @@ static void methods_of_peft_are_understood(void **state)
     done();
 }
 
+/* What peft's files leave out or leave empty means what peft makes of it. */
+static void gaps_of_peft_are_filled_as_peft_fills_them(void **state)
+{
+    static const char base[] = "\"base_model_name_or_path\": \"meta-llama/Llama-3.1-8B\"";
+    char text[400];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* utils/other.py: as wide as a layer's keys */
+        snprintf(text, sizeof text, "{%s, \"peft_type\": \"PREFIX_TUNING\", \"num_virtual_tokens\": 30, %s %s}", base,
+                 "\"prefix_projection\": true", i ? ", \"encoder_hidden_size\": null" : "");
+        read_as("adapter_config.json", text, "peft", NULL);
+        assert_near(setting(MFU_S_PROMPT_ENCODER), 1024, 0);
+        done();
+    }
+    snprintf(text, sizeof text, "{%s, \"peft_type\": \"IA3\", \"target_modules\": [\"k_proj\"], %s}", base,
+             "\"feedforward_modules\": []");
+    read_as("adapter_config.json", text, "peft", NULL);
+    assert_near(setting(MFU_S_IA3_INPUTS), 0, 0);
+    assert_int_equal(fate("feedforward_modules"), MFU_UNDERSTOOD);
+    done();
+    snprintf(text, sizeof text, "{%s, \"peft_type\": \"MULTITASK_PROMPT_TUNING\", \"num_virtual_tokens\": 20}", base);
+    read_as("adapter_config.json", text, "peft", NULL);
+    assert_int_equal(fate("peft_type"), MFU_UNMODELLED);
+    assert_near(setting(MFU_S_LORA), 0, 0);
+    done();
+}
+
+/* How many pieces the loss has: the same in whatever order the keys stand. */
+static void pieces_of_the_loss_are_decided_once(void **state)
+{
+    static const struct {
+        const char *keys;
+        double chunks;
+    } of[] = {
+        {"chunked_cross_entropy: false\nchunked_cross_entropy_num_chunks: 16\n", 1},
+        {"chunked_cross_entropy_num_chunks: 16\nchunked_cross_entropy: true\n", 16},
+        {"chunked_cross_entropy: true\nchunked_cross_entropy_num_chunks: 16\n", 16},
+        {"chunked_cross_entropy: true\n", 8},
+        {"chunked_cross_entropy: true\nuse_liger_kernel: true\n", 8},
+        {"enable_liger_kernel: true\nfinetuning_type: lora\nstage: dpo\n", 1},
+        {"enable_liger_kernel: true\nfinetuning_type: lora\nstage: rm\n", 1},
+        {"enable_liger_kernel: true\nfinetuning_type: full\nstage: sft\n", 32},
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        snprintf(text, sizeof text, "%sbase_model: meta-llama/Llama-3.2-1B\nmicro_batch_size: 1\nsequence_len: 2048\n",
+                 of[i].keys);
+        read_as("run.yaml", text, "huggingface", NULL);
+        assert_near(setting(MFU_S_LOSS_CHUNKS), of[i].chunks, 0);
+        done();
+    }
+}
+
 /* recipes/configs/llama3_2/3B_full_single_device.yaml (03a19788): what makes it small is read. */
 static void torchtune_on_one_card_is_understood(void **state)
 {
@@ -1034,6 +1089,8 @@ int main(void)
         cmocka_unit_test(adapters_are_understood),
         cmocka_unit_test(files_of_programs_around_the_trainer_are_theirs),
         cmocka_unit_test(methods_of_peft_are_understood),
+        cmocka_unit_test(gaps_of_peft_are_filled_as_peft_fills_them),
+        cmocka_unit_test(pieces_of_the_loss_are_decided_once),
         cmocka_unit_test(torchtune_on_one_card_is_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),

@@ -165,6 +165,13 @@ static void contradictions_are_refused_when_planning(void **state)
         {"gpt2", "h100-sxm", {"adapter", "ia3", "lora", "0"}, "all weights would train (unset adapter)", ""},
         {"gpt2", "h100-sxm", {"adapter", "vera", "dora", "on"}, "dora: adapter vera has no such setting", ""},
         {"gpt2", "h100-sxm", {"adapter", "prefix-tuning", "checkpoint", "full"}, "peft refuses it", ""},
+        {"llama-3-8b",
+         "h100-sxm",
+         {"adapter", "ia3", "lora_targets", "v_proj", "ia3_inputs", "down_proj"},
+         "ia3_inputs: peft refuses",
+         ""},
+        {"gpt2", "h100-sxm", {"objective", "dpo", "cross_entropy_fusion", "te"}, "cross_entropy_fusion: te is", "off"},
+        {"gpt2", "h100-sxm", {"objective", "grpo", "trainer", "megatron"}, "cross_entropy_fusion: ", "off"},
         {"gpt2", "h100-sxm", {"adapter", "vera", "base_precision", "nf4"}, "beside quantised weights", ""},
         {"gpt2",
          "h100-sxm",
@@ -405,6 +412,21 @@ static void choices_are_written_as_they_are_read(void **state)
     }
 }
 
+/* A runtime whose loss is one kernel of its own has none of another package. */
+static void a_fused_loss_has_no_other_kernels(void **state)
+{
+    (void)state;
+    for (int r = 0; r < MFU_RUNTIME_COUNT; r++) {
+        struct mfu_scenario s = start("gpt2", "h100-sxm");
+        struct mfu_config c;
+
+        assert_int_equal(mfu_scenario_set(&s, "runtime", mfu_runtimes[r].name, NULL), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+        if (mfu_runtimes[r].fused_loss)
+            assert_near(c.setting[MFU_S_LOSS_FUSION], MFU_LOSS_UNFUSED, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +444,7 @@ int main(void)
         cmocka_unit_test(half_weights_need_16_bits),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),
+        cmocka_unit_test(a_fused_loss_has_no_other_kernels),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

@@ -182,6 +182,29 @@ void mfu_import_assume_number(struct mfu_import *m, const char *key, double valu
     mfu_import_assume(m, key, text, note);
 }
 
+double mfu_import_set_number(const struct mfu_import *m, const char *key)
+{
+    for (int i = m->n - 1; i >= 0; i--)
+        if (m->entries[i].set && strcmp(m->entries[i].key, key) == 0)
+            return atof(m->entries[i].set);
+    return NAN;
+}
+
+double mfu_import_dim(const struct mfu_import *m, const char *dim)
+{
+    const struct mfu_model *model = NULL;
+    double values[MFU_MAX_DIMS];
+    int k;
+
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].set && strcmp(m->entries[i].key, "model") == 0)
+            model = mfu_catalog_model(m->catalog, m->entries[i].set, NULL);
+    if (!model || (k = mfu_model_dim_find(model, dim, NULL)) < 0)
+        return NAN;
+    mfu_model_dim_values(model, values);
+    return values[k];
+}
+
 void mfu_import_lack(struct mfu_import *m, const char *name, const char *value, const char *note)
 {
     mfu_import_add(m, name, strlen(name), value, strlen(value), 0);
@@ -252,10 +275,11 @@ static bool translate(const char *values, const char *value, char *ours, size_t 
     return false;
 }
 
-/* As if the name were not in the file; "none" is a value. */
+/* As if the name were not in the file; "none" is a value, and so is an empty list where a format says what it means. */
 static bool is_unset(const char *value)
 {
-    return strcmp(value, "null") == 0 || strcmp(value, "None") == 0 || strcmp(value, "~") == 0;
+    return strcmp(value, "null") == 0 || strcmp(value, "[]") == 0 || strcmp(value, "None") == 0
+        || strcmp(value, "~") == 0;
 }
 
 static bool is_off(const char *value)

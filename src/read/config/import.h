@@ -107,6 +107,12 @@ int mfu_import_fail(const struct mfu_import *, const char *path, struct mfu_erro
 struct mfu_entry *mfu_import_find(struct mfu_import *, const char *name);
 double mfu_import_number(struct mfu_import *, const char *name);
 
+/* What the entries set for a key of ours, the last of them; NAN: nothing. */
+double mfu_import_set_number(const struct mfu_import *, const char *key);
+
+/* A dimension of the model that was set; NAN where none was, or it has no such dimension. */
+double mfu_import_dim(const struct mfu_import *, const char *dim);
+
 /* Lets a list (entries name[0], name[1] ... or one of that name) set a key to its
  * words, joined by commas; false: it is empty or not there. */
 bool mfu_import_list(struct mfu_import *, const char *name, const char *key, const char *note);

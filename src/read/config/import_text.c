@@ -326,7 +326,7 @@ static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_yam
         }
         return;
     }
-    if (mfu_node_type(node) == MFU_SEQUENCE) {
+    if (mfu_node_type(node) == MFU_SEQUENCE && mfu_node_count(node) > 0) {
         for (size_t i = 0; i < mfu_node_count(node) && i < 100; i++) {
             snprintf(longer, sizeof longer, "%.230s[%zu]", name, i);
             add_node(m, yaml, mfu_node_item(node, i), longer, depth + 1);
@@ -337,6 +337,8 @@ static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_yam
     mfu_node_error(yaml, node, &place);
     if (mfu_node_absent(node))
         mfu_import_add(m, name, strlen(name), "null", 4, place.line);
+    else if (mfu_node_type(node) == MFU_SEQUENCE)
+        mfu_import_add(m, name, strlen(name), "[]", 2, place.line);
     else
         mfu_import_add(m, name, strlen(name), mfu_node_text(yaml, node), strlen(mfu_node_text(yaml, node)), place.line);
 }

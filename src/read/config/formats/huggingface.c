@@ -543,39 +543,46 @@ static void find_loop(struct mfu_import *m)
                                  "prompt and completion");
 }
 
-/* Of its key, what was set or is the program's default; NAN without. */
-static double number_set(const struct mfu_import *m, const char *key)
+/* axolotl's loss in pieces: as many as are stated, else 8; both keys set nothing where it is off. */
+static void find_chunks(struct mfu_import *m)
 {
-    for (int i = m->n - 1; i >= 0; i--)
-        if (m->entries[i].set && strcmp(m->entries[i].key, key) == 0)
-            return atof(m->entries[i].set);
-    return NAN;
+    struct mfu_entry *chunked = mfu_import_find(m, "chunked_cross_entropy"),
+                     *stated = mfu_import_find(m, "chunked_cross_entropy_num_chunks");
+
+    if (!stated || !stated->set)
+        return;
+    if (chunked && chunked->set)
+        mfu_import_leave(chunked, MFU_IGNORED, "chunked_cross_entropy_num_chunks says in how many pieces");
+    else
+        mfu_import_leave(stated, MFU_IGNORED, "chunked_cross_entropy is off");
 }
 
 /* Norms, rotary, gates and the loss.  That one computes head and loss for as many rows at once as make logits about as large
- * as its input (Liger 0.6, ops/fused_linear_cross_entropy.py): the next power of 2 of rows * width / vocabulary. */
+ * as its input (Liger 0.6, ops/fused_linear_cross_entropy.py): the next power of 2 of rows * width / vocabulary.  Losses that
+ * are made of the logits themselves, of other objectives, leave it in LLaMA-Factory (0.9.6, model/model_utils/liger_kernel.py). */
 static void take_liger(struct mfu_import *m)
 {
     struct mfu_entry *e =
         mfu_import_find(m, mfu_import_find(m, "use_liger_kernel") ? "use_liger_kernel" : "enable_liger_kernel");
-    double tokens = number_set(m, "batch") * number_set(m, "seq"), values[MFU_MAX_DIMS], at_once = 1;
-    const struct mfu_model *model = NULL;
-    int width, vocabulary_size;
+    double tokens = mfu_import_set_number(m, "batch") * mfu_import_set_number(m, "seq"), at_once = 1;
+    double width = mfu_import_dim(m, "n_embd"), words = mfu_import_dim(m, "vocab_size");
 
     if (!e || strcasecmp(e->value, "true") != 0)
         return;
     mfu_import_set(m, e, "kernel_package", "its norms, rotary and gates", "liger");
     for (int i = 0; i < m->n; i++)
-        if (m->entries[i].set && strcmp(m->entries[i].key, "model") == 0)
-            model = mfu_catalog_model(m->catalog, m->entries[i].set, NULL);
-    width = model ? mfu_model_dim_find(model, "n_embd", NULL) : -1;
-    vocabulary_size = model ? mfu_model_dim_find(model, "vocab_size", NULL) : -1;
-    if (width < 0 || vocabulary_size < 0 || !(tokens > 0)) {
+        if (m->entries[i].set && strcmp(m->entries[i].key, "objective") == 0) {
+            if (!mfu_import_find(m, "finetuning_type"))
+                mfu_import_lack(m, "liger's loss", "", "its loss of this objective, in pieces");
+            return;
+        }
+    if (!isnan(mfu_import_set_number(m, "loss_chunks")))
+        return;
+    if (isnan(width) || isnan(words) || !(tokens > 0)) {
         mfu_import_lack(m, "liger's loss", "", "set loss_chunks");
         return;
     }
-    mfu_model_dim_values(model, values);
-    while (at_once < ceil(tokens / ceil(values[vocabulary_size] / values[width])))
+    while (at_once < ceil(tokens / ceil(words / width)))
         at_once *= 2;
     mfu_import_assume_number(m, "loss_chunks", ceil(tokens / at_once), "its loss, in pieces");
 }
@@ -597,6 +604,7 @@ static void finish(struct mfu_import *m)
     find_objective(m);
     if (is_set(m, "use_muon") && (optimizer = mfu_import_find(m, "optim")))
         mfu_import_leave(optimizer, MFU_IGNORED, "use_muon says which");
+    find_chunks(m);
     take_liger(m);
     if (mfu_import_find(m, "finetuning_type") && checkpoint && checkpoint->fate == MFU_ASSUMED)
         mfu_import_set(m, checkpoint, "checkpoint", "LLaMA-Factory switches it on", "full");

@@ -2,10 +2,12 @@
  * peft.c - adapter_config.json of peft (0.21.2): which adapters a model has.  Everything else
  * of the run is in other files.
  */
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #include "read/config/import.h"
+#include "scenario/adapter.h"
 
 static bool recognise(const char *path, const char *text)
 {
@@ -70,30 +72,70 @@ static const struct mfu_import_row rows[] = {
 };
 // clang-format on
 
+/* The method that the file names; NULL: one that is not known here. */
+static const struct mfu_method_row *method_of(const struct mfu_entry *type)
+{
+    for (int i = 0; type && type->set && i < MFU_METHOD_COUNT; i++)
+        if (strcmp(mfu_methods[i].name, type->set) == 0)
+            return &mfu_methods[i];
+    return NULL;
+}
+
+/* Ranks and virtual tokens: of a known method one of them is its size. */
+static void find_size(struct mfu_import *m, const struct mfu_method_row *method)
+{
+    static const char *const sizes[] = {"r", "init_r", "num_virtual_tokens"};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct mfu_entry *e = mfu_import_find(m, sizes[i]);
+
+        if (!e || !e->set)
+            continue;
+        if (!method)
+            mfu_import_leave(e, MFU_IGNORED, "of a method that is not known here");
+        else if (i == 2 && !mfu_method_precedes(method))
+            mfu_import_leave(e, MFU_IGNORED, "of learned tokens, which this method does not have");
+        else if (i == 0 && method == &mfu_methods[MFU_METHOD_ADALORA] && mfu_import_find(m, "init_r"))
+            mfu_import_leave(e, MFU_IGNORED, "see init_r");
+    }
+}
+
+/* The MLP that makes learned tokens or keys.  Where prefix_projection gives it no width, peft (utils/other.py) takes that of
+ * a layer's keys. */
+static void find_encoder(struct mfu_import *m, const struct mfu_method_row *method)
+{
+    struct mfu_entry *width = mfu_import_find(m, "encoder_hidden_size"),
+                     *projection = mfu_import_find(m, "prefix_projection");
+    bool projects = projection && strcasecmp(projection->value, "true") == 0;
+    double keys = mfu_import_dim(m, "n_kv_head") * mfu_import_dim(m, "head_dim");
+
+    if (width && !projects && !(method && method->encoder))
+        mfu_import_leave(width, MFU_IGNORED, "nothing makes what is learned");
+    if (!projects || !method || method->place != MFU_ADAPTS_KEYS || (width && width->set))
+        return;
+    if (isnan(keys))
+        mfu_import_lack(m, "prompt_encoder", "", "the MLP is as wide as a layer's keys: set prompt_encoder");
+    else
+        mfu_import_assume_number(m, "prompt_encoder", keys, "the MLP is as wide as a layer's keys");
+}
+
 static void finish(struct mfu_import *m)
 {
-    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *type, *rank, *tokens, *width, *projection;
+    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *inputs;
+    const struct mfu_method_row *method = method_of(mfu_import_find(m, "peft_type"));
 
     if (base)
         mfu_import_model(m, base);
-    type = mfu_import_find(m, "peft_type");
-    if (type && strcasecmp(type->value, "ADALORA") == 0 && mfu_import_find(m, "init_r")
-        && (rank = mfu_import_find(m, "r")))
-        mfu_import_leave(rank, MFU_IGNORED, "see init_r");
-    tokens = mfu_import_find(m, "num_virtual_tokens");
-    if (tokens
-        && (!type
-            || !(strcasestr(type->value, "PROMPT") || strcasestr(type->value, "P_TUNING")
-                 || strcasestr(type->value, "PREFIX"))))
-        mfu_import_leave(tokens, MFU_IGNORED, "of learned tokens, which this method does not have");
+    find_size(m, method);
     if (mfu_import_number(m, "decompose_factor") == -1)
         mfu_import_leave(mfu_import_find(m, "decompose_factor"), MFU_IGNORED, "near the square root");
-    width = mfu_import_find(m, "encoder_hidden_size");
-    if (width && (!type || strcasecmp(type->value, "P_TUNING") != 0)
-        && (!(projection = mfu_import_find(m, "prefix_projection")) || strcasecmp(projection->value, "true") != 0))
-        mfu_import_leave(width, MFU_IGNORED, "nothing makes what is learned");
+    find_encoder(m, method);
     mfu_import_list(m, "target_modules", "lora_targets", "linears that have adapters");
-    mfu_import_list(m, "feedforward_modules", "ia3_inputs", "inputs that are scaled");
+    inputs = mfu_import_find(m, "feedforward_modules");
+    if (inputs && strcmp(inputs->value, "[]") == 0)
+        mfu_import_set(m, inputs, "ia3_inputs", "no input is scaled", "none");
+    else
+        mfu_import_list(m, "feedforward_modules", "ia3_inputs", "inputs that are scaled");
     mfu_import_list(m, "modules_to_save", "trainable", "train beside the adapters, as copies");
     mfu_import_assume(m, "lora_kernels", "peft", "");
 }
