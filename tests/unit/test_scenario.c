@@ -171,7 +171,7 @@ static void contradictions_are_refused_when_planning(void **state)
          "ia3_inputs: peft refuses",
          ""},
         {"gpt2", "h100-sxm", {"objective", "dpo", "cross_entropy_fusion", "te"}, "cross_entropy_fusion: te is", "off"},
-        {"gpt2", "h100-sxm", {"objective", "grpo", "trainer", "megatron"}, "cross_entropy_fusion: ", "off"},
+        {"gpt2", "h100-sxm", {"objective", "grpo", "trainer", "nemo"}, "cross_entropy_fusion: ", "off"},
         {"gpt2", "h100-sxm", {"adapter", "vera", "base_precision", "nf4"}, "beside quantised weights", ""},
         {"gpt2",
          "h100-sxm",
