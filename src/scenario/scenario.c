@@ -717,6 +717,14 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
     if (objective->scalar && (mfu_model_dim_find(c->model, "n_labels", NULL) < 0 || mfu_config_dim(c, "n_labels") != 1))
         return mfu_fail(err, MFU_EINPUT, "objective: %s needs a head of one output (n_labels 1), which %s has not",
                         objective->name, c->model->name);
+    if (objective->log_probabilities
+        && (mfu_trainers[c->trainer].whole_norms || mfu_runtimes[c->runtime].whole_norms)) { /* and whole losses */
+        bool trainer = mfu_trainers[c->trainer].whole_norms;
+
+        return mfu_fail(err, MFU_EINPUT, "objective: %s with %s %s, whose loss is a cross-entropy, is not modelled",
+                        objective->name, trainer ? "trainer" : "runtime",
+                        trainer ? mfu_trainers[c->trainer].name : mfu_runtimes[c->runtime].name);
+    }
     if (objective->log_probabilities && c->setting[MFU_S_LOSS_FUSION] != MFU_LOSS_UNFUSED) {
         mfu_fail(err, MFU_EINPUT,
                  "cross_entropy_fusion: %s is a cross-entropy, objective %s compares log-probabilities "
