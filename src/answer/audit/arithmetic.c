@@ -494,8 +494,8 @@ static void search_ratio(struct search *s, int i)
     bool change = false;
     struct mfu_interval r, ways[3];
 
-    if (first < 0)
-        return;
+    if (first < 0 || stands(t, mfu_claim_back(t, n->at), "at") || stands(t, mfu_claim_back(t, n->at), "with"))
+        return; /* "at 90 % duty" is of something else */
     a = &s->x->list[first];
     b = &s->x->list[first + 1 == i ? i + 1 : first + 1];
     if (!b->unit && !b->share && !b->times && b->base.low * 20 > a->printed.low && b->base.low < a->printed.low * 20) {
@@ -556,6 +556,41 @@ static void drop_guesses(struct mfu_audit *a, const struct search *s, const stru
     a->n_claims = n;
 }
 
+/* "weights 14 GB, gradients 14 GB and Adam 56 GB: 84 GB in all": three or more like amounts and their sum. */
+static void find_sums(struct mfu_audit *audit, struct mfu_claim_text *t, struct terms *x)
+{
+    for (int i = 3; i < x->n; i++) {
+        struct search s = {.x = x, .power = {0}};
+        struct amount *all = &x->list[i];
+        struct computed c = {.said = all->base};
+        const char *before = mfu_claim_back(t, all->at);
+        int from = i;
+
+        if (!physical(all) || all->rate || !strchr(":=", *before) || !stands(t, mfu_claim_blanks(all->end), "total"))
+            continue;
+        s.power[i] = 1;
+        for (; from > 0; from--) {
+            s.power[from - 1] = 1;
+            if (memcmp(x->list[from - 1].of, all->of, sizeof all->of) != 0 || !one_sentence(x, s.power))
+                break;
+            c.is.low += x->list[from - 1].base.low;
+            c.is.high += x->list[from - 1].base.high;
+        }
+        s.power[from > 0 ? from - 1 : 0] = from == 0;
+        if (i - from < 3)
+            continue;
+        mfu_claim_text_quote(t, x->list[from].at, x->list[i - 1].end, c.left, sizeof c.left);
+        mfu_claim_text_quote(t, all->at, all->end, c.right, sizeof c.right);
+        memcpy(s.found_power, s.power, sizeof s.power);
+        tell(audit, &c);
+        drop_guesses(audit, &s, t);
+        for (int k = from; k <= i; k++) {
+            x->list[k].foreign = false;
+            memset(t->used + (x->list[k].at - t->text), true, (size_t)(x->list[k].end - x->list[k].at));
+        }
+    }
+}
+
 void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
     struct terms x = {.nouns.t = t};
@@ -566,6 +601,7 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
         else
             p++;
     }
+    find_sums(audit, t, &x);
     for (int i = 0; i < x.n; i++) {
         struct search s = {.x = &x, .best = INT_MIN};
         bool ratio = x.list[i].share || x.list[i].times, guess = guessed(audit, t, &x.list[i]);

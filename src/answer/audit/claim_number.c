@@ -16,6 +16,7 @@ static const struct unit { const char *name; enum mfu_dim dim; double factor; } 
     {"x", MFU_COUNT, 1}, {"time", MFU_COUNT, 1}, {"fold", MFU_COUNT, 1},
     {"byte", MFU_BYTES, 1}, {"kb", MFU_BYTES, 1e3}, {"mb", MFU_BYTES, 1e6}, {"gb", MFU_BYTES, 1e9}, {"tb", MFU_BYTES, 1e12},
     {"kib", MFU_BYTES, 0x1p10}, {"mib", MFU_BYTES, 0x1p20}, {"gib", MFU_BYTES, 0x1p30}, {"tib", MFU_BYTES, 0x1p40},
+    {"kbit", MFU_BYTES, 125}, {"mbit", MFU_BYTES, 125e3}, {"gbit", MFU_BYTES, 125e6}, {"tbit", MFU_BYTES, 125e9},
     {"us", MFU_SECONDS, 1e-6}, {"ms", MFU_SECONDS, 1e-3}, {"s", MFU_SECONDS, 1},
     {"min", MFU_SECONDS, 60}, {"minute", MFU_SECONDS, 60}, {"h", MFU_SECONDS, 3600}, {"hour", MFU_SECONDS, 3600},
     {"d", MFU_SECONDS, 86400}, {"day", MFU_SECONDS, 86400}, {"week", MFU_SECONDS, 604800}, {"month", MFU_SECONDS, 2629800}, {"year", MFU_SECONDS, 31557600},
@@ -161,6 +162,8 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
         zeros++;
     n->half = fraction ? 0.005 * n->value : 0.5 * scale * pow(10, (double)zeros - (double)decimals);
     read_unit(n);
+    if (n->bare && mfu_claim_letter(*n->end) && !(mfu_claim_letter(n->end[1]) && mfu_claim_letter(n->end[2])))
+        return false; /* 6ND, 2nd: a formula, or which one */
     if (n->percent)
         n->half = 0.5 * pow(10, -(double)decimals);
     if (n->dim == MFU_SECONDS && n->factor >= 60)

@@ -123,6 +123,27 @@ static bool is_decimal(const char *claim, const char *comma)
         && !(strncmp(end, " and ", 5) == 0 && isdigit((unsigned char)end[5]));
 }
 
+/* "Gb/s", "Gbps" and "GbE" are bits, "GB/s" and "GBps" bytes: only here is the case of the b known.  "gb/s" says neither,
+ * and is left. */
+static void spell_rates(struct mfu_claim_text *t)
+{
+    static const char *const rates[] = {"bps", "be", "b/s", "b/sec", "b/second", "b per s", "b per second"};
+
+    for (char *p = t->text + 1; *p; p++) {
+        const char *written = t->claim + t->from[p - t->text];
+
+        if (!strchr("kmgt", *p) || !(isdigit((unsigned char)p[-1]) || (p[-1] == ' ' && isdigit((unsigned char)p[-2]))))
+            continue;
+        for (size_t i = 0; i < N(rates); i++)
+            if (mfu_claim_stands(p + 1, rates[i], strlen(rates[i]))) {
+                bool bytes = written[1] == 'B', said = i < 2 || isupper((unsigned char)written[0]);
+
+                mfu_claim_text_replace(t, p + 1, strlen(rates[i]), bytes || !said ? "b/s" : "bit/s");
+                break;
+            }
+    }
+}
+
 void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
 {
     size_t n = 0;
@@ -142,6 +163,7 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
         t->from[n] = (unsigned short)i;
         t->to[n++] = (unsigned short)(i + 1);
     }
+    spell_rates(t);
     for (size_t i = 0; i < N(signs); i++)
         respell(t, &signs[i], false);
     for (char *p = t->text + 1; *p; p++) /* 8xh100 */
