@@ -49,7 +49,7 @@ bool mfu_line_interrupted(void)
 {
     bool was = interrupted;
 
-    interrupted = 0;
+    interrupted = ending != 0; /* an end is not forgotten */
     return was;
 }
 
@@ -227,13 +227,18 @@ const char *mfu_line_past(int ago)
 
 /* ---- the conversation ---------------------------------------------------- */
 
+void mfu_line_catch(struct sigaction *before)
+{
+    interrupted = 0;
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before);
+}
+
 void mfu_line_open(struct mfu_session *s)
 {
-    struct sigaction act = {.sa_handler = on_interrupt};
+    struct sigaction act = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
 
     session = s;
-    sigaction(SIGINT, &act, NULL);
-    act = (struct sigaction){.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+    mfu_line_catch(NULL);
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGHUP, &act, NULL);
     rl_readline_name = "mfuplan"; /* lets ~/.inputrc say `$if mfuplan` */

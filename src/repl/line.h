@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 struct mfu_session;
+struct sigaction;
 
 void mfu_line_open(struct mfu_session *);
 
@@ -20,6 +21,9 @@ const char *mfu_line_past(int ago);
 
 /* Ends it; every line is in the history by now, readable by its owner alone. */
 void mfu_line_close(void);
+
+/* Ctrl-C is noticed from now on, as below, and cuts no write short; before: what it did until now, or NULL. */
+void mfu_line_catch(struct sigaction *before);
 
 /* Whether Ctrl-C was pressed since the last call. */
 bool mfu_line_interrupted(void);

@@ -4,7 +4,7 @@
 Lines of a conversation: `$ OPTIONS`, `gpus` a driver with GPUs, `rc COMMANDS` the user's own file, `editor
 COMMAND` that of `edit`,
 `again` ends one conversation and begins the next, `> TEXT` waits for it, `< KEYS` types them
-(^M Enter, ^I Tab, ^C, ^D ...), `k NAME` sends a signal, `= N` is the exit status, `h LINE` a line of the
+(^M Enter, ^I Tab, ^C, ^D ...), `k NAME` sends a signal, `pause N` lets N seconds pass, `= N` is the exit status, `h LINE` a line of the
 history, in order.  Keys are typed when what was awaited has come.
 """
 import glob, os, pty, re, select, signal, stat, sys, tempfile, time
@@ -81,6 +81,8 @@ def run(program, data, nvml, path):
                         assert (got := c.status()) == 0, f"exit status {got}"
                         os.close(c.fd)
                         c = Conversation(program, data, options, folder, nvml, rc, editor)
+                    elif line.startswith("pause "):
+                        time.sleep(float(line[6:]))
                     elif line.startswith("k "):
                         os.kill(c.pid, getattr(signal, line[2:]))
                     elif line.startswith("= "):

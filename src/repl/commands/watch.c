@@ -52,19 +52,6 @@ struct watched {
     struct mfu_observation *last;
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int sig)
-{
-    (void)sig;
-    interrupted = 1;
-}
-
-static bool stopping(const struct watched *w)
-{
-    return interrupted || (w->session->interactive && mfu_line_stopping());
-}
-
 static double now_s(void)
 {
     struct timespec t;
@@ -305,7 +292,7 @@ static int watch(struct watched *w, double every, double until_s, struct mfu_err
 
     for (;;) {
         double at = now_s();
-        bool end = stopping(w) || at - begin >= until_s || w->session->broken;
+        bool end = mfu_line_stopping() || at - begin >= until_s || w->session->broken;
 
         drain(w);
         end |= w->pipe_ended && w->n_paths == 1;
@@ -330,7 +317,7 @@ static int watch(struct watched *w, double every, double until_s, struct mfu_err
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct watched *w = calloc(1, sizeof *w);
-    struct sigaction act = {.sa_handler = on_interrupt}, before;
+    struct sigaction before;
     double every = EVERY_S, until_s = INFINITY;
     int status;
 
@@ -339,8 +326,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     w->session = s;
     w->pipe = -1;
     mfu_log_start(&w->readings, "");
-    interrupted = 0;
-    sigaction(SIGINT, &act, &before);
+    mfu_line_catch(&before);
     status = read_words(w, argc, argv, &every, &until_s, err);
     if (status == 0)
         w->driver = mfu_local_open(mfu_environment_nvml());
@@ -352,6 +338,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0)
         status = watch(w, fmax(every, 0.05), until_s, err);
     sigaction(SIGINT, &before, NULL);
+    mfu_line_interrupted(); /* this Ctrl-C has done what it was for */
     mfu_local_close(w->driver);
     mfu_log_release(&w->readings);
     mfu_observation_free(w->last);
