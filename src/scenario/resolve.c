@@ -1,0 +1,196 @@
+/*
+ * resolve.c - what follows from all that was set: every value, and where it came from.
+ *
+ * Dims first, then where the run is spread (resolve_parallel.c), then what trains and how (resolve_training.c), then
+ * what goes through it.  All is worked out before anything is refused, so that a screen can show what can be known.
+ */
+#include "scenario/resolve.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/expression.h"
+
+void mfu_derive(struct mfu_config *c, enum mfu_setting_id id, double value)
+{
+    if (c->setting_origin[id] != MFU_ORIGIN_USER) {
+        c->setting[id] = value;
+        c->setting_origin[id] = MFU_ORIGIN_DERIVED;
+    }
+}
+
+static void resolve_dims(const struct mfu_scenario *s, struct mfu_config *c)
+{
+    const struct mfu_model *m = s->model;
+    bool scalar = mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].scalar;
+
+    for (int k = 0; k < m->n_dims; k++) {
+        int i = m->dim_order[k];
+
+        if (s->dim_given[i]) {
+            c->dim[i] = s->dim[i];
+            c->dim_origin[i] = MFU_ORIGIN_USER;
+            continue;
+        }
+        c->dim[i] =
+            scalar && strcmp(m->dims[i].name, "n_labels") == 0 ? 1 : mfu_expression_eval(m->dims[i].value, c->dim);
+        c->dim_origin[i] =
+            mfu_expression_constant(m->dims[i].value, &(double){0}) ? MFU_ORIGIN_MODEL : MFU_ORIGIN_DERIVED;
+    }
+}
+
+/* The whole numbers next to `n` that are multiples of `of`. */
+static int not_divisible(const char *what, double n, const char *by, double of, struct mfu_error *err)
+{
+    double low = floor(n / of) * of;
+    char hint[64];
+
+    snprintf(hint, sizeof hint, "%.0f", low >= of ? low : low + of);
+    mfu_fail(err, MFU_EINPUT, "%s: %.0f is not divisible by %s (%.0f); %.0f and %.0f are", what, n, by, of,
+             low >= of ? low : low + of, low >= of ? low + of : low + 2 * of);
+    return mfu_error_suggest(err, hint);
+}
+
+/* The whole numbers on either side of `n` that divide `whole`. */
+static int not_divisor(const char *what, double n, const char *of, double whole, struct mfu_error *err)
+{
+    double low = floor(n), high = ceil(n);
+    char hint[64];
+
+    while (low > 1 && fmod(whole, low) != 0)
+        low--;
+    while (high < whole && fmod(whole, high) != 0)
+        high++;
+    snprintf(hint, sizeof hint, "%.0f", high - n <= n - low ? high : low);
+    mfu_fail(err, MFU_EINPUT, "%s: %.0f does not divide %s (%.0f); %.0f and %.0f do", what, n, of, whole, low, high);
+    return mfu_error_suggest(err, hint);
+}
+
+static bool is_given(const struct mfu_scenario *s, const char *dim)
+{
+    int i = mfu_model_dim_find(s->model, dim, NULL);
+
+    return i >= 0 && s->dim_given[i];
+}
+
+bool mfu_config_guesses_seq(const struct mfu_config *c)
+{
+    return c->model->longest_seq > 0 && !is_given(c->scenario, "seq");
+}
+
+bool mfu_config_packs_across(const struct mfu_config *c)
+{
+    const struct mfu_attention_row *row = &mfu_attentions[c->attention];
+
+    return c->setting[MFU_S_PACKING] > 0 && c->documents.mean > 0 && mfu_model_has_attention(c->model) && !row->packs
+        && !(row->packs_by_te && mfu_trainers[c->trainer].transformer_engine);
+}
+
+static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_model *m = s->model;
+    double n_embd = mfu_config_dim(c, "n_embd"), n_head = mfu_config_dim(c, "n_head");
+    double n_kv = mfu_config_dim(c, "n_kv_head"), head_dim = mfu_config_dim(c, "head_dim");
+    double n_experts = mfu_config_dim(c, "n_experts"), top_k = mfu_config_dim(c, "top_k");
+
+    if (n_embd > 0 && n_head > 0 && isfinite(head_dim) && head_dim != floor(head_dim)) /* NAN: the model has none */
+        return is_given(s, "n_head") && !is_given(s, "n_embd") ? not_divisor("n_head", n_head, "n_embd", n_embd, err)
+                                                               : not_divisible("n_embd", n_embd, "n_head", n_head, err);
+    if (n_head > 0 && n_kv > 0 && (n_kv != floor(n_kv) || fmod(n_head, n_kv) != 0))
+        return mfu_fail(err, MFU_EINPUT, "n_kv_head: %g does not divide n_head (%.0f)", n_kv, n_head);
+    if (n_experts > 0 && top_k > n_experts)
+        return mfu_fail(err, MFU_EINPUT, "top_k: %.0f is more than n_experts (%.0f)", top_k, n_experts);
+    for (int i = 0; i < m->n_dims; i++) {
+        const struct mfu_dim_row *known = mfu_dim_row(m->dims[i].name);
+        double value = c->dim[i];
+
+        if (!isfinite(value))
+            return mfu_fail(err, MFU_EINPUT, "%s: '%s' has no finite value", m->dims[i].name, m->dims[i].text);
+        if (!known)
+            continue;
+        if (known->whole && value != floor(value))
+            return mfu_fail(err, MFU_EINPUT, "%s: '%s' gives %g, not a whole number", m->dims[i].name, m->dims[i].text,
+                            value);
+        if (value < known->least || value > known->most)
+            return mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g", m->dims[i].name, value, known->least,
+                            known->most);
+    }
+    return 0;
+}
+
+/* Documents of the sequences; what one fills by itself has no padding. */
+static void derive_documents(struct mfu_config *c)
+{
+    struct mfu_documents *d = &c->documents;
+
+    *d = (struct mfu_documents){c->setting[MFU_S_DOC_LEN], c->setting[MFU_S_DOC_SIGMA], 1};
+    if (d->mean > 0 && c->seq >= 1)
+        d->fill = mfu_documents_fill(d, c->seq, c->setting[MFU_S_PACKING] > 0);
+}
+
+bool mfu_config_pads_to_longest(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_PADDING] > 0 && c->setting[MFU_S_PACKING] == 0 && c->documents.mean > 0;
+}
+
+double mfu_config_document_tokens(const struct mfu_config *c)
+{
+    return c->documents.mean > 0 ? mfu_documents_mean(&c->documents, c->seq, NULL, NULL) / c->documents.fill : c->seq;
+}
+
+/* The loader's time for a micro-batch, from that of a sample: its workers share the CPU's part, the GPUs of a machine
+ * its storage. */
+static void derive_loader(struct mfu_config *c)
+{
+    double samples = c->tokens * c->setting[MFU_S_CP] / mfu_config_document_tokens(c);
+    double cpu_s = c->setting[MFU_S_SAMPLE_MS] * 1e-3 / c->setting[MFU_S_LOADER_WORKERS],
+           rate = c->setting[MFU_S_STORAGE_RATE];
+    double read_s = rate > 0 ? c->setting[MFU_S_SAMPLE_BYTES] * c->ranks / c->setting[MFU_S_NODES] / rate : 0;
+
+    if (fmax(cpu_s, read_s) > 0)
+        mfu_derive(c, MFU_S_DATALOADER_MS, 1e3 * samples * fmax(cpu_s, read_s));
+}
+
+const struct mfu_cluster *mfu_scenario_cluster(const struct mfu_scenario *s)
+{
+    if (!s->gpu || (s->cluster && mfu_cluster_has(s->cluster, s->gpu)))
+        return s->cluster;
+    return s->gpu->usual;
+}
+
+int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
+{
+    c->gpu = s->gpu;
+    c->cluster = mfu_scenario_cluster(s);
+    c->model = s->model;
+    c->scenario = s;
+    memcpy(c->setting, s->setting, sizeof c->setting);
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        c->setting_origin[i] = s->setting_given[i] ? MFU_ORIGIN_USER : MFU_ORIGIN_DEFAULT;
+    if (s->model)
+        resolve_dims(s, c);
+
+    mfu_derive_parallel(c);
+    mfu_derive_training(c);
+    c->batch = c->setting[MFU_S_BATCH] * mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].sequences;
+    c->accum = c->setting[MFU_S_ACCUM];
+    c->seq = mfu_config_dim(c, "seq");
+    c->tokens = c->batch * c->seq / c->setting[MFU_S_CP];
+    c->ranks = c->setting[MFU_S_GPUS];
+    c->replicas = c->setting[MFU_S_DP] * c->setting[MFU_S_CP];
+    derive_documents(c);
+    derive_loader(c);
+
+    if (!s->model)
+        return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");
+    if (!s->gpu)
+        return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
+    if (check_dims(s, c, err) < 0 || mfu_check_training(c, err) < 0 || mfu_check_parallel(c, err) < 0)
+        return -1;
+    if (c->tokens > 1e12)
+        return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,
+                        c->seq);
+    return 0;
+}

@@ -1,0 +1,332 @@
+/*
+ * resolve_parallel.c - where the run is spread: ranks of each axis, the trainer that shards and overlaps, the
+ * pipeline's cut, what the host keeps.
+ */
+#include "scenario/resolve.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "descriptor/primitive.h"
+
+bool mfu_offloads(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0
+        || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
+}
+
+/* Weights that are offloaded are sharded as FSDP and ZeRO 3 do, and updated where they are. */
+static void derive_offload(struct mfu_config *c)
+{
+    if (c->setting[MFU_S_OFFLOAD_PARAMS] > 0) {
+        mfu_derive(c, MFU_S_OFFLOAD_OPTIMIZER, 1);
+        mfu_derive(c, MFU_S_ZERO, 3);
+    } else if (c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 && c->setting[MFU_S_GPUS] > 1) {
+        mfu_derive(c, MFU_S_ZERO, 2);
+    }
+}
+
+static int check_offload(const struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_optimizer_row *o = &mfu_optimizers[c->optimizer];
+    bool weights = c->setting[MFU_S_OFFLOAD_PARAMS] > 0, optimizer = c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0;
+
+    if (o->paged_bytes > 0 && c->setting[MFU_S_PP] > 1)
+        return mfu_fail(err, MFU_EINPUT, "optimizer: the pages of %s in a pipeline are not modelled", o->name);
+    if (!mfu_offloads(c))
+        return 0;
+    if (mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "offload_%s: not possible with runtime %s: it keeps all on the GPU",
+                        weights         ? "params"
+                            : optimizer ? "optimizer"
+                                        : "activations",
+                        mfu_runtimes[c->runtime].name);
+    if (o->gpu_only && optimizer) {
+        mfu_fail(err, MFU_EINPUT, "offload_optimizer: %s runs on GPUs only", o->name);
+        return mfu_error_suggest(err, mfu_optimizers[MFU_ADAMW].name);
+    }
+    if (weights && c->setting[MFU_S_ZERO] < 3)
+        return mfu_fail(err, MFU_EINPUT, "offload_params: weights come block by block with zero 3 (FSDP) only");
+    if (optimizer && c->setting[MFU_S_DP] * c->setting[MFU_S_CP] > 1 && c->setting[MFU_S_ZERO] < 1)
+        return mfu_fail(err, MFU_EINPUT,
+                        "offload_optimizer: every rank's CPU would update all weights: shard them (set zero 2)");
+    if ((weights || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0) && c->setting[MFU_S_PP] > 1)
+        return mfu_fail(err, MFU_EINPUT, "offload_%s: in a pipeline this is not modelled",
+                        weights ? "params" : "activations");
+    return 0;
+}
+
+double mfu_config_unit_gpus(const struct mfu_config *c)
+{
+    struct mfu_cluster k;
+
+    mfu_cluster_with(c->cluster, c->gpu, &k);
+    if (c->setting_origin[MFU_S_NODES] != MFU_ORIGIN_USER)
+        return k.domain_gpus;
+    return fmin(k.domain_gpus, c->ranks / c->setting[MFU_S_NODES] * (k.domain_gpus / k.node_gpus));
+}
+
+/* The fewest nodes over which GPUs spread evenly. */
+static double even_nodes(double gpus, double node_gpus)
+{
+    double nodes = ceil(gpus / node_gpus);
+
+    while (fmod(gpus, nodes) != 0)
+        nodes++;
+    return nodes;
+}
+
+/* Several machines need a network that the cluster's file describes. */
+static int check_node(const struct mfu_config *c, struct mfu_error *err)
+{
+    struct mfu_cluster k;
+
+    if (c->setting[MFU_S_GPUS] <= 1)
+        return 0;
+    mfu_cluster_with(c->cluster, c->gpu, &k);
+    if (c->setting_origin[MFU_S_NODES] == MFU_ORIGIN_USER
+        && (fmod(c->ranks, c->setting[MFU_S_NODES]) != 0 || c->ranks > c->setting[MFU_S_NODES] * k.node_gpus))
+        return mfu_fail(err, MFU_EINPUT, "nodes: %.0f GPUs do not spread evenly over %.0f nodes of %.0f; %.0f would do",
+                        c->ranks, c->setting[MFU_S_NODES], k.node_gpus, even_nodes(c->ranks, k.node_gpus));
+    if (mfu_config_unit_gpus(c) < c->ranks && !k.networked)
+        return mfu_fail(err, MFU_EINPUT,
+                        "gpus: %.0f do not fit one node, which holds %.0f; choose the cluster that joins several "
+                        "(cluster NAME)",
+                        c->setting[MFU_S_GPUS], k.domain_gpus);
+    return 0;
+}
+
+/* The numbers up to `most` that divide `what`, as text: "1, 2, 4, 8". */
+static const char *divisors(double what, double least, double most, char *buf, size_t size)
+{
+    size_t n = 0;
+
+    buf[0] = '\0';
+    for (double d = least; d <= most && n + 16 < size; d++)
+        if (fmod(what, d) == 0)
+            n += (size_t)snprintf(buf + n, size - n, "%s%.0f", n ? ", " : "", d);
+    return buf;
+}
+
+/* What is split over a group has to come in equal parts. */
+static int check_divides(const struct mfu_config *c, const char *dim, enum mfu_setting_id by, struct mfu_error *err)
+{
+    double n = mfu_config_dim(c, dim), ranks = c->setting[by];
+    char which[160];
+
+    if (!(n >= 1) || fmod(n, ranks) == 0)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "%s: %s %.0f does not divide by %s %.0f; %s do", mfu_settings[by].key, dim, n,
+                    mfu_settings[by].key, ranks, divisors(n, 1, fmin(n, 64), which, sizeof which));
+}
+
+static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const char *const dims[] = {"n_head", "n_kv_head", "d_ff"};
+
+    if (c->setting[MFU_S_TP] > 1 && mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "tp: not possible with runtime %s: it splits no layers",
+                        mfu_runtimes[c->runtime].name);
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
+        if (check_divides(c, dims[i], MFU_S_TP, err) < 0)
+            return -1;
+    if (c->setting[MFU_S_SP] > 0 && fmod(c->tokens, c->setting[MFU_S_TP]) != 0)
+        return mfu_fail(err, MFU_EINPUT, "sp: %.0f tokens do not divide by tp %.0f", c->tokens, c->setting[MFU_S_TP]);
+    return 0;
+}
+
+/* A rank with a part of each sequence has no sample to compare. */
+static int check_context_parallel(const struct mfu_config *c, struct mfu_error *err)
+{
+    for (int i = 0; c->setting[MFU_S_CP] > 1 && c->model && i < c->model->n_ops; i++)
+        if (c->model->ops[i].primitive->traits & MFU_COMPARES)
+            return mfu_fail(
+                err, MFU_EINPUT,
+                "cp: not possible with %s: its loss compares whole samples with each other; dp %.0f splits them",
+                c->model->name, c->setting[MFU_S_CP] * c->setting[MFU_S_DP]);
+    return check_divides(c, "seq", MFU_S_CP, err);
+}
+
+static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
+{
+    double pp = c->setting[MFU_S_PP], vpp = c->setting[MFU_S_VPP], layers = mfu_config_dim(c, "n_layer");
+    double first = c->setting[MFU_S_FIRST_STAGE_LESS], last = c->setting[MFU_S_LAST_STAGE_LESS];
+
+    if (pp > 1 && mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "pp: not possible with runtime %s: it has no pipeline",
+                        mfu_runtimes[c->runtime].name);
+    if (vpp > 1 && pp <= 1)
+        return mfu_fail(err, MFU_EINPUT, "vpp: %.0f: virtual stages need a pipeline (pp 2 or more)", vpp);
+    if (pp <= 1)
+        return 0;
+    if (pp * vpp > layers + first + last)
+        return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages; pp %.0f vpp 1 would do", layers,
+                        pp * vpp, fmin(pp, layers + first + last));
+    if (floor((layers + first + last) / (pp * vpp)) < fmax(first, last))
+        return mfu_fail(err, MFU_EINPUT, "%s_stage_less: the %.0f layers of a stage are fewer than %.0f",
+                        first > last ? "first" : "last", floor((layers + first + last) / (pp * vpp)),
+                        fmax(first, last));
+    return mfu_pipeline_check(&c->pipeline, err);
+}
+
+/* Schedule and chunks follow from each other.  Where the layers do not divide, but
+ * do with embedding and head as a layer each, these count so. */
+static void derive_pipeline(struct mfu_config *c)
+{
+    double pp = c->setting[MFU_S_PP], layers = mfu_config_dim(c, "n_layer");
+    const struct mfu_schedule *schedule;
+
+    if (pp > 1) {
+        if (c->setting_origin[MFU_S_SCHEDULE] == MFU_ORIGIN_USER)
+            mfu_derive(c, MFU_S_VPP, mfu_schedules[(int)c->setting[MFU_S_SCHEDULE]]->least_vpp);
+        mfu_derive(c, MFU_S_SCHEDULE, mfu_schedule_usual((int)c->setting[MFU_S_VPP]));
+        if ((mfu_trainers[c->trainer].counts_ends || fmod(layers, pp * c->setting[MFU_S_VPP]) != 0)
+            && fmod(layers + 2, pp * c->setting[MFU_S_VPP]) == 0) {
+            mfu_derive(c, MFU_S_FIRST_STAGE_LESS, 1);
+            mfu_derive(c, MFU_S_LAST_STAGE_LESS, 1);
+        }
+    }
+    schedule = mfu_schedules[(int)c->setting[MFU_S_SCHEDULE]];
+    c->pipeline = (struct mfu_pipeline_layout){.schedule = schedule,
+                                               .pp = (int)pp,
+                                               .vpp = (int)c->setting[MFU_S_VPP],
+                                               .microbatches = (int)c->setting[MFU_S_ACCUM]};
+}
+
+static int check_experts(const struct mfu_config *c, struct mfu_error *err)
+{
+    double ep = c->setting[MFU_S_EP], dp = c->setting[MFU_S_DP], experts = mfu_config_dim(c, "n_experts");
+    double both = floor(fmin(dp, experts));
+    char which[160];
+
+    if (ep <= 1)
+        return 0;
+    if (!(experts > 1))
+        return mfu_fail(err, MFU_EINPUT, "ep: %.0f: the model has no experts", ep);
+    if (fmod(dp, ep) != 0) {
+        while (both > 1 && (fmod(dp, both) != 0 || fmod(experts, both) != 0))
+            both--;
+        return mfu_fail(err, MFU_EINPUT, "ep: %.0f does not divide dp %.0f, whose ranks share the experts; %s do%s", ep,
+                        dp, divisors(both, 1, fmin(both, 64), which, sizeof which), both > 1 ? "" : "es");
+    }
+    return check_divides(c, "n_experts", MFU_S_EP, err);
+}
+
+double mfu_config_dp_shard(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_DP_SHARD] > 0 ? c->setting[MFU_S_DP_SHARD] : c->setting[MFU_S_DP];
+}
+
+/* Copies of what is sharded are equal, and something is sharded. */
+static int check_copies(const struct mfu_config *c, struct mfu_error *err)
+{
+    double shard = mfu_config_dp_shard(c), dp = c->setting[MFU_S_DP], ep = c->setting[MFU_S_EP];
+    char which[160];
+
+    if (shard == dp)
+        return 0;
+    if (c->setting[MFU_S_ZERO] == 0)
+        return mfu_fail(err, MFU_EINPUT,
+                        "dp_shard: with zero 0 every rank holds all: set zero 1, 2 or 3 first, or dp_shard 0");
+    if (fmod(dp, shard) != 0)
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: %.0f does not divide dp %.0f; %s do; 0 is all", shard, dp,
+                        divisors(dp, c->setting[MFU_S_CP] > 1 ? 1 : 2, fmin(dp, 64), which, sizeof which));
+    if (fmod(shard, ep) != 0)
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: ep %.0f does not divide %.0f, whose ranks share the experts", ep,
+                        shard);
+    if (shard * c->setting[MFU_S_CP] == 1)
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: over 1 GPU nothing is sharded: set dp_shard 0 and zero 0");
+    return 0;
+}
+
+/* GPUs in all, and the ranks of each axis: what is not said follows. */
+static void derive_mesh(struct mfu_config *c)
+{
+    double model = c->setting[MFU_S_TP] * c->setting[MFU_S_PP] * c->setting[MFU_S_CP];
+
+    if (c->setting_origin[MFU_S_GPUS] == MFU_ORIGIN_USER)
+        mfu_derive(c, MFU_S_DP, fmax(1, floor(c->setting[MFU_S_GPUS] / model)));
+    else if (c->setting_origin[MFU_S_DP] == MFU_ORIGIN_USER || model > 1)
+        mfu_derive(c, MFU_S_GPUS, c->setting[MFU_S_DP] * model);
+    if (c->gpu) {
+        struct mfu_cluster k;
+
+        mfu_cluster_with(c->cluster, c->gpu, &k);
+        mfu_derive(c, MFU_S_NODES, ceil(c->setting[MFU_S_GPUS] / k.node_gpus));
+    }
+}
+
+static enum mfu_trainer_kind usual_trainer(const struct mfu_config *c)
+{
+    const struct mfu_runtime *r = &mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]];
+
+    if (r->c_program)
+        return MFU_TRAINER_LLM_C;
+    if (r->half_weights && c->setting[MFU_S_GPUS] > 1)
+        return MFU_TRAINER_MEGATRON_TE;
+    return c->setting[MFU_S_ZERO] >= 3 ? MFU_TRAINER_FSDP : MFU_TRAINER_DDP;
+}
+
+/* The trainer that is usual for a runtime and its sharding, and the runtime that is
+ * usual for a trainer; what it overlaps. */
+static void derive_trainer(struct mfu_config *c)
+{
+    const struct mfu_runtime *runtime;
+    const struct mfu_trainer *t;
+
+    if (c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_USER)
+        mfu_derive(c, MFU_S_RUNTIME, mfu_trainers[(int)c->setting[MFU_S_TRAINER]].runtime);
+    else
+        mfu_derive(c, MFU_S_TRAINER, usual_trainer(c));
+    c->trainer = (enum mfu_trainer_kind)c->setting[MFU_S_TRAINER];
+    t = &mfu_trainers[c->trainer];
+    mfu_derive(c, MFU_S_OVERLAP_GRAD_REDUCE,
+               t->overlaps_reduce && !(t->sums_behind_zero && c->setting[MFU_S_ZERO] > 0));
+    mfu_derive(c, MFU_S_OVERLAP_PARAM_GATHER, t->overlaps_gather);
+    mfu_derive(c, MFU_S_TP_OVERLAP,
+               c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
+                                                                                                  : t->tp_overlap);
+    mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
+    /* Where no trainer is named, what fuses so much takes flash-attn's kernels, or has a loss of its own. */
+    runtime = &mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]];
+    mfu_derive(c, MFU_S_LOSS_FUSION,
+               runtime->fused_loss                                                                  ? MFU_LOSS_UNFUSED
+                   : c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_DERIVED && runtime->whole_norms ? MFU_LOSS_FLASH
+                                                                                                    : t->loss_fusion);
+    if (t->bucket_bytes > 0)
+        mfu_derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
+}
+
+int mfu_check_parallel(const struct mfu_config *c, struct mfu_error *err)
+{
+    double model = c->setting[MFU_S_TP] * c->setting[MFU_S_PP] * c->setting[MFU_S_CP], gpus = c->setting[MFU_S_GPUS];
+
+    if (c->setting[MFU_S_DP] * model != gpus) {
+        if (model == 1)
+            return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs; dp %.0f or gpus %.0f would do",
+                            c->setting[MFU_S_DP], gpus, gpus, c->setting[MFU_S_DP]);
+        return mfu_fail(err, MFU_EINPUT,
+                        "gpus: %.0f do not divide into groups of %.0f (tp %.0f x cp %.0f x pp %.0f) "
+                        "for dp %.0f; %.0f do",
+                        gpus, model, c->setting[MFU_S_TP], c->setting[MFU_S_CP], c->setting[MFU_S_PP],
+                        c->setting[MFU_S_DP], c->setting[MFU_S_DP] * model);
+    }
+    if (c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 2 && mfu_trainers[c->trainer].pipes_whole)
+        return mfu_fail(err, MFU_EINPUT, "zero: in a pipeline %s shards neither gradients nor weights; zero 0 and 1 do",
+                        mfu_trainers[c->trainer].name);
+    if (c->setting[MFU_S_NODES] > gpus)
+        return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
+    if (check_offload(c, err) < 0 || check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0
+        || check_context_parallel(c, err) < 0 || check_experts(c, err) < 0 || check_copies(c, err) < 0)
+        return -1;
+    return check_node(c, err);
+}
+
+void mfu_derive_parallel(struct mfu_config *c)
+{
+    derive_mesh(c);
+    derive_offload(c);
+    derive_trainer(c);
+    derive_pipeline(c);
+}
