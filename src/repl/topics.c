@@ -7,21 +7,30 @@
 
 #include "answer/metric/path.h"
 #include "repl/expr_scope.h"
+#include "report/text/text.h"
 #include "scenario/setting.h"
 
-static void list_results(FILE *out)
+/* A name, its unit and what it is, which goes on below itself. */
+static void put_meaning(FILE *out, const struct mfu_term *term, const char *name, const char *unit, const char *meaning)
+{
+    mfu_print_wrapped(out, term, fprintf(out, "%-24s %-*s", name, unit ? 8 : 0, unit ? unit : ""), unit ? 33 : 25,
+                      meaning);
+}
+
+static void list_results(FILE *out, const struct mfu_term *term)
 {
     const char *name, *meaning;
     struct mfu_result r;
 
     for (size_t i = 0; mfu_result_at(i, &r); i++)
-        fprintf(out, "%-24s %-7s %s\n", r.name, mfu_dim_unit(r.dim), r.meaning);
+        put_meaning(out, term, r.name, mfu_dim_unit(r.dim), r.meaning);
     fprintf(out, "\nOf one kernel, one part of the step, one lever (Tab completes them):\n\n");
     for (size_t i = 0; (name = mfu_figure_family(i, &meaning)); i++)
-        fprintf(out, "%-24s %s\n", name, meaning);
-    fprintf(out, "%-24s %s\n%-24s %s\n", "observe.FIGURE",
-            "what it measured; observe.FIGURE.predicted, .low, .high; observe.CODE: 1 if found", "train.FIGURE",
-            "seconds, cost, energy_j, useful_tokens ... of the last `train`; solve.KEY");
+        put_meaning(out, term, name, NULL, meaning);
+    put_meaning(out, term, "observe.FIGURE", NULL,
+                "what it measured; observe.FIGURE.predicted, .low, .high; observe.CODE: 1 if found");
+    put_meaning(out, term, "train.FIGURE", NULL,
+                "seconds, cost, energy_j, useful_tokens ... of the last `train`; solve.KEY");
     fprintf(out,
             "\n    print before.mfu                of what was kept as `before`\n"
             "    print kernels.backward.norm.share + kernels.loss.share\n"
@@ -29,17 +38,28 @@ static void list_results(FILE *out)
             "    check advise.runtime.compile.gain > 10%% and advise.batch.offered\n");
 }
 
-static void list_settings(FILE *out)
+static bool same_group(int i, int k)
 {
-    const char *group = "";
+    return strcmp(mfu_settings[i].group, mfu_settings[k].group) == 0;
+}
 
+/* Each group once, in the order in which they first come. */
+static void list_settings(FILE *out, const struct mfu_term *term)
+{
     for (int i = 0; i < MFU_SETTING_COUNT; i++) {
-        if (strcmp(group, mfu_settings[i].group) != 0)
-            fprintf(out, "%s%-12s ", *group ? "\n" : "", mfu_settings[i].group);
-        group = mfu_settings[i].group;
-        fprintf(out, " %s", mfu_settings[i].key);
+        char keys[4096];
+        size_t n = 0;
+        int first = 0;
+
+        while (!same_group(first, i))
+            first++;
+        if (first < i)
+            continue;
+        for (int k = i; k < MFU_SETTING_COUNT && n < sizeof keys; k++)
+            if (same_group(i, k))
+                n += (size_t)snprintf(keys + n, sizeof keys - n, "%s%s", n ? " " : "", mfu_settings[k].key);
+        mfu_print_wrapped(out, term, fprintf(out, "%-13s", mfu_settings[i].group), 13, keys);
     }
-    putc('\n', out);
 }
 
 const struct mfu_exit_status mfu_exit_statuses[] = {
@@ -50,8 +70,9 @@ const struct mfu_exit_status mfu_exit_statuses[] = {
 };
 const size_t mfu_exit_status_count = sizeof mfu_exit_statuses / sizeof mfu_exit_statuses[0];
 
-static void list_exit_statuses(FILE *out)
+static void list_exit_statuses(FILE *out, const struct mfu_term *term)
 {
+    (void)term;
     for (size_t i = 0; i < mfu_exit_status_count; i++)
         fprintf(out, "%d   %s\n", mfu_exit_statuses[i].status, mfu_exit_statuses[i].meaning);
 }
@@ -95,22 +116,23 @@ const struct mfu_topic mfu_topics[] = {
      "\n"
      "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n"
      "\n"
-     "With --csv an answer is a table: a row for each element of its list, else one row.\n"
-     "`mfuplan --schema` prints the JSON Schema: every field, its unit and its meaning.\n"
+     "With --csv an answer is a table: a row for each element of its list, else one\n"
+     "row.  `mfuplan --schema` prints the JSON Schema: every field, its unit, its\n"
+     "meaning.\n"
      "\n"
      "    mfuplan --csv -e 'gpu h100-sxm; kernels' > kernels.csv\n",
      NULL},
     {"exit", "exit status",
-     "A script, or -e, stops at the first command that fails; a conversation goes on, and\n"
-     "its status is always 0.\n"
+     "A script, or -e, stops at the first command that fails; a conversation goes on,\n"
+     "and its status is always 0.\n"
      "\n"
      "    mfuplan run.mfu && sbatch run.slurm\n"
      "\n",
      list_exit_statuses},
     {"editing", "keys, history, files",
-     "Tab completes commands, keys, their values and names; Ctrl-R searches the history;\n"
-     "Ctrl-C drops the line; Ctrl-D leaves.  A line may hold several commands, separated\n"
-     "by `;`; `#` begins a comment; quotes group words.\n"
+     "Tab completes commands, keys, their values and names; Ctrl-R searches the\n"
+     "history; Ctrl-C drops the line; Ctrl-D leaves.  A line may hold several\n"
+     "commands, separated by `;`; `#` begins a comment; quotes group words.\n"
      "\n"
      "The history is $MFUPLAN_HISTORY, else $XDG_STATE_HOME/mfuplan/history, else\n"
      "~/.local/state/mfuplan/history; an empty MFUPLAN_HISTORY keeps none, and neither\n"

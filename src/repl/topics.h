@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct mfu_term;
+
 struct mfu_topic {
     const char *name, *summary;
     const char *text;
-    void (*more)(FILE *); /* what a table says, behind the text; or NULL */
+    void (*more)(FILE *, const struct mfu_term *); /* what a table says, behind the text; or NULL */
 };
 
 extern const struct mfu_topic mfu_topics[];

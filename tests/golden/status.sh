@@ -28,6 +28,11 @@ expect() {
 expect 0 '' -e 'plan'
 expect 0 '' --json -q --no-color --ascii -e 'plan'
 expect 0 '' --version
+
+# Pages of help stay inside 80 columns.
+"$program" --data-dir "$data" -e 'help; complete "help "' >pages
+{ cat pages; sed -n '/^units$/,$ { /[.]$/!s/^/help /p }' pages | "$program" --data-dir "$data"; } |
+    awk 'length > 80 { print "a page of help is wider than 80: " $0; wide = 1 } END { exit wide }' || failed=1
 expect 0 '' --help
 expect 2 "did you mean '--json'" --jsn
 expect 2 "no option '-x'" -x

@@ -10,6 +10,7 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/topics.h"
+#include "report/text/text.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
 
@@ -70,8 +71,20 @@ static int topic_page(struct mfu_session *s, const struct mfu_topic *t)
 {
     fputs(t->text, s->out);
     if (t->more)
-        t->more(s->out);
+        t->more(s->out, &s->term);
     return 0;
+}
+
+/* What is in the first column, and words behind it, broken where the window ends. */
+static void put_row(struct mfu_session *s, const char *label, const char *text)
+{
+    mfu_print_wrapped(s->out, &s->term, fprintf(s->out, "%-11s", label), 11, text);
+}
+
+static void put_title(struct mfu_session *s, const char *name, const char *meaning)
+{
+    mfu_print_wrapped(s->out, &s->term, fprintf(s->out, "%s - ", name), 0, meaning);
+    fputc('\n', s->out);
 }
 
 /* Whether the scenario can be planned with this value. */
@@ -91,7 +104,7 @@ static void put_limit_here(struct mfu_session *s, struct mfu_key k, const struct
 {
     struct mfu_error why = {0};
     struct mfu_config config;
-    char text[MFU_QUANTITY_MAX];
+    char text[MFU_QUANTITY_MAX], line[MFU_QUANTITY_MAX + sizeof why.text];
     double good, bad = range->most;
 
     if (k.kind != MFU_KEY_SETTING || !range->whole || mfu_scenario_resolve(&s->memory.now, &config, NULL) < 0
@@ -103,8 +116,9 @@ static void put_limit_here(struct mfu_session *s, struct mfu_key k, const struct
         *(is_possible(&s->memory.now, k, middle, NULL) ? &good : &bad) = middle;
     }
     is_possible(&s->memory.now, k, bad, &why);
-    fprintf(s->out, "here       up to %s (%s)\n", mfu_quantity_format(text, good, mfu_key_dim(&s->memory.now, k)),
-            why.text);
+    snprintf(line, sizeof line, "up to %s (%s)", mfu_quantity_format(text, good, mfu_key_dim(&s->memory.now, k)),
+             why.text);
+    put_row(s, "here", line);
 }
 
 /* Choices, or the range that is allowed. */
@@ -116,10 +130,9 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
     struct mfu_range range;
 
     if (choices) {
-        fprintf(s->out, "one of     ");
-        for (size_t i = 0; choices[i]; i++)
-            fprintf(s->out, "%s%s", i ? ", " : "", choices[i]);
-        fprintf(s->out, "\n");
+        char list[1024];
+
+        put_row(s, "one of", mfu_names_list(list, sizeof list, choices, mfu_names_count(choices)));
         return;
     }
     fprintf(s->out, "takes      %s\n", mfu_dim_help(dim));
@@ -131,23 +144,6 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
     put_limit_here(s, k, &range);
 }
 
-/* What other programs call it, as many to a line as 80 columns hold. */
-static void put_also(struct mfu_session *s, const char *names)
-{
-    size_t column = 0;
-
-    for (const char *p = names; *p; p += strspn(p, " ")) {
-        size_t n = strcspn(p, " ");
-        bool first = column == 0, fits = column + 1 + n <= 80;
-
-        fprintf(s->out, "%s%.*s", first ? "also       " : fits ? " " : "\n           ", (int)n, p);
-        column = (first || !fits ? 11 : column + 1) + n;
-        p += n;
-    }
-    if (column)
-        fputc('\n', s->out);
-}
-
 static int key_page(struct mfu_session *s, struct mfu_key k)
 {
     const struct mfu_scenario *now = &s->memory.now;
@@ -157,10 +153,11 @@ static int key_page(struct mfu_session *s, struct mfu_key k)
 
     mfu_scenario_resolve(now, &config, NULL);
     mfu_key_format(value, now, k, mfu_config_value(&config, k));
-    fprintf(s->out, "%s - %s\n\n", name, mfu_key_meaning(now, k));
+    put_title(s, name, mfu_key_meaning(now, k));
     fprintf(s->out, "value      %s (%s)\n", value, mfu_key_origin(&config, k));
     put_allowed(s, k);
-    put_also(s, mfu_key_aliases(now, k));
+    if (*mfu_key_aliases(now, k))
+        put_row(s, "also", mfu_key_aliases(now, k));
     if (k.kind == MFU_KEY_DIM)
         fprintf(s->out, "the model  %s\n", now->model->dims[k.id].text);
     if (choices)
@@ -175,7 +172,7 @@ static int result_page(struct mfu_session *s, const struct mfu_result *r, struct
 {
     char value[MFU_QUANTITY_MAX] = "unknown";
 
-    fprintf(s->out, "%s - %s\n\n", r->name, r->meaning);
+    put_title(s, r->name, r->meaning);
     if (mfu_session_plan(s, err) < 0)
         return -1;
     if (r->dim == MFU_COUNT && !isfinite(mfu_result_value(r, &s->plan)))

@@ -352,7 +352,7 @@ const struct mfu_command mfu_command_watch = {
     .name = "watch",
     .usage = "[FILE ... | -] [every TIME] [for TIME]",
     .group = "look closer",
-    .summary = "a running job beside its plan",
+    .summary = "a job beside its plan",
     .help = "Shows what a run does beside what it should do, as it goes on: the log that it\n"
             "writes, a table of nvidia-smi or dcgmi, and the meters of this computer's GPUs\n"
             "through its driver.  Predicted figures stand in parentheses.  A symptom is told\n"

@@ -10,6 +10,7 @@
 #include "repl/command.h"
 #include "repl/program/options.h"
 #include "repl/topics.h"
+#include "report/text/term.h"
 #include "scenario/setting.h"
 
 /* Text as roff takes it literally: a backslash and a hyphen mean something, and so does a dot
@@ -126,7 +127,7 @@ static void put_topics(FILE *out)
             return;
         fputs(mfu_topics[i].text, page);
         if (mfu_topics[i].more)
-            mfu_topics[i].more(page);
+            mfu_topics[i].more(page, &(struct mfu_term){.width = 80});
         fclose(page);
         snprintf(head, sizeof head, "\"TOPIC %s: %s\"", mfu_topics[i].name, mfu_topics[i].summary);
         put_section(out, head);
