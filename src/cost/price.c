@@ -89,6 +89,12 @@ static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel 
     return mfu_least(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
 }
 
+/* What of the same is in L2: a kernel that its own instructions hold up, not its loads, is no faster there. */
+static double l2_bytes_s(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    return k->traffic == MFU_C_DRAM_DEQUANTISE ? dram_bytes_s(m, k) : m->l2_bytes_s;
+}
+
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
  * blocks of 1024 threads on every SM, a row each. */
 static double reread_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
@@ -119,7 +125,7 @@ void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, 
     if (k->launches <= 0)
         return;
     p->memory_s =
-        mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
+        mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / l2_bytes_s(m, k) + reread_seconds(m, k);
     elements_s = element_seconds(m, k);
     p->by_elements = elements_s > p->memory_s;
     p->memory_s = larger(p->memory_s, elements_s);

@@ -52,6 +52,14 @@ static int segment_of(const struct mfu_program *p, int launch)
     return k;
 }
 
+/* What a copy moves: the elements, not the block that holds them. */
+static double content_bytes(const struct mfu_program *p, int tensor)
+{
+    const struct mfu_view *v = &p->views[p->tensors[tensor].view];
+
+    return v->rows * v->columns * mfu_type_bytes[v->type];
+}
+
 static bool reads(const struct mfu_program *p, int launch, int tensor)
 {
     for (int i = 0; i < p->launches[launch].n_in; i++)
@@ -98,7 +106,7 @@ static int find_trips(struct offloader *x, int forward_end, int backward_end)
         int used, packed;
 
         if (it->part != MFU_PART_ACTIVATIONS || it->born < 0 || it->born >= forward_end || it->last < forward_end
-            || it->last >= backward_end || mfu_compare(x->s, it->bytes, LEAST_BYTES) < 0)
+            || it->last >= backward_end || mfu_compare(x->s, content_bytes(p, t), LEAST_BYTES) < 0)
             continue;
         packed = packed_after(p, t, forward_end);
         if (!p->segments[segment_of(p, packed)].layer)
@@ -233,7 +241,7 @@ static void fetch(struct offloader *x, const struct mfu_segment *seg, struct tri
         return;
     t->back = x->p->views[view].tensor;
     x->p->tensors[t->back].born = x->n_written;
-    copy(x, seg, maker, MFU_FROM_HOST, x->p->tensors[t->tensor].bytes);
+    copy(x, seg, maker, MFU_FROM_HOST, content_bytes(x->p, t->tensor));
     t->came_as = x->came++;
 }
 
@@ -278,9 +286,11 @@ static void write_launch(struct offloader *x, const struct mfu_segment *seg, int
         struct trip *t = &x->trips[i];
 
         if (t->packed == at) {
-            copy(x, seg, maker_of(x, t), MFU_TO_HOST, x->p->tensors[t->tensor].bytes);
+            double bytes = content_bytes(x->p, t->tensor);
+
+            copy(x, seg, maker_of(x, t), MFU_TO_HOST, bytes);
             t->sent_as = x->sent++;
-            x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * x->p->tensors[t->tensor].bytes;
+            x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * bytes;
         }
         if (t->freed == at && t->sent_as > x->wanted)
             x->wanted = t->sent_as;

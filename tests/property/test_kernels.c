@@ -213,11 +213,30 @@ static int stop(void **unused)
     return 0;
 }
 
+/* What its own instructions hold up does not gain by L2, wherever its results stay. */
+static void weights_are_dequantised_no_faster_in_l2(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KERNELS / 10; i++) {
+        struct mfu_machine m;
+        double elements = whole(1, 1e9), bytes = 2.5 * elements;
+        struct mfu_kernel k =
+            mfu_kernel_stream(MFU_CAST, MFU_C_DRAM_DEQUANTISE, 1, elements, 0, elements / 2, 2 * elements);
+        struct mfu_price cold, hot;
+
+        some_machine(&m);
+        mfu_price_kernel(&m, &k, 0, 0, &cold);
+        mfu_price_kernel(&m, &k, 0, between(0, 1) * bytes, &hot);
+        assert_near(hot.memory_s, cold.memory_s, EXACT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_faster_than_its_roof),
         cmocka_unit_test(a_larger_attention_takes_no_less_time),
+        cmocka_unit_test(weights_are_dequantised_no_faster_in_l2),
         cmocka_unit_test(a_little_more_of_a_coefficient_changes_little),
     };
 

@@ -100,6 +100,36 @@ static void activations_go_and_return(void **unused)
     assert_true(n > 10);
 }
 
+/* Elements travel, not the blocks that hold them: of an equal number of copies, as many more with each more in a batch. */
+static void what_travels_is_proportional(void **unused)
+{
+    static struct mfu_plan at[3];
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        double sent[3], copies[3];
+        struct mfu_scenario s;
+        bool planned = true;
+
+        next(&s, &plan);
+        mfu_scenario_set(&s, "offload_activations", "on", NULL);
+        for (int k = 0; k < 3; k++) {
+            planned = planned && replan(&at[k], &s, "batch", 7 + k);
+            sent[k] = moved(&at[k].program, MFU_TO_HOST);
+            copies[k] = at[k].program.n_launches;
+        }
+        if (!planned || mfu_checkpoints[plan.config.checkpoint].by_budget || copies[0] != copies[2]
+            || copies[0] != copies[1])
+            continue;
+        n++;
+        HOLDS_NEAR(sent[2] - sent[1], sent[1] - sent[0], 1e-6);
+    }
+    assert_true(n > 10);
+    for (int k = 0; k < 3; k++)
+        mfu_plan_release(&at[k]);
+}
+
 /* A layer that stands for several moves as much as those do, and keeps as much on the GPU. */
 static void counted_layers_are_like_unrolled_ones(void **unused)
 {
@@ -229,13 +259,10 @@ static int close_all(void **state_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimizers_leave_as_a_whole),
-        cmocka_unit_test(activations_go_and_return),
-        cmocka_unit_test(counted_layers_are_like_unrolled_ones),
-        cmocka_unit_test(what_is_read_is_there),
-        cmocka_unit_test(links_take_their_time),
-        cmocka_unit_test(words_and_refusals),
-        cmocka_unit_test(hosts_are_part_of_the_answer),
+        cmocka_unit_test(optimizers_leave_as_a_whole),  cmocka_unit_test(activations_go_and_return),
+        cmocka_unit_test(what_travels_is_proportional), cmocka_unit_test(counted_layers_are_like_unrolled_ones),
+        cmocka_unit_test(what_is_read_is_there),        cmocka_unit_test(links_take_their_time),
+        cmocka_unit_test(words_and_refusals),           cmocka_unit_test(hosts_are_part_of_the_answer),
     };
 
     return cmocka_run_group_tests(tests, open_any, close_all);

@@ -812,10 +812,10 @@ static int layer_sections(const struct mfu_model *m)
     return n;
 }
 
-/* From three layers on every layer is like the one before: a straight line.
+/* From three layers on every layer is like the one before: a straight line.  From five on where activations are on the
+ * host: copies reach into the neighbours, so that five layers are traced, and what L2 holds follows from layer to layer.
  * Without clocks that fall with the load, which bend it; memory bends, upwards,
- * where the highest moment becomes another one.  With activations on the host a layer has been seen to
- * take up to 0.7 % more or less than the one before, once in some thousand scenarios: why is not known. */
+ * where the highest moment becomes another one. */
 static void layers_add_up(void **unused)
 {
     static struct mfu_plan p, at[3];
@@ -823,7 +823,7 @@ static void layers_add_up(void **unused)
 
     (void)unused;
     for (int i = 0; i < scenarios(SCENARIOS); i++) {
-        double layers = (double)(3 + any(10)), step = (double)(1 + any(20)), every, straight;
+        double layers = (double)(3 + any(10)), step = (double)(1 + any(20)), every;
         double forward[3], backward[3], bytes[3];
         struct mfu_gpu gpu;
         bool planned = true, same_moment;
@@ -831,6 +831,8 @@ static void layers_add_up(void **unused)
         next(&s, &p);
         if (layer_sections(s.model) > 1)
             continue; /* windowed and full, dense and sparse layers: more than one slope */
+        if (s.setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0)
+            layers = fmax(layers, 5);
         every = strcmp(s.model->family, "gemma2") == 0 ? 2 : 1; /* its sections are pairs */
         gpu = with_steady_clocks(s.gpu);
         s.gpu = &gpu;
@@ -842,10 +844,9 @@ static void layers_add_up(void **unused)
         }
         if (!planned)
             continue;
-        straight = mfu_offloads(&p.config) ? 5e-3 : EXACT;
-        HOLDS_NEAR(forward[2] - forward[1], forward[1] - forward[0], fmax(2 * straight, 1e-6));
-        HOLDS_NEAR(forward[2] + forward[0], 2 * forward[1], straight);
-        HOLDS_NEAR(backward[2] + backward[0], 2 * backward[1], straight);
+        HOLDS_NEAR(forward[2] - forward[1], forward[1] - forward[0], 1e-6);
+        HOLDS_NEAR(forward[2] + forward[0], 2 * forward[1], EXACT);
+        HOLDS_NEAR(backward[2] + backward[0], 2 * backward[1], EXACT);
         same_moment = strcmp(at[0].memory.peak_at, at[2].memory.peak_at) == 0
             && at[0].memory.peak.segment == at[2].memory.peak.segment
             && at[0].memory.peak.launch == at[2].memory.peak.launch;
