@@ -347,13 +347,12 @@ int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
     m->fragmented = false;
     m->loose_bytes = 0;
     m->least_reserved_bytes = m->most_reserved_bytes = NAN;
+    m->withheld_bytes = m->least_withheld_bytes = m->most_withheld_bytes = 0;
     m->failed_in[0] = m->message[0] = '\0';
     return 0;
 }
 
 /* ---- how sure ----------------------------------------------------------- */
-
-#define SIGMAS 1.645 /* of a normal distribution, within which 90 % lies */
 
 /* Relative variance that several GPUs add, by what they exchange, hidden or not
  * (how much hides is the loop's doing), and what is added to the excess: where
@@ -414,17 +413,17 @@ static void interval(struct mfu_plan *p)
         variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_ADAPTERS], 2);
     if (mfu_model_samples(p->config.model) != NULL)
         variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_IMAGES], 2);
-    p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
+    p->step.low_s = total * exp(fmin(excess - MFU_SIGMAS * sqrt(variance), 0));
     if (!runtime->c_program)
         unseen = p->machine.c[MFU_C_MODEL_UNSEEN];
-    above_s = total * exp(excess) * expm1(SIGMAS * sqrt(variance));
+    above_s = total * exp(excess) * expm1(MFU_SIGMAS * sqrt(variance));
     p->step.high_s =
         total * exp(excess) + sqrt(above_s * above_s + unseen * unseen); /* hypot() differs between libraries */
     /* A host that just keeps up may be one that does not. */
     if (nested_modules(p))
         host = sqrt(host * host + pow(known->sigma[MFU_C_HOST_PEFT], 2));
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        late_s += span_s(p, i, exp(SIGMAS * host)) - span_s(p, i, 1);
+        late_s += span_s(p, i, exp(MFU_SIGMAS * host)) - span_s(p, i, 1);
     late_s = fmax(late_s - p->loader_wait_s, 0);
     p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
 }
@@ -447,14 +446,16 @@ void mfu_plan_memory_spread(struct mfu_plan *p)
 
     for (int i = 0; i < (p->config.ranks > 1 ? 3 : 2); i++)
         variance += pow(c[outside[i]] * sigma[outside[i]], 2);
-    m->smi_low_bytes = fmax(m->smi_bytes - SIGMAS * sqrt(variance + live * live), m->context_bytes);
+    m->smi_low_bytes = m->smi_bytes - m->withheld_bytes + m->least_withheld_bytes;
+    m->smi_low_bytes = fmax(m->smi_low_bytes - MFU_SIGMAS * sqrt(variance + live * live), m->context_bytes);
     m->smi_low_bytes = fmin(m->smi_low_bytes, beside + m->least_reserved_bytes);
     m->smi_high_bytes = fmax(m->smi_bytes, beside + m->most_reserved_bytes);
     if (r->reserved < MFU_COEFFICIENT_COUNT) { /* longer runs keep more than two steps do */
         cached = m->peak.bytes * c[r->reserved] * sigma[r->reserved];
         m->smi_high_bytes = fmax(m->smi_high_bytes, beside + m->peak.bytes * c[r->reserved]);
     }
-    m->smi_high_bytes += SIGMAS * sqrt(variance + live * live + cached * cached);
+    m->smi_high_bytes += m->most_withheld_bytes - m->withheld_bytes;
+    m->smi_high_bytes += MFU_SIGMAS * sqrt(variance + live * live + cached * cached);
     if (m->fits) /* what is cached is given back before the card is full */
         m->smi_high_bytes = fmax(fmin(m->smi_high_bytes, m->capacity_bytes), m->smi_bytes);
     if (m->loose_bytes > 0) { /* of a pipeline */

@@ -20,12 +20,16 @@ struct mfu_pipeline;
 enum mfu_limit { MFU_LIMIT_COMPUTE, MFU_LIMIT_MEMORY, MFU_LIMIT_LAUNCH, MFU_LIMIT_COMMUNICATION, MFU_LIMIT_INPUT };
 extern const char *const mfu_limit_names[];
 
+#define MFU_SIGMAS 1.645 /* of a normal distribution, within which 90 % lies */
+
 struct mfu_memory_answer {
     struct mfu_peak_memory peak;                      /* allocated, as a partition */
     double capacity_bytes;                            /* what the card offers to a process */
     bool capacity_assumed;                            /* not verified for this card: estimated */
     double reserved_bytes;                            /* of the caching allocator */
     double least_reserved_bytes, most_reserved_bytes; /* of orders of batches that differ in length; NAN: all alike */
+    double withheld_bytes;                            /* of what is reserved: freed, but not back yet; */
+    double least_withheld_bytes, most_withheld_bytes; /* the same where hosts are less or more ahead */
     double paged_bytes, evicted_bytes;                /* optimizer states in managed memory; of these on the host */
     double context_bytes;                             /* CUDA context, kernels, libraries */
     double smi_bytes;                                 /* nvidia-smi's figure for the process */
@@ -77,12 +81,17 @@ struct mfu_pass_work {
     struct mfu_work_s layers, before, behind;
 };
 
-/* One rank's part of a pipeline. */
-/* Memory that is freed but not back yet, since the host is ahead: by each microbatch's forward pass, and at most. */
+/* Memory that is freed but not back yet, since the host is ahead. */
 struct mfu_withheld {
-    double bytes, most_bytes;
+    struct {
+        double bytes;  /* of one microbatch, */
+        double queued; /* and the microbatches whose launches CUDA queues */
+    } pass[2];         /* forward, backward */
+    double lead;       /* passes that the host is ahead: 1 is a forward pass, 2 that and a backward pass; */
+    double least_lead, most_lead;
 };
 
+/* One rank's part of a pipeline. */
 struct mfu_stage {
     int number;  /* from 0 */
     int same;    /* the first one with the same program, */
@@ -190,9 +199,10 @@ void mfu_plan_add_up_amounts(struct mfu_plan *);
  * keeps beside it, of contexts, and of an estimated capacity. */
 void mfu_plan_memory_spread(struct mfu_plan *);
 
-/* Of the program at hand (withheld.c). */
+/* Of the program at hand; and what it adds to reserved memory with so many microbatches in flight, as far as the card
+ * has room for it beside `others` bytes of other processes (withheld.c). */
 struct mfu_withheld mfu_plan_withheld(const struct mfu_plan *);
-double mfu_withheld_bytes(const struct mfu_withheld *, double microbatches);
+void mfu_withhold(const struct mfu_withheld *, double microbatches, double others, struct mfu_memory_answer *);
 
 /* Seconds in which the loader delivers the micro-batches of a step. */
 double mfu_plan_loader_s(const struct mfu_plan *);

@@ -254,9 +254,7 @@ static void take_memory(struct mfu_plan *plan, const struct mfu_simulation *s)
         take_blocks(&m->peak, (double)r->steady.peak_allocated_bytes);
         plan->peak_known = false; /* the next plan finds the graph's own again */
         m->reserved_bytes = (double)r->steady.peak_reserved_bytes;
-        m->reserved_bytes += fmax(fmin(mfu_withheld_bytes(&withheld, 1), /* given back before the card is full */
-                                       m->capacity_bytes - m->context_bytes - others - m->reserved_bytes),
-                                  0);
+        mfu_withhold(&withheld, 1, others, m);
     }
     m->least_reserved_bytes = s->least_reserved_bytes;
     m->most_reserved_bytes = s->most_reserved_bytes;
