@@ -46,6 +46,7 @@ struct mfu_node {
     int out;              /* view of the result */
     int saved[MFU_SAVED]; /* views that backward needs; free to use */
     int n_saved;
+    int recomputed;               /* 1 + the module of checkpoint selective that it is of; 0: none */
     bool again;                   /* out was computed a second time, for backward */
     int gradient;                 /* view of d loss / d out, or MFU_NO_VIEW */
     bool requires_gradient;       /* something before it trains */
@@ -267,6 +268,8 @@ void mfu_keep_logits(struct mfu_builder *, int logits);
  * attention, every second matrix product, as torchtitan does; or all, and a budget chooses). */
 int mfu_kept_result(struct mfu_builder *);
 void mfu_offer_result(struct mfu_builder *, int view, bool matmul);
+/* Whether forward drops the node's result, and backward of its readers makes it anew from what the node read. */
+bool mfu_result_dropped(const struct mfu_builder *, int node);
 /* Recomputation ends here: only what this node saves is still needed. */
 bool mfu_last_recomputed(const struct mfu_builder *, int index);
 

@@ -143,6 +143,8 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
         run_forward(s, st);
         s->recomputing = false;
     }
+    for (int i = st->first_node; i < st->first_node + st->n_nodes; i++)
+        s->nodes[i].gathered = MFU_NO_VIEW; /* that of forward is gone */
     if (last && !mfu_stage_is_last(s))
         mfu_stage_receive_gradient(s, st->first_node + st->n_nodes - 1);
     for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
@@ -465,6 +467,8 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
     int n = s->failed ? -1 : mfu_layers_make(s, unrolling, err);
 
     layers = s->layers;
+    for (int k = 0; k < n && !s->failed; k++)
+        mfu_mark_recomputed(s, &layers[k]);
     for (int k = 0; k < n && !s->failed; k++) {
         s->layer = k;
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "graph/split.h"
 #include "scenario/setting.h"
 
 /* Whether checkpoint names single operations of a layer here. */
@@ -25,19 +26,170 @@ bool mfu_layer_recomputed(const struct mfu_builder *s, const struct mfu_layer *s
     return st->section->repeat && mfu_checkpoints[s->config->checkpoint].recomputes && !recomputes_operations(s);
 }
 
-/* llm.c's -r 1 (selective) computes the activation again, -r 2 (full) the norms
- * as well; Megatron's selective recomputation is that of attention. */
-static bool recomputed_alone(const struct mfu_builder *s, const struct mfu_layer *st, const struct mfu_node *n)
+/* The modules that a layer computes again, a bit each: llm.c's -r 1 (selective) the activation, -r 2 (full) the norms
+ * as well; Megatron's those that are named. */
+static unsigned modules_again(const struct mfu_builder *s)
 {
-    unsigned what = n->op->primitive->traits;
+    const struct mfu_checkpoint_row *row = &mfu_checkpoints[s->config->checkpoint];
 
-    if (!st->section->repeat || n->again || !mfu_checkpoints[s->config->checkpoint].recomputes
-        || !recomputes_operations(s))
-        return false;
+    if (!row->recomputes || !recomputes_operations(s))
+        return 0;
     if (s->runtime->recompute_attention)
-        return (what & MFU_MIXES_ROWS) != 0;
-    return (what & MFU_CHEAP) != 0
-        || ((what & MFU_BY_ROW) != 0 && mfu_checkpoints[s->config->checkpoint].recomputes_all);
+        return (unsigned)s->config->setting[MFU_S_RECOMPUTE_MODULES];
+    return MFU_RECOMPUTED_BIT(AGAIN_ACTIVATION) | (row->recomputes_all ? MFU_RECOMPUTED_BIT(AGAIN_NORMS) : 0);
+}
+
+/* What Megatron's modules are in a layer, by what operations do. */
+struct parts {
+    int begin, end;        /* the layer's nodes */
+    const char *attention; /* the module that mixes tokens */
+    int core;              /* its kernel; -1: none */
+    int route, combine;    /* -1: no experts */
+    int first, last;       /* products of neither: the MLP, or experts that all tokens visit */
+};
+
+static bool reads(const struct mfu_builder *s, int node, int input)
+{
+    for (int k = 0; k < MFU_INPUTS; k++)
+        if (s->nodes[node].in[k] == input)
+            return true;
+    return false;
+}
+
+static struct parts parts_of(const struct mfu_builder *s, const struct mfu_layer *st)
+{
+    struct parts p = {st->first_node, st->first_node + st->n_nodes, NULL, -1, -1, -1, -1, -1};
+
+    for (int i = p.begin; i < p.end; i++) {
+        const struct mfu_operation *op = s->nodes[i].op;
+
+        p.core = mfu_is(op, MFU_MIXES_ROWS) ? i : p.core;
+        p.route = mfu_is(op, MFU_ROUTES) ? i : p.route;
+        p.combine = mfu_is(op, MFU_COMBINES) ? i : p.combine;
+    }
+    p.attention = p.core >= 0 ? s->nodes[p.core].source->module : NULL;
+    for (int i = p.begin; i < p.end; i++)
+        if (mfu_is(s->nodes[i].op, MFU_MULTIPLIES) && s->nodes[i].source->module != p.attention
+            && (p.route < 0 || s->nodes[i].source->module != s->nodes[p.route].source->module)) {
+            p.first = p.first < 0 ? i : p.first;
+            p.last = i;
+        }
+    return p;
+}
+
+/* Whether a product of attention, before its kernel, is made from the node. */
+static bool leads_to_product(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    for (int i = node + 1; i < p->core; i++)
+        if (reads(s, i, node)
+            && ((mfu_is(s->nodes[i].op, MFU_MULTIPLIES) && s->nodes[i].source->module == p->attention)
+                || leads_to_product(s, p, i)))
+            return true;
+    return false;
+}
+
+/* Whether experts that a router chooses, or what all tokens visit: the MLP and shared experts. */
+static bool is_routed(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    return p->route >= 0 && node >= p->route && node <= p->combine
+        && s->nodes[node].source->module == s->nodes[p->route].source->module;
+}
+
+static bool is_for_all(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    return p->first >= 0 && node >= p->first && node <= p->last && !is_routed(s, p, node)
+        && s->nodes[node].source->module != p->attention;
+}
+
+static bool is_core(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    (void)s;
+    return node == p->core;
+}
+
+/* The norms before attention and MLP.  TransformerEngine's layers make them part of the product behind it, unless
+ * experts or narrow products read them (gpt_layer_specs.py: get_gpt_layer_with_transformer_engine_submodules). */
+static bool is_layer_norm(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    bool product = false, alone = !mfu_trainers[s->config->trainer].transformer_engine;
+
+    if (!mfu_is(s->nodes[node].op, MFU_BY_ROW))
+        return false;
+    if (s->runtime->recompute_ops)
+        return true;
+    for (int i = node + 1; i < p->end; i++)
+        if (reads(s, i, node) && mfu_is(s->nodes[i].op, MFU_MULTIPLIES)) {
+            product = true;
+            alone |= i == p->route || leads_to_product(s, p, i);
+        }
+    return product && alone && (!p->attention || s->nodes[node].source->module != p->attention);
+}
+
+static bool is_activation(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    return mfu_is(s->nodes[node].op, MFU_CHEAP) && (s->runtime->recompute_ops || is_routed(s, p, node));
+}
+
+/* Latent attention: keys come from a narrow product by a second one.  What follows the narrow ones, but for their
+ * norms (multi_latent_attention.py: qkv_up_proj_and_rope_apply). */
+static bool is_up_projection(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    bool latent = false;
+
+    for (int i = p->begin; i < p->core && !latent; i++)
+        latent = mfu_is(s->nodes[i].op, MFU_MULTIPLIES) && s->nodes[i].source->module == p->attention
+            && leads_to_product(s, p, i);
+    return latent && node < p->core && s->nodes[node].source->module == p->attention
+        && !mfu_is(s->nodes[node].op, MFU_BY_ROW) && !leads_to_product(s, p, node);
+}
+
+static bool is_mlp(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    return p->route < 0 && is_for_all(s, p, node);
+}
+
+static bool is_shared_expert(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    return p->route >= 0 && is_for_all(s, p, node);
+}
+
+static bool is_expert(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    return p->route >= 0 && (is_routed(s, p, node) || is_for_all(s, p, node));
+}
+
+static bool (*const is_of[])(const struct mfu_builder *, const struct parts *, int node) = {
+    [MFU_AGAIN_CORE_ATTN] = is_core,
+    [MFU_AGAIN_NORMS] = is_layer_norm,
+    [MFU_AGAIN_ACTIVATION] = is_activation,
+    [MFU_AGAIN_UP_PROJECTION] = is_up_projection,
+    [MFU_AGAIN_MLP] = is_mlp,
+    [MFU_AGAIN_SHARED_EXPERTS] = is_shared_expert,
+    [MFU_AGAIN_EXPERTS] = is_expert,
+};
+
+void mfu_mark_recomputed(struct mfu_builder *s, const struct mfu_layer *st)
+{
+    unsigned wanted = st->section->repeat ? modules_again(s) : 0;
+    struct parts p;
+
+    if (!wanted || s->failed)
+        return;
+    p = parts_of(s, st);
+    for (int i = p.begin; i < p.end; i++)
+        for (int m = 0; m < MFU_RECOMPUTED_MODULE_COUNT; m++)
+            if (wanted >> m & 1 && is_of[m](s, &p, i))
+                s->nodes[i].recomputed = 1 + m; /* of a module within another: with that one */
+}
+
+static bool runs_whole(const struct mfu_node *n)
+{
+    return n->recomputed && mfu_recomputed_modules[n->recomputed - 1].whole;
+}
+
+bool mfu_result_dropped(const struct mfu_builder *s, int node)
+{
+    return node >= 0 && s->nodes[node].recomputed && !runs_whole(&s->nodes[node]);
 }
 
 /* In llm.c by a kernel of its own; operations that saved the old result read the new one. */
@@ -48,12 +200,14 @@ static void compute_again(struct mfu_builder *s, const struct mfu_layer *st, int
 
     n->again = true;
     for (int k = 0; k < n->source->n_in; k++)
-        if (n->in[k] >= st->first_node && recomputed_alone(s, st, &s->nodes[n->in[k]]))
+        if (n->in[k] >= st->first_node && s->nodes[n->in[k]].recomputed && !s->nodes[n->in[k]].again)
             compute_again(s, st, n->in[k]);
     s->node = node;
     s->recomputing = true;
     n->n_saved = 0;
+    mfu_split_before_forward(s, node);
     n->op->primitive->forward(s, node);
+    mfu_split_after_forward(s, node);
     s->recomputing = false;
     for (int i = first; i < s->program->n_launches && s->runtime->recompute_ops; i++)
         s->program->launches[i].fusion = MFU_ALONE;
@@ -61,21 +215,20 @@ static void compute_again(struct mfu_builder *s, const struct mfu_layer *st, int
         for (int k = 0; k < s->nodes[i].n_saved; k++)
             if (s->nodes[i].saved[k] == old)
                 s->nodes[i].saved[k] = n->out;
+    n->shard = n->shard == old ? n->out : n->shard;
 }
 
-/* What backward of a node reads and forward has not kept: of llm.c its inputs; of
- * attention what is within, since the next operation keeps the result. */
+/* What backward of a node reads and forward has not kept: its module as a whole, or results that were dropped. */
 void mfu_compute_missing(struct mfu_builder *s, const struct mfu_layer *st, int node)
 {
     const struct mfu_node *n = &s->nodes[node];
 
-    if (!recomputes_operations(s))
-        return;
-    if (s->runtime->recompute_attention && recomputed_alone(s, st, n))
-        compute_again(s, st, node);
-    for (int i = st->first_node; i < node && s->runtime->recompute_ops; i++)
+    for (int i = st->first_node; runs_whole(n) && i < st->first_node + st->n_nodes; i++)
+        if (s->nodes[i].recomputed == n->recomputed && !s->nodes[i].again)
+            compute_again(s, st, i);
+    for (int i = st->first_node; i < node; i++)
         for (int k = 0; k < n->n_saved; k++)
-            if (n->saved[k] == s->nodes[i].out && recomputed_alone(s, st, &s->nodes[i]))
+            if (n->saved[k] == s->nodes[i].out && mfu_result_dropped(s, i) && !s->nodes[i].again)
                 compute_again(s, st, i);
 }
 

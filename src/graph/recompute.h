@@ -20,6 +20,9 @@ uint64_t mfu_keep_most_value(const double *bytes, const double *value, int n, do
  * dp_knapsack; config.py: activation_memory_budget_runtime_estimator is "flops"), over a whole graph; here each
  * layer has its share, and what is not a product or attention is always computed again. */
 void mfu_choose_kept(struct mfu_builder *, const struct mfu_layer *);
+/* Notes in a layer's nodes what is computed again where checkpoint names modules or single operations of it; modules
+ * that it lacks change nothing. */
+void mfu_mark_recomputed(struct mfu_builder *, const struct mfu_layer *);
 /* What backward of a node reads and forward has not kept, where checkpoint names
  * single operations. */
 void mfu_compute_missing(struct mfu_builder *, const struct mfu_layer *, int node);

@@ -224,21 +224,30 @@ static void pass_keys(struct mfu_builder *s, const struct mfu_node *n, double ti
                             1, MFU_NO_VIEW, MFU_NO_VIEW);
 }
 
+/* A view as other ranks get it: as it is multiplied. */
+static int as_sent(struct mfu_builder *s, const struct mfu_node *n, int view)
+{
+    int copies[2];
+
+    if (!mfu_quantises(s, n) || s->numerics.activation != s->numerics.operand
+        || mfu_view_type(s, view) == s->numerics.operand)
+        return view;
+    mfu_emit_quantise(s, "quantise", mfu_autocast(s, view), copies);
+    return copies[0];
+}
+
 /* With sequence parallelism a product that enters a split reads the tokens of all
  * ranks: gathered once for all that read them, and as they are multiplied (TransformerEngine
  * v2.8 module/layernorm_linear.py: each rank quantises its own and keeps that for backward). */
 static void enter(struct mfu_builder *s, const struct mfu_node *n)
 {
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
-    int copies[2];
 
     if (from && sequence_parallel(s) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW) {
-        from->shard = from->out;
-        if (mfu_quantises(s, n) && s->numerics.activation == s->numerics.operand) {
-            mfu_emit_quantise(s, "quantise", mfu_autocast(s, from->out), copies);
-            from->shard = copies[0];
-        }
+        from->shard = as_sent(s, n, from->out);
         from->gathered = over_rows(s, MFU_ALL_GATHER, from->shard);
+        if (mfu_result_dropped(s, n->in[0])) /* what is made anew is quantised anew (save_original_input) */
+            from->shard = from->out;
         beside(s, 1, MFU_TP_PRODUCTS);
     }
 }
@@ -308,7 +317,7 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
     for (int k = 0; k < n->n_saved; k++)
         if (n->saved[k] == from->shard) {
             if (from->gathered_again == MFU_NO_VIEW) {
-                from->gathered_again = over_rows(s, MFU_ALL_GATHER, from->shard);
+                from->gathered_again = over_rows(s, MFU_ALL_GATHER, as_sent(s, n, from->shard));
                 beside(s, 1, MFU_TP_GRADIENTS);
             }
             n->saved[k] = from->gathered_again;

@@ -1,5 +1,6 @@
 /*
- * checkpoint.h - what activation checkpointing recomputes, a row each.
+ * checkpoint.h - what activation checkpointing recomputes, a row each; and the modules of a layer that Megatron's
+ * selective recomputation may name.
  */
 #ifndef MFU_CHECKPOINT_H
 #define MFU_CHECKPOINT_H
@@ -31,5 +32,35 @@ struct mfu_checkpoint_row {
 };
 extern const struct mfu_checkpoint_row mfu_checkpoints[MFU_CHECKPOINT_COUNT];
 extern const char *const mfu_checkpoint_names[MFU_CHECKPOINT_COUNT + 1]; /* and NULL */
+
+/* Megatron-LM d98e8a64, transformer_config.py: recompute_modules.  tensor_parallel.checkpoint (`whole`) runs a module
+ * again, its last product too, and keeps its input; CheckpointWithoutOutput drops a result that the next module has
+ * saved and makes it anew before that one's backward.  Which operations each is stands in graph/recompute.c.
+ *
+ * X(identifier, name, fields) */
+#define MFU_RECOMPUTED_MODULES(X)                                                                                      \
+    X(AGAIN_CORE_ATTN, "core_attn", .whole = true)                                                                     \
+    X(AGAIN_NORMS, "layernorm", .wants_scales = true)                                                                  \
+    X(AGAIN_ACTIVATION, "moe_act", .wants_scales = true)                                                               \
+    X(AGAIN_UP_PROJECTION, "mla_up_proj")                                                                              \
+    X(AGAIN_MLP, "mlp", .whole = true)                                                                                 \
+    X(AGAIN_SHARED_EXPERTS, "shared_experts", .whole = true)                                                           \
+    X(AGAIN_EXPERTS, "moe", .whole = true)
+
+enum mfu_recomputed_module {
+#define X(id, ...) MFU_##id,
+    MFU_RECOMPUTED_MODULES(X)
+#undef X
+        MFU_RECOMPUTED_MODULE_COUNT
+};
+#define MFU_RECOMPUTED_BIT(id) (1u << MFU_##id)
+
+struct mfu_recomputed_module_row {
+    const char *name;
+    bool whole;        /* all of it runs again; else its result alone is dropped, and its input kept */
+    bool wants_scales; /* refused with fp8 whose scales come from steps before */
+};
+extern const struct mfu_recomputed_module_row mfu_recomputed_modules[MFU_RECOMPUTED_MODULE_COUNT];
+extern const char *const mfu_recomputed_module_names[MFU_RECOMPUTED_MODULE_COUNT + 1]; /* and NULL */
 
 #endif

@@ -24,6 +24,8 @@ const char *const mfu_precision_names[MFU_PRECISION_COUNT + 1] = {MFU_PRECISIONS
 
 const struct mfu_checkpoint_row mfu_checkpoints[MFU_CHECKPOINT_COUNT] = {MFU_CHECKPOINTS(ROW)};
 const char *const mfu_checkpoint_names[MFU_CHECKPOINT_COUNT + 1] = {MFU_CHECKPOINTS(NAME)};
+const struct mfu_recomputed_module_row mfu_recomputed_modules[] = {MFU_RECOMPUTED_MODULES(ROW)};
+const char *const mfu_recomputed_module_names[MFU_RECOMPUTED_MODULE_COUNT + 1] = {MFU_RECOMPUTED_MODULES(NAME)};
 
 const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT] = {MFU_RUNTIMES(ROW)};
 const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1] = {MFU_RUNTIMES(NAME)};

@@ -81,6 +81,27 @@ static int check_attention(const struct mfu_config *c, struct mfu_error *err)
     return mfu_error_suggest(err, mfu_attention_names[mfu_attention_default(&needs)]);
 }
 
+/* Modules that Megatron's selective recomputation names (transformer_config.py, __post_init__). */
+static int check_recomputed(const struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
+    unsigned set = (unsigned)c->setting[MFU_S_RECOMPUTE_MODULES];
+
+    if (c->setting_origin[MFU_S_RECOMPUTE_MODULES] != MFU_ORIGIN_USER || !mfu_checkpoints[c->checkpoint].keeps_products)
+        return 0;
+    if (!r->recompute_attention) {
+        mfu_fail(err, MFU_EINPUT, "recompute_modules: runtime %s knows no modules of layers to compute again", r->name);
+        return mfu_error_suggest(err, "set runtime fused");
+    }
+    for (int i = 0; i < MFU_RECOMPUTED_MODULE_COUNT; i++)
+        if (set >> i & 1 && mfu_recomputed_modules[i].wants_scales && mfu_precisions[c->precision].delayed) {
+            mfu_fail(err, MFU_EINPUT, "recompute_modules: %s is not possible with precision %s: its scales are delayed",
+                     mfu_recomputed_modules[i].name, mfu_precisions[c->precision].name);
+            return mfu_error_suggest(err, "fp8-current");
+        }
+    return 0;
+}
+
 /* What a runtime cannot do whatever it costs: planned all the same, it would be
  * advice that cannot be followed.  Source: PyTorch's Inductor (Triton's least
  * compute capability), llm.c's train_gpt2.cu. */
@@ -121,6 +142,8 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
         mfu_fail(err, MFU_EINPUT, "checkpoint: not possible with runtime %s: it recomputes single operations", r->name);
         return mfu_error_suggest(err, mfu_checkpoint_names[MFU_SELECTIVE]);
     }
+    if (check_recomputed(c, err) < 0)
+        return -1;
     if (!r->c_program)
         return 0;
     for (size_t i = 0; i < sizeof llmc / sizeof llmc[0]; i++)
@@ -387,6 +410,8 @@ void mfu_derive_training(struct mfu_config *c)
     c->attention = (enum mfu_attention_kind)c->setting[MFU_S_ATTENTION];
     if (c->setting_origin[MFU_S_CHECKPOINT_BUDGET] == MFU_ORIGIN_USER)
         mfu_derive(c, MFU_S_CHECKPOINT, MFU_BUDGET);
+    else if (c->setting_origin[MFU_S_RECOMPUTE_MODULES] == MFU_ORIGIN_USER)
+        mfu_derive(c, MFU_S_CHECKPOINT, MFU_SELECTIVE);
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];
     derive_adapters(c);

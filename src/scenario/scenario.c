@@ -145,6 +145,32 @@ static int modules_of(const char *key, const char *text, double *value, struct m
     return -1;
 }
 
+/* A set of names, as lists of other programs write it: a,b or [a, b] or "a b". */
+static int set_of(const struct mfu_setting *row, const char *text, double *value, struct mfu_error *err)
+{
+    static const char apart[] = ",+|[]'\" ";
+    char list[256], word[48];
+    unsigned set = 0;
+
+    for (const char *p = text + strspn(text, apart); *p; p += strspn(p, apart)) {
+        size_t n = strcspn(p, apart);
+        int i = 0;
+
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        while (row->set_of[i] && !mfu_same_name(row->set_of[i], word))
+            i++;
+        if (!row->set_of[i] && !mfu_same_name(word, "none")) {
+            mfu_fail(err, MFU_EINPUT, "%s: '%s': expected some of %s", row->key, word,
+                     mfu_names_list(list, sizeof list, row->set_of, (size_t)i));
+            return mfu_error_nearest(err, word, row->set_of, (size_t)i);
+        }
+        set |= row->set_of[i] ? 1u << i : 0;
+        p += n;
+    }
+    *value = set;
+    return 0;
+}
+
 /* A number with a unit, or else an expression over the current values. */
 static int number_of(const struct mfu_scenario *s, const char *key, const char *text, enum mfu_dim dim, double *value,
                      struct mfu_error *err)
@@ -211,7 +237,9 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
             return -1;
         if (row->modules && modules_of(row->key, text, &value, err) < 0)
             return -1;
-        if (!row->choices && !row->modules) {
+        if (row->set_of && set_of(row, text, &value, err) < 0)
+            return -1;
+        if (!row->choices && !row->modules && !row->set_of) {
             if (row->unit != MFU_COUNT && mfu_quantity_parse(text, row->unit, &value, NULL) == 0)
                 dim = row->unit; /* 320W */
             else if (number_of(s, row->key, text, dim, &value, err) < 0)

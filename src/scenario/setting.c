@@ -76,12 +76,26 @@ int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_fo
     return -1;
 }
 
+/* "core_attn,mlp"; "none" of the empty set. */
+static const char *set_format(char buf[MFU_QUANTITY_MAX], const char *const *names, unsigned set)
+{
+    size_t n = 0;
+
+    snprintf(buf, MFU_QUANTITY_MAX, "none");
+    for (int i = 0; names[i] && n < MFU_QUANTITY_MAX; i++)
+        if (set >> i & 1)
+            n += (size_t)snprintf(buf + n, MFU_QUANTITY_MAX - n, "%s%s", n ? "," : "", names[i]);
+    return buf;
+}
+
 const char *mfu_setting_word(char buf[MFU_QUANTITY_MAX], enum mfu_setting_id id, double value)
 {
     const struct mfu_setting *row = &mfu_settings[id];
 
     if (row->modules)
         return mfu_modules_format(buf, MFU_QUANTITY_MAX, (unsigned)value);
+    if (row->set_of)
+        return set_format(buf, row->set_of, (unsigned)value);
     return row->choices ? row->choices[(int)value] : NULL;
 }
 

@@ -54,6 +54,11 @@ struct mfu_error;
       "share of what a layer keeps without checkpointing that it may keep with `checkpoint budget`: the results "      \
       "whose recomputation would be most FLOPs",                                                                       \
       .fractional = true)                                                                                              \
+    X(RECOMPUTE_MODULES, "recompute_modules", "", MFU_COUNT, 0, (1u << MFU_RECOMPUTED_MODULE_COUNT) - 1,               \
+      MFU_RECOMPUTED_BIT(AGAIN_CORE_ATTN), NULL, "runtime",                                                            \
+      "modules of a layer that `checkpoint selective` computes again (Megatron): core_attn, layernorm, moe_act, "      \
+      "mla_up_proj, mlp, shared_experts, moe",                                                                         \
+      .set_of = mfu_recomputed_module_names)                                                                           \
     X(OFFLOAD_OPTIMIZER, "offload_optimizer", "optimizer_cpu_offload offload_optimizer_device cpu_offload_optimizer",  \
       MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                                                 \
       "whether states and masters are in the host's memory, and the CPU updates the weights (ZeRO-Offload)")           \
@@ -218,13 +223,14 @@ struct mfu_setting {
     double least, most, initial;
     const char *const *choices; /* NULL-terminated; NULL if it is a number */
     const char *group;
-    const char *help;   /* completes the sentence "KEY is the ..." */
-    bool keeps_graph;   /* no operation and no tensor depends on it: it changes how long things take
+    const char *help;          /* completes the sentence "KEY is the ..." */
+    bool keeps_graph;          /* no operation and no tensor depends on it: it changes how long things take
                             or how much room there is */
-    bool modules;       /* a set of kinds of weights (descriptor/module_kinds.h), a bit each */
-    bool fractional;    /* a count that need not be a whole number */
-    double least_but_0; /* 0 leaves it open; other values are not below this */
-    enum mfu_dim unit;  /* that a value may carry, too (320W); MFU_COUNT: none */
+    bool modules;              /* a set of kinds of weights (descriptor/module_kinds.h), a bit each */
+    const char *const *set_of; /* a set of these names, NULL-terminated, a bit each; NULL: it is none */
+    bool fractional;           /* a count that need not be a whole number */
+    double least_but_0;        /* 0 leaves it open; other values are not below this */
+    enum mfu_dim unit;         /* that a value may carry, too (320W); MFU_COUNT: none */
 };
 
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];

@@ -154,6 +154,44 @@ static void megatron_computes_attention_again(void **state)
     assert_true(selective < 0.7 * none);
 }
 
+/* What each module of --recompute-modules runs again and what forward then keeps less, with Megatron's own layers
+ * (transformer_layer.py, moe_layer.py, experts.py, multi_latent_attention.py): t tokens in bf16. */
+static void megatron_computes_modules_again(void **state)
+{
+    static const struct {
+        const char *module, *again[3], *not_again[3];
+        double kept_less; /* per token, in elements: of 26 layers with experts and 1 without */
+    } rows[] = {
+        {"layernorm", {"ln_1", "mlp.input"}, {"attn.kv_norm", "attn.kv_a", "moe.gate"}, 2048 * (27 + 27)},
+        {"moe_act", {"moe.act"}, {"mlp.act", "shared.act", "moe.down"}, 26 * 6 * 1408},
+        {"mla_up_proj", {"attn.q", "attn.kv"}, {"attn.kv_a", "attn.kv_norm", "attn.core"}, NAN},
+        {"mlp", {"mlp.gate", "mlp.up", "mlp.down"}, {"moe.gate", "shared.up", "attn.o"}, 3 * 10944},
+        {"shared_experts", {"shared.gate", "shared.act", "shared.down"}, {"moe.up", "mlp.up", "attn.q"}, 26 * 3 * 2816},
+        {"moe", {"moe.route", "moe.down", "shared.down"}, {"mlp.up", "attn.core", "attn.o"}, NAN},
+    };
+    double none;
+
+    (void)state;
+#define WITH(...)                                                                                                      \
+    (const char *const[]){"runtime", "fused", "trainer", "megatron", "attention", "cudnn", __VA_ARGS__, NULL}
+    plan(&plan_made, "b200-sxm", "deepseek-v2-lite", WITH("checkpoint", "none"));
+    none = mfu_saved_bytes(&plan_made.program);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        double less;
+
+        plan(&plan_made, "b200-sxm", "deepseek-v2-lite", WITH("recompute_modules", rows[i].module));
+        less = (none - mfu_saved_bytes(&plan_made.program)) / 2 / plan_made.config.tokens;
+        for (int k = 0; k < 3; k++) {
+            assert_true(!rows[i].again[k] || computed_again(rows[i].again[k]) > 0);
+            assert_near(computed_again(rows[i].not_again[k]), 0, 0);
+        }
+        assert_true(isnan(rows[i].kept_less) ? less > 0 : fabs(less - rows[i].kept_less) <= 1e-3 * rows[i].kept_less);
+    }
+    /* TransformerEngine's norms are part of the product behind them, but in front of experts and narrow products. */
+    plan(&plan_made, "b200-sxm", "llama-2-7b", WITH("trainer", "megatron-te", "recompute_modules", "layernorm"));
+    assert_near(computed_again("ln_1") + computed_again("ln_2"), 0, 0);
+}
+
 /* PyTorch with AdamW: 16 bytes per parameter in fp32 and under autocast, 8 in
  * pure bf16 (docs: ZeRO paper, section 3.1). */
 static void states_take_sixteen_bytes_per_parameter(void **state)
@@ -295,6 +333,7 @@ int main(void)
         cmocka_unit_test(llmc_keeps_less_as_it_recomputes_more),
         cmocka_unit_test(llmc_computes_no_product_again),
         cmocka_unit_test(megatron_computes_attention_again),
+        cmocka_unit_test(megatron_computes_modules_again),
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
         cmocka_unit_test(muon_counts_every_matrix),
         cmocka_unit_test(loops_over_tensors_keep_temporaries_of_one),

@@ -335,6 +335,26 @@ static void megatron_lists_may_be_quoted(void **state)
 }
 
 /* As the scripts of 2023 had it. */
+/* --recompute-modules takes words up to the next option, and counts with granularity selective alone. */
+static void megatron_names_modules_to_recompute(void **state)
+{
+    char text[MFU_QUANTITY_MAX];
+
+    (void)state;
+    read_as("a.sh",
+            MEGATRON "--recompute-granularity selective --recompute-modules layernorm mlp --num-experts 8 "
+                     "--attention-backend auto",
+            "megatron", NULL);
+    assert_string_equal(mfu_setting_format(text, MFU_S_RECOMPUTE_MODULES, setting(MFU_S_RECOMPUTE_MODULES)),
+                        "layernorm,mlp");
+    assert_int_equal(config.checkpoint, MFU_SELECTIVE);
+    done();
+    read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-modules mlp", "megatron", NULL);
+    assert_int_equal(config.checkpoint, MFU_FULL);
+    assert_int_equal(fate("--recompute-modules"), MFU_IGNORED);
+    done();
+}
+
 static void megatron_arguments_may_be_a_variable(void **state)
 {
     (void)state;
@@ -1078,6 +1098,7 @@ int main(void)
         cmocka_unit_test(megatron_has_its_own_defaults),
         cmocka_unit_test(megatron_experts_have_all_heads),
         cmocka_unit_test(megatron_lists_may_be_quoted),
+        cmocka_unit_test(megatron_names_modules_to_recompute),
         cmocka_unit_test(megatron_arguments_may_be_a_variable),
         cmocka_unit_test(torchtitan_shards_over_the_scenarios_gpus),
         cmocka_unit_test(the_global_batch_is_that_of_the_file),

@@ -57,7 +57,7 @@ static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, 
     if (!made) {
         mfu_emit_quantise(s, "quantise", x, copies);
         out[0] = copies[0];
-        out[2] = s->numerics.activation == s->numerics.operand ? copies[1] : x;
+        out[2] = s->numerics.activation == s->numerics.operand && !mfu_result_dropped(s, n->in[0]) ? copies[1] : x;
     }
     mfu_node_weight_quantised(s, n, copies);
     out[1] = copies[0];

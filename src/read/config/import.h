@@ -67,6 +67,7 @@ struct mfu_import_format {
     const struct mfu_import_row *rows;
     const char *const *defaults;         /* names, value, ..., NULL: where the file gives no value
                                            to the name, nor to older ones behind it */
+    const char *const *lists;            /* options that take several words, NULL-terminated; NULL: none */
     void (*finish)(struct mfu_import *); /* what takes several entries; NULL */
 };
 

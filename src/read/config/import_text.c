@@ -264,10 +264,19 @@ static struct mfu_entry *add_option(struct mfu_import *m, const char *word, int 
     return word[n] ? NULL : mfu_import_add(m, word, n, "", 0, line);
 }
 
+/* Whether an option takes all words up to the next one (argparse's nargs="+"). */
+static bool takes_list(const struct mfu_import *m, const struct mfu_entry *e)
+{
+    for (const char *const *list = m->format->lists; list && *list; list++)
+        if (strcmp(*list, e->name) == 0)
+            return true;
+    return false;
+}
+
 static void take_words(struct mfu_import *m, const char *text, int line, int depth)
 {
     struct mfu_entry *last = NULL; /* an option that may take this word */
-    char word[WORD] = "";
+    char word[WORD] = "", list[2 * WORD];
 
     for (const char *p = skip(text, &line); *p && !m->failed && depth < 4; p = skip(p, &line)) {
         const char *from = p;
@@ -288,9 +297,10 @@ static void take_words(struct mfu_import *m, const char *text, int line, int dep
         if (is_option(word))
             last = add_option(m, word, here, depth);
         else if (last && *word && !(n > 0 && word[n] == '=' && word[n + 1] == '(')) {
-            last->value = mfu_arena_copy(&m->arena, word, strlen(word));
+            snprintf(list, sizeof list, "%s%s%s", last->value, *last->value ? "," : "", word);
+            last->value = mfu_arena_copy(&m->arena, list, strlen(list));
             m->failed |= !last->value;
-            last = NULL;
+            last = takes_list(m, last) ? last : NULL;
         } else if (n > 0 && word[n] == '=' && word[n + 1] != '(') {
             add_variable(m, word, n, here, depth);
             last = NULL;

@@ -74,7 +74,8 @@ static const struct mfu_import_row rows[] = {
     {"--recompute-granularity", "checkpoint", "selective=selective full=full", NULL, false},
     {"--recompute-method", NULL, "uniform=-", "all layers are recomputed", true},
     {"--recompute-num-layers", NULL, "1=-", "each layer is recomputed by itself", true},
-    {"--recompute-modules", NULL, "core_attn=-", "attention alone is recomputed", true},
+    {"--recompute-modules", NULL, NULL, "granularity selective alone reads them", false},
+    {"--moe-layer-recompute", "recompute_modules", "=core_attn,moe true=core_attn,moe", NULL, false},
     {"--use-flash-attn", "attention", "=flash true=flash", NULL, false},
     {"--attention-backend", "attention", "auto=- flash=flash fused=cudnn unfused=math local=math", NULL, false},
     {"--overlap-grad-reduce", "overlap_grad_reduce", "=on true=on", NULL, false},
@@ -139,6 +140,8 @@ static const struct mfu_import_row rows[] = {
 
 /* arguments.py's own. */
 static const char *const defaults[] = {"--clip-grad", "1.0", "--optimizer", "adam", NULL};
+
+static const char *const lists[] = {"--recompute-modules", NULL};
 
 static bool has(struct mfu_import *m, const char *name)
 {
@@ -372,14 +375,25 @@ static void settle_doubles(struct mfu_import *m)
         mfu_import_leave(mfu_import_find(m, "--recompute-activations"), MFU_IGNORED, "the granularity says it");
 }
 
+/* --recompute-activations is granularity selective, of attention unless modules are named. */
+static void find_recomputed(struct mfu_import *m)
+{
+    bool selective = is(m, "--recompute-granularity", "selective") || has(m, "--recompute-activations")
+        || has(m, "--moe-layer-recompute");
+
+    if (selective)
+        mfu_import_list(m, "--recompute-modules", "recompute_modules", "");
+    else if (!has(m, "--recompute-granularity"))
+        mfu_import_assume(m, "checkpoint", "none", "Megatron's default");
+}
+
 static void find_rest(struct mfu_import *m)
 {
     if (!has(m, "--transformer-impl"))
         mfu_import_assume(m, "trainer", "megatron-te", "layers of Transformer Engine, Megatron's default");
     if (!has(m, "--bf16") && !has(m, "--fp16") && !has(m, "--fp8-format"))
         mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
-    if (!has(m, "--recompute-granularity") && !has(m, "--recompute-activations"))
-        mfu_import_assume(m, "checkpoint", "none", "Megatron's default");
+    find_recomputed(m);
     if (!has(m, "--use-distributed-optimizer") && !has(m, "--use-torch-fsdp2")
         && !has(m, "--data-parallel-sharding-strategy"))
         mfu_import_assume(m, "zero", "0", "Megatron's default");
@@ -413,5 +427,6 @@ const struct mfu_import_format mfu_import_format_megatron = {
     .take_apart = mfu_import_arguments,
     .rows = rows,
     .defaults = defaults,
+    .lists = lists,
     .finish = finish,
 };
