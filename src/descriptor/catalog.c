@@ -685,29 +685,53 @@ const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *nam
     return l ? l->model : NULL;
 }
 
+/* Whether a part of a name says nothing of the shape: what it was tuned for, how it is stored, the length of its
+ * context ("128k", "1M"), the day of a release ("2507"). */
+static bool shapeless(const char *part, size_t n)
+{
+    static const char *const words[] = {"hf",        "base",     "pt",   "instruct", "it",      "chat",      "python",
+                                        "deduped",   "sft",      "dpo",  "preview",  "bnb",     "4bit",      "unsloth",
+                                        "reasoning", "reasoner", "plus", "thinking", "GPTQ",    "AWQ",       "GGUF",
+                                        "bf16",      "fp8",      "int4", "int8",     "dynamic", "quantized", "8bit"};
+    size_t digits = strspn(part, "0123456789");
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == n && strncasecmp(part, words[i], n) == 0)
+            return true;
+    return digits > 0 && (n == digits ? n == 4 : n == digits + 1 && strchr("kKM", part[digits]));
+}
+
+/* Leaves out the last such part, but never the first of a name; false: there is none. */
+static bool drop_part(char *name)
+{
+    char *part;
+
+    for (char *end = name + strlen(name);; end = part - 1) {
+        for (part = end; part > name && part[-1] != '-'; part--)
+            ;
+        if (part == name)
+            return false;
+        if (shapeless(part, (size_t)(end - part))) {
+            memmove(part - 1, end, strlen(end) + 1);
+            return true;
+        }
+    }
+}
+
 const struct mfu_model *mfu_catalog_hub_model(struct mfu_catalog *c, const char *name, struct mfu_error *err)
 {
-    static const char *const tuned[] = {"hf", "base", "pt", "instruct", "it", "chat"};
     const char *slash = strrchr(name, '/');
     const struct mfu_model *model;
-    bool cut = true;
-    char shape[100], *end;
+    char shape[100];
 
     snprintf(shape, sizeof shape, "%s", slash ? slash + 1 : name);
-    if (!*shape || strchr(shape, '.') == shape)
-        cut = false;
-    while (cut) {
+    if (!*shape || *shape == '.')
+        return NULL;
+    do {
         mfu_error_clear(err);
-        if ((model = mfu_catalog_model(c, shape, err)) || (err && err->code == MFU_ENOMEM))
-            return model;
-        cut = false;
-        end = strrchr(shape, '-');
-        for (size_t i = 0; end && !cut && i < sizeof tuned / sizeof tuned[0]; i++)
-            cut = mfu_same_name(end + 1, tuned[i]);
-        if (cut)
-            *end = '\0'; /* fine-tuning leaves the shape */
-    }
-    return NULL;
+        model = mfu_catalog_model(c, shape, err);
+    } while (!model && !(err && err->code == MFU_ENOMEM) && drop_part(shape));
+    return model;
 }
 
 const struct mfu_cluster *mfu_catalog_cluster(struct mfu_catalog *c, const char *name, struct mfu_error *err)

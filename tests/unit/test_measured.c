@@ -445,6 +445,46 @@ static void image_models_are_read(void **state)
 }
 
 /* A program that ran other kernels then is another program. */
+/* A family that no row of the reader names is that of the catalog's models that are called so. */
+static void families_are_those_of_the_catalog(void **state)
+{
+    static const struct {
+        const char *family, *n_embd, *says; /* in `assumed`, or where it starts with a blank why it is left out */
+    } rows[] = {
+        {"gpt_neox", "6144", "graph of gpt-neox-20b"},
+        {"pythia", "1024", "graph of pythia-410m"},
+        {"Falcon", "4544", "graph of Falcon 7B"},
+        {"phi3", "5120", "graph of"},
+        {"phi-2", "2560", "graph of Phi-2"},
+        {"llama3", "8192", "graph of Llama 3 70B"},
+        {"glm4", "4096", "graph of GLM-4 9B"},
+        {"olmo", "2048", "graph of OLMo 1B"},
+        {"qwen2.5", "768", "n_kv_head=12: the model's"},
+        {"deepseek", "4096", " family 'deepseek' is not modelled"}, /* of two families */
+        {"mini", "4096", " family 'mini' is not modelled"},
+        {"g", "4096", " family 'g' is not modelled"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        struct mfu_validation *all;
+        const char *said;
+        char text[400];
+
+        snprintf(text, sizeof text,
+                 "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,step_time_ms\n"
+                 "a100-80gb-sxm,%s,1024,2,%d,%s,32000,1,900\n",
+                 rows[i].family, atoi(rows[i].n_embd) == 768 ? 12 : 32, rows[i].n_embd);
+        if (!(all = validate(text, &err)))
+            fail_msg("%s", err.text);
+        said = *rows[i].says == ' ' ? all->rows[0].skipped : all->rows[0].assumed;
+        if (!strstr(said, rows[i].says + (*rows[i].says == ' ')))
+            fail_msg("%s: '%s', assumed '%s'", rows[i].family, all->rows[0].skipped, all->rows[0].assumed);
+        mfu_validation_free(all);
+    }
+}
+
 static void older_programs_are_refused(void **state)
 {
     static const char text[] = "gpu,model,micro_batch,compile,source,step_time_ms\n"
@@ -541,6 +581,7 @@ static void spellings_are_understood(void **state)
         {"attention", "FlashAttention-2", "flash2"},
         {"model", "openai-community/gpt2", "gpt2"},
         {"model", "meta-llama/Llama-3.2-1B", "llama-3.2-1b"},
+        {"model", "Qwen/Qwen3-0.6B-Base", "Qwen3-0.6B"},
         {"tied", "True", "1"},
         {"intra_link", "NVLink", "nvlink3"},
     };
@@ -633,6 +674,7 @@ int main(void)
         cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(models_with_experts_are_read),
         cmocka_unit_test(image_models_are_read),
+        cmocka_unit_test(families_are_those_of_the_catalog),
         cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(what_is_open_widens_the_interval),

@@ -1,6 +1,7 @@
 /*
  * Published models of many families from their config.json: parameters as transformers itself counts them
- * (tests/oracle/families.py); the variants of image models as timm counts them (tests/oracle/timm_params.py); and what a file says that nothing reads is said to be unknown.
+ * (tests/oracle/families.py); the variants of image models as timm counts them (tests/oracle/timm_params.py), those of
+ * language models as transformers does (tests/oracle/hub_params.py); and what a file says that nothing reads is said to be unknown.
  */
 #include <math.h>
 #include <stdio.h>
@@ -137,14 +138,13 @@ static void no_type_is_planned_as_another(void **state)
     assert_true(exact >= 48 && refused <= 3);
 }
 
-static void parameters_of_timms_models_are_exact(void **state)
+static void check_variants(struct fixture *f, const char *table)
 {
-    struct fixture *f = *state;
     struct mfu_arena arena = {0};
     struct mfu_error err = {0};
     struct mfu_csv csv;
 
-    assert_int_equal(oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/timm_params.csv", &arena, &csv), 0);
+    assert_int_equal(oracle_read(table, &arena, &csv), 0);
     for (size_t i = 0; i < csv.n_rows; i++) {
         const char *name = mfu_csv_get(&csv, i, "model");
         const struct mfu_model *m = mfu_catalog_model(f->catalog, name, &err);
@@ -162,6 +162,43 @@ static void parameters_of_timms_models_are_exact(void **state)
     }
     assert_true(csv.n_rows >= LEAST_MODELS);
     mfu_arena_free(&arena);
+}
+
+static void parameters_of_variants_are_exact(void **state)
+{
+    check_variants(*state, MFUPLAN_SOURCE_DIR "/tests/oracle/timm_params.csv");
+    check_variants(*state, MFUPLAN_SOURCE_DIR "/tests/oracle/hub_params.csv");
+}
+
+/* Fine-tuning, a longer context and the day of a release leave the shape, wherever a name says them. */
+static void names_of_the_hub_are_shapes(void **state)
+{
+    static const struct {
+        const char *name, *shape; /* NULL: nothing that is known */
+    } rows[] = {
+        {"mistralai/Mistral-7B-Instruct-v0.3", "Mistral-7B-v0.3"},
+        {"microsoft/Phi-3-mini-128k-instruct", "Phi-3 mini"},
+        {"microsoft/Phi-4-mini-reasoning", "Phi-4-mini"},
+        {"Qwen/Qwen3-4B-Thinking-2507", "Qwen3-4B"},
+        {"Qwen/Qwen2.5-7B-Instruct-1M", "Qwen2.5 7B"},
+        {"EleutherAI/pythia-1.4b-deduped", "pythia-1.4b"},
+        {"codellama/CodeLlama-34b-Python-hf", "CodeLlama-34b"},
+        {"allenai/OLMo-2-1124-13B-DPO", "OLMo-2-1124-13B"},
+        {"unsloth/llama-3-8b-bnb-4bit", "Llama 3 8B"},
+        {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "DeepSeek-R1-Distill-Qwen-1.5B"},
+        {"nobody/instruct", NULL},
+        {"nobody/Qwen3-5B", NULL},
+        {"nobody/-", NULL},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct mfu_error err = {0};
+        const struct mfu_model *m = mfu_catalog_hub_model(f->catalog, rows[i].name, &err);
+
+        if ((m != NULL) != (rows[i].shape != NULL) || (m && strcmp(m->name, rows[i].shape) != 0))
+            fail_msg("%s is read as %s", rows[i].name, m ? m->name : "nothing");
+    }
 }
 
 static void what_no_table_reads_makes_it_unknown_whether_it_fits(void **state)
@@ -197,7 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_of_published_models_are_exact),
         cmocka_unit_test(no_type_is_planned_as_another),
-        cmocka_unit_test(parameters_of_timms_models_are_exact),
+        cmocka_unit_test(parameters_of_variants_are_exact),
+        cmocka_unit_test(names_of_the_hub_are_shapes),
         cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),
     };
 

@@ -38,9 +38,9 @@ static const struct word attentions[] = {
     {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"", "", "attention"}, {NULL, NULL, NULL}};
 static const struct word optimizers[] = {{"", "", "optimizer"}, {NULL, NULL, NULL}};
 static const struct word checkpoints[] = {{"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
-/* A graph for each family that the columns can describe. */
+/* Graphs of families that no model of the catalog is called by, or of which one model stands for all. */
 static const struct word families[] = {
-    {"gpt2", "gpt2", NULL}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
+    {"gpt2", "gpt2", NULL}, {"nanogpt", "gpt2", "graph of gpt2 for nanogpt"}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
     {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
@@ -227,6 +227,66 @@ static bool choose_cluster(struct mfu_row *r)
     return true;
 }
 
+/* Whether a file's name goes on behind the family with a part of its own: "phi3" of phi-3-mini, "glm4" of glm-4-9b, not
+ * of glm-4.5, and "mini" of no ministral-8b. */
+static bool begins_with(const char *name, const char *family)
+{
+    for (; *family; family++)
+        if (isalnum((unsigned char)*family)) {
+            while (*name == '-' || *name == '_' || *name == '.')
+                name++;
+            if (tolower((unsigned char)*name++) != tolower((unsigned char)*family))
+                return false;
+        }
+    return *name == '\0' || *name == '-' || *name == '_';
+}
+
+/* The i-th model of the catalog that is called so; "": it is called something else; NULL: no more. */
+static const char *called(const struct mfu_row *r, const char *family, size_t i)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_models(r->catalog, &n), *name;
+
+    name = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n);
+    return name && !begins_with(name, family) ? "" : name;
+}
+
+static double width_of(const struct mfu_model *m)
+{
+    double values[MFU_MAX_DIMS];
+    int dim = mfu_model_dim_find(m, "n_embd", NULL);
+
+    mfu_model_dim_values(m, values);
+    return dim < 0 ? NAN : values[dim];
+}
+
+/* The catalog's models that are called like the family, where they are of one: the one whose width is nearest.  Two
+ * families of that name are none, unless one is the word itself ("olmo" beside olmo2). */
+static const struct mfu_model *named_like(const struct mfu_row *r, const char *family)
+{
+    const struct mfu_model *best = NULL;
+    double width = mfu_cell_number(r, "n_embd"), nearest = INFINITY;
+    bool exact = false;
+    const char *name;
+
+    for (size_t i = 0; (name = called(r, family, i)); i++) {
+        const struct mfu_model *m = *name ? mfu_catalog_model(r->catalog, name, NULL) : NULL;
+        bool same = m && mfu_same_letters(m->family, family);
+        double far = m ? fabs(log(width_of(m) / width)) : NAN;
+
+        if (!m || (exact && !same))
+            continue;
+        if (best && exact == same && strcmp(best->family, m->family) != 0)
+            return NULL;
+        if (!best || exact != same || far < nearest) {
+            best = m;
+            nearest = isnan(far) ? INFINITY : far;
+        }
+        exact = same;
+    }
+    return best;
+}
+
 /* The graph of the stated family; NULL and the reason. */
 static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family)
 {
@@ -234,13 +294,16 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
 
     for (const struct word *w = families; w->theirs && !model; w++)
         if (mfu_same_letters(w->theirs, family)) {
-            if (w->note && w->ours)
-                mfu_row_assume(r, "%s", w->note);
-            else if (w->note)
+            if (!w->ours) {
                 mfu_row_skip(r, "%s", w->note);
-            if (w->ours)
-                model = mfu_catalog_model(r->catalog, w->ours, NULL);
+                return NULL;
+            }
+            if (w->note)
+                mfu_row_assume(r, "%s", w->note);
+            model = mfu_catalog_model(r->catalog, w->ours, NULL);
         }
+    if (!model && (model = named_like(r, family)))
+        mfu_row_assume(r, "graph of %s for %s", model->name, family);
     if (!model)
         mfu_row_skip(r, "family '%s' is not modelled", family);
     return model;
@@ -270,7 +333,7 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
         while (n > 0 && !in_word(text[n - 1]))
             n--;
         text[n] = '\0';
-        if (n == 0 || (m = mfu_catalog_model(r->catalog, text, NULL)))
+        if (n == 0 || (m = mfu_catalog_hub_model(r->catalog, text, NULL)))
             return n == 0 ? NULL : m;
         for (; n > 0 && in_word(text[n - 1]); n--)
             digit |= isdigit((unsigned char)text[n - 1]) != 0;
@@ -643,6 +706,25 @@ static int noted_dense(const char *notes)
     return -1;
 }
 
+/* Heads that share keys and values as in the model, or, where that does not divide, none that do. */
+static bool leave_kv_heads(struct mfu_row *r)
+{
+    struct mfu_config config;
+    char heads[32];
+    double n_head, n_kv;
+
+    if (!mfu_cell_empty(r, "n_kv_head") || noted(r, "n_kv_head") > 0)
+        return true;
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    n_head = mfu_config_dim(&config, "n_head");
+    n_kv = mfu_config_dim(&config, "n_kv_head");
+    if (!(n_kv > 0) || (n_kv == floor(n_kv) && fmod(n_head, n_kv) == 0))
+        return true;
+    snprintf(heads, sizeof heads, "%.0f", n_head);
+    mfu_row_assume(r, "n_kv_head=%s: the model's %g do not divide them", heads, n_kv);
+    return set(r, "n_kv_head", heads);
+}
+
 static bool set_dims(struct mfu_row *r)
 {
     static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
@@ -674,6 +756,8 @@ static bool set_dims(struct mfu_row *r)
         if (!set(r, dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
             return false;
     }
+    if (!leave_kv_heads(r))
+        return false;
     if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0) {
         char number[16];
 

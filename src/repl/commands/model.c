@@ -10,8 +10,15 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 {
     struct mfu_name_list list;
 
+    size_t sizes = 0;
+
     list.names = mfu_catalog_models(s->catalog, &list.n);
-    return mfu_list_names(s, &mfu_record_models, &list, s->memory.now.model->slug, err);
+    if (mfu_list_names(s, &mfu_record_models, &list, s->memory.now.model->slug, err) < 0)
+        return -1;
+    while (mfu_catalog_variant(s->catalog, sizes))
+        sizes++;
+    mfu_print_note(s, "and %zu sizes of these by name: `complete model qwen` lists those of Qwen", sizes);
+    return 0;
 }
 
 /* Dimensions belong to the model: what was set for the old one is gone. */
