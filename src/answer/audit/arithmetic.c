@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "answer/audit/claim_number.h"
+#include "answer/audit/claim_words.h"
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 #define TERMS 16    /* of a claim that are looked at */
@@ -47,8 +48,6 @@ static const struct { const char *word; int of; double factor; int second; } wor
     {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}};
 static const struct { enum mfu_dim dim; int of, second; } dims[] = {
     {MFU_BYTES, BYTE, 0}, {MFU_BYTES_PER_S, BYTE, -1}, {MFU_SECONDS, SECOND, 0}, {MFU_FLOP, FLOP, 0}, {MFU_FLOP_PER_S, FLOP, -1}, {MFU_WATTS, JOULE, -1}};
-/* What says that a figure follows from others. */
-static const char *const hence[] = {"so", "i.e", "i.e.", "=", "that", "which", "thus", "hence", "therefore", "or", "mean"};
 // clang-format on
 
 static bool stands(const struct mfu_claim_text *t, const char *p, const char *word)
@@ -283,21 +282,6 @@ static const char *read_sum(struct equation *e, const char *p, struct value *v)
     return p;
 }
 
-/* Whether what stands at `p` is only about right; what is behind those words. */
-static const char *skip_about(const char *p, bool *about)
-{
-    static const char *const list[] = {"~", "about", "around", "roughly", "approximately", "approx", "circa", "some"};
-
-    *about = false;
-    p = mfu_claim_blanks(p);
-    for (size_t i = 0; i < N(list); i++)
-        if (mfu_claim_stands(p, list[i], strlen(list[i]))) {
-            *about = true;
-            p = mfu_claim_blanks(p + strlen(list[i]) + (p[strlen(list[i])] == '.'));
-        }
-    return p;
-}
-
 void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t, bool taken[MFU_CLAIM_ROOM])
 {
     for (const char *p = t->text + 1; *p; p++) {
@@ -311,7 +295,7 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t, bool
         if ((*p != '(' && !isdigit((unsigned char)*p)) || mfu_claim_letter(p[-1]) || p[-1] == '.'
             || !(equal = read_sum(&e, p, &left)) || *equal != '=')
             continue;
-        end = read_sum(&e, skip_about(equal + 1, &about), &right);
+        end = read_sum(&e, mfu_claim_skip_about(equal + 1, &about), &right);
         if (!end || e.operations == 0)
             continue;
         for (int i = 0; i < 4 && way < 0; i++)
@@ -368,7 +352,7 @@ static bool one_sentence(const struct terms *x, const int power[TERMS])
             to = x->list[i].at;
         }
     for (; from && from < to; from++)
-        if (*from == ';' || (*from == '.' && from[1] == ' ' && from[-2] != '.')) /* but "i.e. " */
+        if (*from == ';' || (*from == '.' && from[1] == ' '))
             return false;
     return true;
 }
@@ -376,9 +360,8 @@ static bool one_sentence(const struct terms *x, const int power[TERMS])
 static bool follows(const struct terms *x, int a, int b)
 {
     for (const char *p = x->list[a].end; p < x->list[b].at; p++)
-        for (size_t i = 0; i < N(hence); i++)
-            if (stands(x->nouns.t, p, hence[i]))
-                return true;
+        if (!mfu_claim_letter(p[-1]) && mfu_claim_role(p) & (MFU_W_HENCE | MFU_W_EQUALS))
+            return true;
     return false;
 }
 
@@ -405,7 +388,7 @@ static struct computed compute(const struct terms *x, const int power[TERMS])
             if (n < sizeof c.left)
                 n += (size_t)snprintf(c.left + n, sizeof c.left - n, "%s%s", over ? " / " : n > 0 ? " x " : "", said);
         }
-    skip_about(mfu_claim_back(x->nouns.t, x->list[last].at), &about);
+    mfu_claim_skip_about(mfu_claim_back(x->nouns.t, x->list[last].at), &about);
     c.said = widen(x->list[last].base, about ? 1.1 : 1);
     mfu_claim_text_quote(x->nouns.t, x->list[last].at, x->list[last].end, c.right, sizeof c.right);
     return c;
@@ -586,7 +569,7 @@ static void find_sums(struct mfu_audit *audit, struct mfu_claim_text *t, struct 
         drop_guesses(audit, &s, t);
         for (int k = from; k <= i; k++) {
             x->list[k].foreign = false;
-            memset(t->used + (x->list[k].at - t->text), true, (size_t)(x->list[k].end - x->list[k].at));
+            mfu_claim_use(t, x->list[k].at, x->list[k].end);
         }
     }
 }
@@ -629,6 +612,6 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
             continue;
         tell(audit, &s.found);
         drop_guesses(audit, &s, t);
-        memset(t->used + (x.list[i].at - t->text), true, (size_t)(x.list[i].end - x.list[i].at));
+        mfu_claim_use(t, x.list[i].at, x.list[i].end);
     }
 }

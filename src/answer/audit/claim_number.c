@@ -173,3 +173,20 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;
     return true;
 }
+
+bool mfu_claim_same_unit(struct mfu_claim_number *a, struct mfu_claim_number *b)
+{
+    if (a->bare && !b->bare) {
+        a->factor = b->factor;
+        a->dim = b->dim;
+        a->percent = b->percent;
+        a->times = b->times;
+        a->any_flop = b->any_flop;
+        a->kilo = b->kilo;
+        a->bare = false;
+        a->whole = b->whole;
+        if (a->percent)
+            a->half = fmin(a->half, 0.5);
+    }
+    return a->dim == b->dim && a->bare == b->bare && a->times == b->times;
+}

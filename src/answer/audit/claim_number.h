@@ -24,6 +24,9 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
 /* Whether it is "... x 1024" that stands at `p`; the text begins with a blank. */
 bool mfu_claim_is_factor(const char *p);
 
+/* Gives a bare number the unit of the other, "from 3 to 5 GB"; whether both have the same unit then. */
+bool mfu_claim_same_unit(struct mfu_claim_number *, struct mfu_claim_number *);
+
 const char *mfu_claim_blanks(const char *p); /* behind them */
 
 #endif

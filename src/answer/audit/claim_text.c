@@ -23,7 +23,7 @@ static const struct spelling words[] = {
     {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
     {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
     {"1 day", "one day"}, {"1 week", "one week|a week"}, {"1 month", "one month"}, {"1 year", "one year"}, {"for 1 day", "for a day"}, {"in 1 day", "in a day"}, {"for 1 month", "for a month"}, {"in 1 month", "in a month"}, {"for 1 hour", "for an hour"}, {"in 1 hour", "in an hour"}, {"0.5", "half a|half an"}, {"/day", "a day|/d"}, {"2", "two"}, {"3", "three"}, {"4", "four"}, {"5", "five"}, {"6", "six"}, {"7", "seven"}, {"8", "eight"}, {"16", "sixteen"},
-    {"", "only|just|merely|already|also|even"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
+    {"", "only|just|merely|already|also|even"}, {"ie", "i.e.|i.e"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
     {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator|chip|tpu"}, 
     {"node", "machine|server"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
     {"utilisation", "utilization|util|utilized|utilised"}, {"allocated", "alloc"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
@@ -46,6 +46,11 @@ bool mfu_claim_letter(char c)
 bool mfu_claim_stands(const char *p, const char *word, size_t n)
 {
     return n > 0 && strncmp(p, word, n) == 0 && !(mfu_claim_letter(word[n - 1]) && mfu_claim_letter(p[n]));
+}
+
+void mfu_claim_use(struct mfu_claim_text *t, const char *from, const char *to)
+{
+    memset(t->used + (from - t->text), true, to > from ? (size_t)(to - from) : 0);
 }
 
 const char *mfu_claim_back(const struct mfu_claim_text *t, const char *p)

@@ -32,6 +32,9 @@ char *mfu_claim_text_replace(struct mfu_claim_text *, char *at, size_t n, const 
 const char *mfu_claim_text_quote(const struct mfu_claim_text *, const char *from, const char *to, char *buf,
                                  size_t size);
 
+/* Somebody understood what stands there. */
+void mfu_claim_use(struct mfu_claim_text *, const char *from, const char *to);
+
 /* Whether it can be part of a word. */
 bool mfu_claim_letter(char);
 
