@@ -219,6 +219,8 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
         p = read_sum(e, p + 1, v);
         return p && *p == ')' ? mfu_claim_blanks(p + 1) : NULL;
     }
+    for (int i = 0; i < 3 && e->operations > 0 && isalpha((unsigned char)*p); i++) /* "+ weights 14 GB" */
+        p = mfu_claim_blanks(mfu_claim_word_end(p));
     if (!isdigit((unsigned char)*p) || !read_amount(&e->nouns, p, &a) || (a.times && e->operations == 0))
         return NULL;
     *v = (struct value){{a.printed, a.base}, a.of[SECOND], a.unit};
@@ -282,7 +284,7 @@ static const char *read_sum(struct equation *e, const char *p, struct value *v)
     return p;
 }
 
-void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t, bool taken[MFU_CLAIM_ROOM])
+void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
     for (const char *p = t->text + 1; *p; p++) {
         struct equation e = {.nouns.t = t};
@@ -309,9 +311,10 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t, bool
         mfu_claim_text_quote(t, mfu_claim_blanks(equal + 1), end, c.right, sizeof c.right);
         tell(audit, &c);
         for (int i = 0; i < e.n; i++) {
-            t->used[e.figures[i] - t->text] = true;
-            taken[e.figures[i] - t->text] |= e.factor[i];
+            t->used[e.figures[i] - t->text] = t->operand[e.figures[i] - t->text] = true;
+            t->taken[e.figures[i] - t->text] |= e.factor[i];
         }
+        mfu_claim_use(t, p, end);
         p = equal; /* what is right of it may be left of another */
     }
 }
@@ -518,7 +521,7 @@ static void search_ratio(struct search *s, int i)
 static bool guessed(const struct mfu_audit *a, const struct mfu_claim_text *t, const struct amount *x)
 {
     for (int i = 0; i < a->n_claims; i++)
-        if (a->claims[i].guessed && t->text + a->claims[i].at == x->at)
+        if ((a->claims[i].guessed || a->claims[i].inferred) && t->text + a->claims[i].at == x->at)
             return true;
     return false;
 }
@@ -532,7 +535,8 @@ static void drop_guesses(struct mfu_audit *a, const struct search *s, const stru
         bool drop = false;
 
         for (int k = 0; k < s->x->n; k++)
-            drop |= s->found_power[k] != 0 && a->claims[i].guessed && t->text + a->claims[i].at == s->x->list[k].at;
+            drop |= s->found_power[k] != 0 && (a->claims[i].guessed || a->claims[i].inferred)
+                && t->text + a->claims[i].at == s->x->list[k].at;
         if (!drop)
             a->claims[n++] = a->claims[i];
     }
@@ -612,6 +616,8 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
             continue;
         tell(audit, &s.found);
         drop_guesses(audit, &s, t);
-        mfu_claim_use(t, x.list[i].at, x.list[i].end);
+        for (int k = 0; k < x.n; k++)
+            if (s.found_power[k] != 0 || s.power[k] != 0 || k == i)
+                mfu_claim_use(t, x.list[k].at, x.list[k].end);
     }
 }

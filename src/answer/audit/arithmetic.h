@@ -10,8 +10,8 @@
 #include "answer/audit/audit.h"
 #include "answer/audit/claim_text.h"
 
-/* All equations, whose figures are used then.  What is nothing but a factor in one is `taken`. */
-void mfu_claim_equations(struct mfu_audit *, struct mfu_claim_text *, bool taken[MFU_CLAIM_ROOM]);
+/* All equations, whose figures are used then.  What is nothing but a factor in one is taken. */
+void mfu_claim_equations(struct mfu_audit *, struct mfu_claim_text *);
 
 /* Figures that nobody used yet, with those beside them whose units cancel theirs; they are used then. */
 void mfu_claim_units(struct mfu_audit *, struct mfu_claim_text *);

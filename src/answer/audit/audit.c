@@ -354,6 +354,15 @@ static int dispensable(const struct system *s)
     return best;
 }
 
+/* A claim of the set that may be of something else than it is taken for; -1: none. */
+static int doubtful(const struct system *s)
+{
+    for (int i = 0; i < s->audit->n_claims; i++)
+        if (s->claim_on[i] && s->audit->claims[i].inferred)
+            return i;
+    return -1;
+}
+
 /* Set after set; what is left is in `s`. */
 static void find_contradictions(struct system *s, struct mfu_catalog *catalog)
 {
@@ -364,12 +373,17 @@ static void find_contradictions(struct system *s, struct mfu_catalog *catalog)
     while (without >= 0 && s->audit->n_contradictions < MFU_CONTRADICTIONS && !solve(s, &b)) {
         memcpy(claims, s->claim_on, sizeof claims);
         shrink(s);
-        tell(s, catalog);
-        for (int i = 0; i < s->n; i++)
-            if (s->identity_on[i])
-                add_finding(s->audit, &s->identities[i], 0,
-                            s->audit->contradictions[s->audit->n_contradictions - 1].needs);
-        without = dispensable(s);
+        without = doubtful(s);
+        if (without >= 0)
+            snprintf(s->audit->unread_figure, sizeof s->audit->unread_figure, "%s", s->audit->claims[without].text);
+        else {
+            tell(s, catalog);
+            for (int i = 0; i < s->n; i++)
+                if (s->identity_on[i])
+                    add_finding(s->audit, &s->identities[i], 0,
+                                s->audit->contradictions[s->audit->n_contradictions - 1].needs);
+            without = dispensable(s);
+        }
         memcpy(s->claim_on, claims, sizeof claims);
         memset(s->identity_on, true, sizeof s->identity_on);
         if (without >= 0)
@@ -617,6 +631,7 @@ static int judge_claims(struct system *s)
             if (strcmp(c->from, "stated") == 0 && *mfu_quantity_rows[c->kind].phrases
                 && (is_figure(c, c->others) || is_implied(c, c->others))) {
                 find_support(s, c);
+                c->held = true;
                 held++;
             }
         }
@@ -625,7 +640,8 @@ static int judge_claims(struct system *s)
     if (solve(s, &b))
         for (int i = 0; i < s->n; i++)
             if (s->identities[i].relation != '='
-                && (claims_of(s, &s->identities[i], false) >= 2 || knowns(&s->identities[i], &b) >= 3)
+                && (claims_of(s, &s->identities[i], false) >= 2
+                    || knowns(&s->identities[i], &b) >= (s->identities[i].n_terms > 2 ? 2 : 3))
                 && unknowns(&s->identities[i], &b, false, unknown) == 0 && !told(s->audit, &s->identities[i])) {
                 add_finding(s->audit, &s->identities[i], 1, "");
                 mark(s->audit, &s->identities[i]);
@@ -715,7 +731,16 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     held += is_usual(s);
     if (held == 0 && a->n_contradictions == 0)
         ask(s);
-    a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 ? "holds" : "open";
+    for (int i = 0; i < a->n_claims; i++)
+        if (a->claims[i].inferred && !a->unread_figure[0] && mfu_audit_claims(a, a->claims[i].kind, MFU_BEFORE))
+            snprintf(a->unread_figure, sizeof a->unread_figure, "%s", a->claims[i].text);
+    for (int i = 0; i < a->n_claims; i++)
+        if (a->claims[i].at > 0)
+            fprintf(stderr, "DBG %s|%s|%d|guessed%d inferred%d held%d follows%d contra%d matters%d\n",
+                    a->claims[i].text, mfu_quantity_rows[a->claims[i].kind].name, a->claims[i].state,
+                    a->claims[i].guessed, a->claims[i].inferred, a->claims[i].held, a->claims[i].follows,
+                    a->claims[i].contradicts, a->claims[i].matters);
+    a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 && !a->unread_figure[0] ? "holds" : "open";
     free(s);
     return 0;
 }

@@ -36,6 +36,8 @@ struct mfu_claim {
     int n_readings;
     int at;           /* where its number stands in the text as it is read; 0: no number says it */
     bool guessed;     /* only by its unit */
+    bool inferred;    /* told after another figure of its kind, by no word: of something else, or afterwards */
+    bool held;        /* what the others say of it is a figure, and the same */
     bool flat;        /* not said whether of one or of all */
     bool follows;     /* told as what follows from the rest: "so", "i.e." */
     bool contradicts; /* part of a contradiction */
@@ -61,10 +63,11 @@ struct mfu_audit {
     struct mfu_audit_finding findings[MFU_FINDINGS];
     struct mfu_contradiction contradictions[MFU_CONTRADICTIONS];
     int n_claims, n_findings, n_contradictions;
-    bool several;        /* it speaks of one of several GPUs */
-    char missing[200];   /* where it is open, what would have to be told; "; " between */
-    char unread[400];    /* "; " between what was not understood */
-    const char *verdict; /* "holds", "contradicts", "open": nothing in it binds anything else */
+    bool several;           /* it speaks of one of several GPUs */
+    char missing[200];      /* where it is open, what would have to be told; "; " between */
+    char unread[400];       /* "; " between what was not understood */
+    char unread_figure[80]; /* an amount among that, or one that was read but may be of something else */
+    const char *verdict;    /* "holds", "contradicts", "open": nothing in it binds anything else */
 };
 
 /* A table's rows, or the lines of a text, one audit each. */

@@ -23,7 +23,7 @@ static const struct { int kind, other; double flop; } readings[] = {
     {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
     {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
-    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}, {MFU_Q_PRICE, MFU_Q_PRICE_ALL, 0}};
+    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}, {MFU_Q_PRICE, MFU_Q_PRICE_ALL, 0}, {MFU_Q_POWER, MFU_Q_POWER_ALL, -1}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, 0}};
 // clang-format on
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -132,7 +132,7 @@ static bool follows(const struct mfu_reading *r, const char *p)
     for (int i = 0; i < 6; i++) {
         const char *word = mfu_claim_back(&r->t, p);
 
-        if (mfu_claim_role(word) & MFU_W_HENCE)
+        if (mfu_claim_role(word) & MFU_W_HENCE || (*word == '>' && word[-1] == '-'))
             return true;
         if (word >= p || isdigit((unsigned char)*word) || strchr(";:", *word))
             return false;
@@ -141,13 +141,21 @@ static bool follows(const struct mfu_reading *r, const char *p)
     return false;
 }
 
+/* "3,640 PFLOP/s-days, or 3.14e23 FLOP": a figure right behind a comma and a word that says so. */
+static bool is_same_again(const struct mfu_reading *r, const char *p)
+{
+    const char *word = mfu_claim_back(&r->t, p);
+
+    return mfu_claim_role(word) & (MFU_W_HENCE | MFU_W_EQUALS) && strchr(",(", *mfu_claim_back(&r->t, word));
+}
+
 void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, int kind, enum mfu_claim_state s,
                      struct mfu_phrase m, const char *end)
 {
     double value;
     struct mfu_interval in;
     struct mfu_claim *c, *other, first;
-    bool all = false, micro, flat = true;
+    bool all = false, micro, flat = true, inferred = false;
     int scope, behind;
     char said[80];
 
@@ -178,8 +186,9 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
     if (s == MFU_BEFORE && other) {
         if ((n->roles | behind) & MFU_W_FROM)
             other->state = MFU_AFTER;
-        else if (value != other->value && (in.low >= other->in.high || in.high <= other->in.low))
-            s = MFU_AFTER;
+        else if (value != other->value && (in.low >= other->in.high || in.high <= other->in.low)
+                 && !is_same_again(r, n->at))
+            s = MFU_AFTER, inferred = true;
     } else if (s == MFU_BEFORE && behind & MFU_W_AFTER && mfu_claim_stated(r->audit, kind, MFU_BEFORE))
         s = MFU_AFTER;
     c = mfu_claim_add(r->audit, kind, s, in.low, in.high, "stated", "%s",
@@ -190,6 +199,7 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
     c->at = (int)(n->at - r->t.text);
     c->guessed = r->guessed;
     c->flat = flat;
+    c->inferred = inferred;
     c->follows = follows(r, n->at);
     c->n_readings = first.n_readings;
     memcpy(c->readings, first.readings, sizeof c->readings);

@@ -57,6 +57,13 @@ int mfu_kind_of_each(const struct mfu_reading *r, const struct mfu_claim_number 
     return -1;
 }
 
+/* "on an H100 80GB", "an A100 (40 GB)" */
+static bool is_behind_gpu(const struct mfu_reading *r, const char *p)
+{
+    p = mfu_claim_back(&r->t, p);
+    return mfu_claim_stands(*p == '(' ? mfu_claim_back(&r->t, p) : p, "gpu", 3);
+}
+
 /* What has no phrase of its own: it goes on with what the claim was about, or its unit says it. */
 int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number *n, bool changes)
 {
@@ -68,12 +75,17 @@ int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number 
     if (r->topic >= 0 && (changes || (n->roles | mfu_claim_role(mfu_claim_blanks(n->end))) & (MFU_W_FROM | MFU_W_AFTER))
         && mfu_phrase_suits(r->topic, "", n))
         return r->topic;
+    if (r->topic >= 0 && n->percent && mfu_claim_role(mfu_claim_back(&r->t, n->at)) & (MFU_W_HENCE | MFU_W_EQUALS)
+        && mfu_phrase_suits(r->topic, "", n)) /* "3/11, i.e. 27 %" */
+        return r->topic;
     if (r->topic >= 0 && n->dim == MFU_BYTES && mfu_kind_of_parameters(r->topic, false) == r->topic)
         return mfu_kind_of_parameters(r->topic, true);
     if (n->money)
         return MFU_Q_COST;
     if (n->bare || mfu_phrase_goes_on(mfu_claim_word_end(mfu_claim_blanks(n->end)))) /* "1.6B tokens/hour" */
         return -1;
+    if (n->dim == MFU_BYTES && is_behind_gpu(r, n->at) && !mfu_claim_stated(r->audit, MFU_Q_CAPACITY, MFU_BEFORE))
+        return MFU_Q_CAPACITY;
     if (n->dim == MFU_BYTES && scoped && all)
         return MFU_Q_CAPACITY;
     if (n->dim == MFU_BYTES && !r->training && !(r->topic == MFU_Q_MEMORY))
@@ -83,6 +95,9 @@ int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number 
     if (n->dim == MFU_SECONDS && mfu_claim_stated(r->audit, MFU_Q_STEP_TIME, MFU_BEFORE)
         && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "which", 5)) /* "3 s, of which 0.4 s" */
         return MFU_Q_PART_TIME;
+    if (n->dim == MFU_SECONDS && mfu_claim_stated(r->audit, MFU_Q_DURATION, MFU_BEFORE)
+        && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "which", 5))
+        return MFU_Q_LOST_TIME;
     for (size_t i = 0; i < N(by_unit); i++)
         if (by_unit[i].dim == n->dim && n->value * n->factor >= by_unit[i].least)
             return by_unit[i].kind;

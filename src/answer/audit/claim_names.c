@@ -20,6 +20,12 @@
 
 /* ---- names ------------------------------------------------------------------- */
 
+/* "2x3090" */
+static bool is_times(const char *p)
+{
+    return isdigit((unsigned char)*p) && p[-1] == 'x' && isdigit((unsigned char)p[-2]);
+}
+
 /* Up to four words that the catalog knows; the text then says `as`. */
 static bool find_name(struct mfu_reading *r, char **from, const char *as,
                       bool (*take)(struct mfu_reading *, const char *))
@@ -27,7 +33,8 @@ static bool find_name(struct mfu_reading *r, char **from, const char *as,
     for (char *p = *from; *p; p++) {
         char name[64];
 
-        if (!mfu_claim_letter(*p) || (p > r->t.text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '-')))
+        if (!mfu_claim_letter(*p)
+            || (p > r->t.text && ((mfu_claim_letter(p[-1]) && !is_times(p)) || p[-1] == '.' || p[-1] == '-')))
             continue;
         for (int words = 4; words > 0; words--) {
             char *end = p;
@@ -53,7 +60,7 @@ static bool find_name(struct mfu_reading *r, char **from, const char *as,
                     continue;
                 n = (size_t)(tail - name);
             }
-            *from = mfu_claim_text_replace(&r->t, p, n, as);
+            *from = mfu_claim_text_replace(&r->t, p, n, is_times(p) ? " gpu" : as);
             return true;
         }
     }

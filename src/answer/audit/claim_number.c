@@ -162,6 +162,9 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
         zeros++;
     n->half = fraction ? 0.005 * n->value : 0.5 * scale * pow(10, (double)zeros - (double)decimals);
     read_unit(n);
+    n->half = n->dim == MFU_BYTES && n->factor == 1 && n->whole
+        ? 0
+        : fmin(n->half, 0.2 * n->value); /* 2x is not one and a half */
     if (n->bare && mfu_claim_letter(*n->end) && !(mfu_claim_letter(n->end[1]) && mfu_claim_letter(n->end[2])))
         return false; /* 6ND, 2nd: a formula, or which one */
     if (n->percent)
@@ -169,6 +172,10 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     if (n->dim == MFU_SECONDS && n->factor >= 60)
         add_rest(text, n);
     p = mfu_claim_blanks(n->end);
+    if (mfu_claim_stands(p, "dollar", 6)) {
+        n->money = true;
+        n->end = p + 6;
+    }
     n->of_sequences = mfu_claim_stands(p, "sequence", 8) && p[8] != '/' && !n->percent && !n->times;
     n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;
     return true;

@@ -15,7 +15,8 @@
 bool mfu_phrase_goes_on(const char *end)
 {
     return *end == '/' && isalpha((unsigned char)end[1]) && !mfu_claim_stands(end, "/gpu", 4)
-        && !mfu_claim_stands(end, "/step", 5) && !mfu_claim_stands(end, "/batch", 6);
+        && !mfu_claim_stands(end, "/step", 5) && !mfu_claim_stands(end, "/batch", 6)
+        && !mfu_claim_stands(end, "/all", 4);
 }
 
 bool mfu_phrase_suits(int kind, const char *phrase, const struct mfu_claim_number *n)
@@ -53,8 +54,9 @@ void mfu_phrase_here(const struct mfu_reading *r, const char *p, bool before, bo
             const char *words = phrase + skip, *begin = before ? p - length : p;
 
             phrase = words + length;
-            if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near)
-                || length <= m->length || begin < r->t.text || (mfu_phrase_goes_on(n->end) && begin != n->end)
+            if ((mark == '>' && before) || (before && begin > r->t.text && begin[-1] == '/')
+                || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near) || length <= m->length
+                || begin < r->t.text || (mfu_phrase_goes_on(n->end) && begin != n->end)
                 || (!before && mfu_phrase_goes_on(begin + length)) || strncmp(begin, words, length) != 0
                 || (mark == '>' && mfu_quantity_rows[k].dim == MFU_RATIO /* 37 % of the A100's 312 */
                     && isdigit((unsigned char)*mfu_claim_blanks(begin + length)))
@@ -82,7 +84,7 @@ struct mfu_phrase mfu_phrase_behind(const struct mfu_reading *r, const char *p, 
         mfu_phrase_here(r, p, false, i == 0, n, true, &m);
         if (m.length == 0 && mfu_claim_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
             mfu_phrase_here(r, mfu_claim_blanks(size.end), false, false, n, true, &m);
-        if (!(mfu_claim_role(p) & MFU_W_BEHIND)
+        if (!(mfu_claim_role(p) & MFU_W_BEHIND) && !(n->percent && mfu_claim_stands(p, "is", 2))
             && (mfu_claim_role(p) != 0 || !isalpha((unsigned char)*p) || *p == 'x' || strange++ > 0))
             break;
         p = mfu_claim_blanks(mfu_claim_word_end(p));

@@ -11,7 +11,7 @@
 static const struct { int part, whole, share; } shares[] = {
     {MFU_Q_FORWARD_TIME, MFU_Q_STEP_TIME, MFU_Q_FORWARD}, {MFU_Q_BACKWARD_TIME, MFU_Q_STEP_TIME, MFU_Q_BACKWARD},
     {MFU_Q_OPTIMIZER_TIME, MFU_Q_STEP_TIME, MFU_Q_OPTIMIZER}, {MFU_Q_COMMUNICATION_TIME, MFU_Q_STEP_TIME, MFU_Q_COMMUNICATION},
-    {MFU_Q_PART_TIME, MFU_Q_STEP_TIME, MFU_Q_UNTOUCHED}, {MFU_Q_ACTIVE, MFU_Q_PARAMS, MFU_Q_ACTIVE_SHARE}, {MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_TRAINABLE_SHARE},
+    {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_COMPUTE}, {MFU_Q_LOST_TIME, MFU_Q_DURATION, MFU_Q_LOST}, {MFU_Q_PART_TIME, MFU_Q_STEP_TIME, MFU_Q_UNTOUCHED}, {MFU_Q_ACTIVE, MFU_Q_PARAMS, MFU_Q_ACTIVE_SHARE}, {MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_TRAINABLE_SHARE},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, MFU_Q_MFU}, {MFU_Q_MEMORY, MFU_Q_CAPACITY, MFU_Q_FILL}};
 // clang-format on
 
@@ -40,6 +40,8 @@ static bool read_whole(const struct mfu_reading *r, const struct mfu_claim_numbe
 
     if (mfu_claim_stands(p, "out", 3))
         p = mfu_claim_blanks(mfu_claim_word_end(p));
+    if (*p == '/' && isdigit((unsigned char)*mfu_claim_blanks(p + 1))) /* "22.1 GiB / 24 GiB" */
+        return !n->bare && mfu_claim_number(r->t.text, mfu_claim_blanks(p + 1), whole) && whole->dim == n->dim;
     if (!mfu_claim_stands(p, "of", 2))
         return false;
     for (int i = 0; i < 3 && mfu_claim_role(p) & (MFU_W_BEHIND | MFU_W_ONE_OF); i++)

@@ -23,8 +23,8 @@ static const struct spelling words[] = {
     {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
     {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
     {"1 day", "one day"}, {"1 week", "one week|a week"}, {"1 month", "one month"}, {"1 year", "one year"}, {"for 1 day", "for a day"}, {"in 1 day", "in a day"}, {"for 1 month", "for a month"}, {"in 1 month", "in a month"}, {"for 1 hour", "for an hour"}, {"in 1 hour", "in an hour"}, {"0.5", "half a|half an"}, {"/day", "a day|/d"}, {"2", "two"}, {"3", "three"}, {"4", "four"}, {"5", "five"}, {"6", "six"}, {"7", "seven"}, {"8", "eight"}, {"16", "sixteen"},
-    {"", "only|just|merely|already|also|even"}, {"ie", "i.e.|i.e"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
-    {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator|chip|tpu"}, 
+    {"", "only|just|merely|already|also|even"}, {"ie", "i.e.|i.e"}, {"forward", "fwd"}, {"backward", "bwd"}, {"step time", "latency|iteration time"}, {"dollar", "buck|usd"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
+    {"", "of step is|of the step is|of the time is|of time is|of step time is|of the step goes to|of the time goes to|of the step time goes to"}, {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator|chip|tpu"}, 
     {"node", "machine|server"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
     {"utilisation", "utilization|util|utilized|utilised"}, {"allocated", "alloc"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
     {"flop/s", "flops/s|flops/sec|flop/sec"}, {"flop/token", "flops/token"}, {"gpu hour", "gpu h|gpuh"}, {"rose to", "went up to"}, {"upto", "up to|as much as|as many as"},
@@ -32,7 +32,7 @@ static const struct spelling words[] = {
     {"zero 3", "zero stage 3|zero3|fsdp|fully sharded"}, {"4 bit", "int4|nf4|4bit"}, {"8 bit", "8bit"}, {"mixed", "mixed precision"}};
 
 /* What a claim counts: "each" is for one of the last of them, "them" are those. */
-static const char *const counted[] = {"gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica", "parameter"};
+static const char *const counted[] = {"gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica", "parameter", "epoch"};
 /* Weights, gradients and what the optimizer keeps, in a row, are the states of a model. */
 static const char *const parts[] = {"model state", "optimizer state", "adam state", "weight", "gradient", "optimizer", "adamw", "adam"};
 static const char *const between_parts[] = {", and ", " and ", ", ", " + ", "+", " & "};
@@ -149,6 +149,30 @@ static void spell_rates(struct mfu_claim_text *t)
     }
 }
 
+/* "3h20m" and "4:10" are hours, minutes and seconds. */
+static void spell_times(struct mfu_claim_text *t)
+{
+    for (char *p = t->text + 1; *p; p++) {
+        size_t first = strspn(p, "0123456789"), second;
+        const char *names[] = {" h ", " min "};
+
+        if (first == 0 || first > 3 || mfu_claim_letter(p[-1]) || strchr(".:", p[-1]) || !strchr("h:", p[first])
+            || (second = strspn(p + first + 1, "0123456789")) == 0 || second > 2) {
+            p += first > 0 ? first - 1 : 0;
+            continue;
+        }
+        if (p[first] == 'h' && p[first + 1 + second] == 'm')
+            mfu_claim_text_replace(t, p + first + 1 + second, 1, " min ");
+        else if (p[first] == ':' && second == 2 && !strchr(":/", p[first + 3] ? p[first + 3] : ' ')
+                 && !mfu_claim_letter(p[first + 3])) {
+            mfu_claim_text_replace(t, p + first + 3, 0, " s ");
+            names[0] = names[1];
+        } else
+            continue;
+        mfu_claim_text_replace(t, p + first, 1, names[0]);
+    }
+}
+
 void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
 {
     size_t n = 0;
@@ -169,6 +193,7 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
         t->to[n++] = (unsigned short)(i + 1);
     }
     spell_rates(t);
+    spell_times(t);
     for (size_t i = 0; i < N(signs); i++)
         respell(t, &signs[i], false);
     for (char *p = t->text + 1; *p; p++) /* 8xh100 */
@@ -220,8 +245,7 @@ static const char *last_counted(const struct mfu_claim_text *t, const char *p)
     const char *q = mfu_claim_back(t, p);
 
     for (const char *word = mfu_claim_back(t, q); word < q; q = word, word = mfu_claim_back(t, word))
-        if (mfu_claim_counted(word) && (word == t->text || word[-1] != '/')
-            && word[strlen(mfu_claim_counted(word))] != '/')
+        if (mfu_claim_counted(word) && word[strlen(mfu_claim_counted(word))] != '/')
             return mfu_claim_counted(word);
     return NULL;
 }

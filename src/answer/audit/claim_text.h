@@ -16,7 +16,9 @@ struct mfu_claim_text {
     const char *claim; /* lent */
     char text[MFU_CLAIM_ROOM];
     unsigned short from[MFU_CLAIM_ROOM], to[MFU_CLAIM_ROOM]; /* of each byte, in the claim */
-    bool used[MFU_CLAIM_ROOM];                               /* somebody understood it */
+    bool used[MFU_CLAIM_ROOM];                               /* somebody understood it, */
+    bool taken[MFU_CLAIM_ROOM];                              /* and it is no figure of its own */
+    bool operand[MFU_CLAIM_ROOM];                            /* of an equation */
 };
 
 /* Small letters and signs; `claim` is no longer than MFU_CLAIM_LONGEST and stays. */

@@ -43,7 +43,7 @@ static bool denied(const struct mfu_reading *r, const char *p)
     return false;
 }
 
-void mfu_claim_find_ways(struct mfu_reading *r, bool taken[MFU_CLAIM_ROOM])
+void mfu_claim_find_ways(struct mfu_reading *r)
 {
     char said[80];
 
@@ -52,10 +52,10 @@ void mfu_claim_find_ways(struct mfu_reading *r, bool taken[MFU_CLAIM_ROOM])
         char *p = mfu_claim_find_word(&r->t, r->t.text, ways[i].word);
         bool no = p && ways[i].not_high > 0 && denied(r, p);
 
-        if (!p || taken[p + n - 1 - r->t.text]
+        if (!p || r->t.taken[p + n - 1 - r->t.text]
             || (ways[i].kind == MFU_Q_STATE_BYTES && mfu_audit_claims(r->audit, ways[i].kind, MFU_BEFORE)))
             continue;
-        memset(taken + (p - r->t.text), true, n);
+        memset(r->t.taken + (p - r->t.text), true, n);
         mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, no ? ways[i].not_low : ways[i].low,
                       no ? ways[i].not_high : ways[i].high, "stated", "%s%s", no ? "not " : "",
                       mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said));
@@ -70,7 +70,7 @@ static const struct owner *owner_of(const struct mfu_reading *r, const char *p, 
     for (size_t k = 0; !o && k < N(owners); k++)
         if (mfu_claim_stands(behind, owners[k].word, strlen(owners[k].word)))
             o = &owners[k];
-    for (int i = 0; i < 5 && !o && !(mfu_claim_role(behind) & MFU_W_TRAINS); i++) {
+    for (int i = 0; i < 8 && !o && !(mfu_claim_role(behind) & MFU_W_TRAINS); i++) {
         const char *end = mfu_claim_word_end(p = mfu_claim_back(&r->t, p));
 
         if (strchr(".;:", *p))
@@ -83,27 +83,36 @@ static const struct owner *owner_of(const struct mfu_reading *r, const char *p, 
     return o;
 }
 
-void mfu_claim_find_precisions(struct mfu_reading *r, bool taken[MFU_CLAIM_ROOM])
+/* Whether "to" is that of "from bf16 to fp8". */
+static bool find_from(const struct mfu_reading *r, const char *to)
 {
-    bool weights = false, computes = false;
+    return mfu_claim_stands(mfu_claim_back(&r->t, mfu_claim_back(&r->t, to)), "from", 4);
+}
+
+void mfu_claim_find_precisions(struct mfu_reading *r)
+{
+    bool weights[2] = {false}, computes = false; /* before, after */
     char said[80];
 
     r->peak = MFU_PEAK_BF16;
     for (size_t i = 0; i < N(precisions); i++)
         for (char *p = r->t.text; (p = mfu_claim_find_word(&r->t, p, precisions[i].word)); p++) {
             size_t n = strlen(precisions[i].word);
+            const char *before = mfu_claim_back(&r->t, p);
             const struct owner *o = owner_of(r, p, mfu_claim_blanks(p + n));
 
-            if (taken[p - r->t.text])
+            bool now = mfu_claim_stands(before, "to", 2) && find_from(r, before); /* "from fp32 to bf16" */
+
+            if (r->t.taken[p - r->t.text])
                 continue;
-            memset(taken + (p - r->t.text), true, n);
+            memset(r->t.taken + (p - r->t.text), true, n);
             mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said);
             if (o)
                 mfu_claim_add(r->audit, o->kind, MFU_BEFORE, o->factor * precisions[i].low,
                               o->factor * precisions[i].high + o->more, "stated", "%s of %s", said, o->word);
-            else if (!weights && precisions[i].peak != MFU_PEAK_TF32)
-                weights =
-                    mfu_claim_add(r->audit, MFU_Q_WEIGHT_BYTES, MFU_BEFORE, precisions[i].low,
+            else if (!weights[now] && precisions[i].peak != MFU_PEAK_TF32)
+                weights[now] =
+                    mfu_claim_add(r->audit, MFU_Q_WEIGHT_BYTES, now ? MFU_AFTER : MFU_BEFORE, precisions[i].low,
                                   r->training ? fmax(4, precisions[i].high) : precisions[i].high, "stated", "%s", said);
             if (!o && precisions[i].peak != MFU_PEAK_COUNT && !computes) {
                 r->peak = precisions[i].peak;

@@ -38,10 +38,11 @@ enum {
     X(ACHIEVED_ALL, "achieved_all", MFU_FLOP_PER_S, 0, 1e6, 1e22, 0, 0, "")                                            \
     X(FLOP_PER_TOKEN, "flop_per_token", MFU_FLOP, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e15, 0, 0, "flop/token|>/token")     \
     X(PARAMS, "params", MFU_PARAMS, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e14, 0, 0,                                         \
-      "parameter|>model|model size|<size|>total parameter|<n=")                                                        \
+      "parameter|>model|model size|<size|>total parameter|>total|<n=")                                                 \
     X(ACTIVE, "active", MFU_PARAMS, MFU_Q_SETUP, 1e4, 1e14, 0, 0,                                                      \
-      "active parameter|activated parameter|active|>activated|<activate")                                              \
-    X(ACTIVE_SHARE, "active_share", MFU_RATIO, MFU_Q_SETUP, 0.001, 1, 1, 1, "")                                        \
+      "active parameter|activated parameter|active|>are active|>is active|>activated|<activate")                       \
+    X(ACTIVE_SHARE, "active_share", MFU_RATIO, MFU_Q_SETUP, 0.001, 1, 1, 1,                                            \
+      "active|>are active|>is active|>activated")                                                                      \
     X(ATTENTION, "attention", MFU_COUNT, MFU_Q_SETUP, 1, 20, 0, 0, "")                                                 \
     X(N_LAYER, "n_layer", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1000, 0, 0,                                         \
       "n layer|>layer|<layer|depth|block deep")                                                                        \
@@ -57,12 +58,13 @@ enum {
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token")                   \
     X(TOKENS_PER_EXPERT, "tokens_per_expert", MFU_TOKENS, 0, 0, 1e12, 0, 0, "token/expert|token an expert")            \
     X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0,                                              \
-      "batch|batch size|<batch of|<micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch "      \
+      "batch|batch size|<batch of|<micro|<microbatch|<microbatch of|<micro batch|micro batch size|microbatch "         \
+      "size|bs|mbs|sequence/gpu|train "                                                                                \
+      "batch "                                                                                                         \
       "size")                                                                                                          \
     X(ACCUM, "accum", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e6, 1, 1,                                              \
       "accum|accumulation|gradient accumulation|gradient accum|accumulation step|gradient accumulation step|micro "    \
-      "step|"                                                                                                          \
-      "microbatch|micro batches|>micro batch|<m=")                                                                     \
+      "step|>microbatch|>micro batch|<m=")                                                                             \
     X(GLOBAL_BATCH, "global_batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e8, 0, 0,                                \
       "total batch|total batch size|gbs|sequence/step|<step of")                                                       \
     X(GPUS, "gpus", MFU_COUNT, MFU_Q_SINGLE | MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e7, 1, 1,    \
@@ -95,6 +97,8 @@ enum {
     X(DURATION, "duration", MFU_SECONDS, 0, 1, 1e10, 0, 0,                                                             \
       "training time|wall time|wall clock|duration|run time|>run")                                                     \
     X(GOODPUT, "goodput", MFU_RATIO, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_FIRM, 0, 1, 0.75, 1, "goodput|uptime")           \
+    X(LOST, "lost", MFU_RATIO, 0, 0, 1, 0, 0, "<lost|downtime|idle|>were lost|>was lost")                              \
+    X(LOST_TIME, "lost_time", MFU_SECONDS, 0, 0, 1e10, 0, 0, "<lost|downtime|idle|>were lost|>was lost")               \
     X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total|<d=") \
     X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1, 1e16, 0, 0,                                                        \
       "token corpus|token dataset|<corpus of|<dataset of|token/epoch")                                                 \
@@ -109,8 +113,8 @@ enum {
       ">/gpu hour|>/gpu/hour|>/hour|price|>a gpu hour|<at")                                                            \
     X(PRICE_ALL, "price_all", MFU_COUNT, MFU_Q_SETUP, 1e-3, 1e7, 0, 0, "")                                             \
     X(TOKEN_PRICE, "price_per_million_tokens", MFU_COUNT, 0, 1e-9, 1e6, 0, 0, "/million token|/1m token|/m token")     \
-    X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill|>total")                             \
-    X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e5, 0, 0, "power|board power|tdp")                      \
+    X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill")                                    \
+    X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 3000, 0, 0, "power|board power|tdp")                     \
     X(POWER_ALL, "power_all", MFU_WATTS, MFU_Q_SETUP, 1, 1e9, 0, 0, "")                                                \
     X(ENERGY, "energy_kwh", MFU_COUNT, 0, 1e-6, 1e13, 0, 0, "kwh|energy")                                              \
     X(MEMORY, "memory", MFU_BYTES, 0, 1e3, 1e14, 0, 0,                                                                 \
@@ -121,17 +125,23 @@ enum {
     X(ALLOCATED, "allocated", MFU_BYTES, 0, 1, 1e14, 0, 0, "allocated|max memory allocated|peak allocated")            \
     X(RESERVED, "reserved", MFU_BYTES, 0, 1, 1e14, 0, 0, "reserved|max memory reserved|peak reserved")                 \
     X(CAPACITY, "capacity", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 1e8, 1e13, 0, 0,                                      \
-      "capacity|>gpu|<gpu (|<gpu have|<gpu with|<gpu has|<fit|<fit in|<fit into|<fit on|<% of|<gb of|<gib "            \
-      "of|>available")                                                                                                 \
+      "capacity|>gpu|<gpu have|<gpu with|<gpu has|<fit|<fit in|<fit into|<fit on|<% of|<gb of|<gib "                   \
+      "of|>available|vram total|total vram")                                                                           \
     X(CAPACITY_ALL, "capacity_all", MFU_BYTES, MFU_Q_SETUP, 1e8, 1e18, 0, 0, "")                                       \
     X(BANDWIDTH, "bandwidth", MFU_BYTES_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0,                              \
       "bandwidth|memory bandwidth|hbm")                                                                                \
     X(RIDGE, "ridge", MFU_COUNT, MFU_Q_SETUP, 0.01, 1e6, 0, 0, "ridge|ridge point|>flop/byte")                         \
+    X(VOCAB, "vocab", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 2, 1e7, 0, 0,                                              \
+      "vocab|vocabulary|vocab size|vocabulary size|<vocab of|<vocabulary of")                                          \
+    X(EMBEDDING, "embedding", MFU_PARAMS, MFU_Q_SETUP, 1e3, 1e12, 0, 0,                                                \
+      "embedding|embedding parameter|>parameter in embedding|embedding table|lm head|embedding matrix")                \
+    X(TABLES, "embedding_tables", MFU_COUNT, MFU_Q_SETUP, 1, 2, 0, 0, "")                                              \
     X(HEADS, "heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "head|attention head|query head|n head")     \
     X(KV_HEADS, "kv_heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "kv head|n kv head|key value head")    \
     X(HEAD_GROUP, "heads_per_kv_head", MFU_COUNT, MFU_Q_SETUP, 1, 1e4, 1, 1, "")                                       \
     X(HEAD_DIM, "head_dim", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0,                                        \
-      "head dim|head size|head dimension|dim head|dimension/head")                                                     \
+      "head dim|head size|head dimension|dim head|dimension/head|<of dim")                                             \
+    X(HEAD_WIDTH, "head_width", MFU_RATIO, MFU_Q_SETUP, 0.25, 4, 1, 1, "")                                             \
     X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 64, 1e9, 0, 0, ">/token")                                \
     X(KV, "kv_cache", MFU_BYTES, 0, 1, 1e16, 0, 0, "kv cache|kv")                                                      \
     X(KV_SEQUENCES, "kv_sequences", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 1, 1,                                \
@@ -146,7 +156,7 @@ enum {
     X(STATES_ALL, "states_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                       \
     X(STATE_BYTES, "state_bytes", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 0.5, 24, 0, 0,                                  \
       "byte/parameter|>/parameter|>b/parameter")                                                                       \
-    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh")                                                \
+    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh|<size of the weight|size of weight")             \
     X(WEIGHTS_ALL, "weights_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                     \
     X(WEIGHT_BYTES, "weight_bytes", MFU_BYTES, MFU_Q_SETUP, 0.1, 8, 0, 0, "byte/weight|>/weight")                      \
     X(GRADIENTS, "gradients", MFU_BYTES, 0, 1, 1e14, 0, 0, "gradient")                                                 \
@@ -176,12 +186,14 @@ enum {
     X(FORWARD, "forward", MFU_RATIO, 0, 0, 1, 0, 0, "forward|forward pass")                                            \
     X(BACKWARD, "backward", MFU_RATIO, 0, 0, 1, 0, 0, "backward|backward pass")                                        \
     X(OPTIMIZER, "optimizer", MFU_RATIO, 0, 0, 1, 0, 0, "optimizer|optimizer step")                                    \
+    X(COMPUTE, "compute", MFU_RATIO, 0, 0, 1, 0, 0, "compute|computation|computing|matmul|gemm")                       \
     X(COMMUNICATION, "communication", MFU_RATIO, 0, 0, 1, 0, 0,                                                        \
       "communication|exposed communication|nccl|comm|all reduce")                                                      \
     X(INPUT, "input", MFU_RATIO, 0, 0, 1, 0, 0, "input|data loading|data|loading")                                     \
     X(FORWARD_TIME, "forward_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "forward|forward pass")                              \
     X(BACKWARD_TIME, "backward_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "backward|backward pass")                          \
     X(OPTIMIZER_TIME, "optimizer_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "optimizer|optimizer step")                      \
+    X(COMPUTE_TIME, "compute_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "compute|computation|computing|matmul|gemm")         \
     X(COMMUNICATION_TIME, "communication_time", MFU_SECONDS, 0, 0, 1e5, 0, 0,                                          \
       "communication|exposed communication|nccl|comm|all reduce")                                                      \
     X(PART_TIME, "part_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "")                                                        \
@@ -191,7 +203,7 @@ enum {
     X(BUBBLE_RATIO, "bubble_ratio", MFU_RATIO, 0, 0, 1e4, 0, 0, "")                                                    \
     X(STAGE_BUSY, "stage_busy", MFU_RATIO, 0, 0, 1, 0, 0, "")                                                          \
     X(TRAINABLE, "trainable", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0,                                                  \
-      "trainable parameter|trainable|trainable weight|adapter parameter|<adapter|<add")                                \
+      "trainable parameter|trainable|trainable weight|adapter parameter|<adapter|<add|>are training|>are trainable")   \
     X(TRAINABLE_SHARE, "trainable_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0,                                          \
       "trainable parameter|trainable|>of all|>of all parameter|>parameter|>weight")                                    \
     X(COMPUTED, "computed", MFU_COUNT, MFU_Q_SETUP, 0, 1e40, 0, 0, "computed")                                         \

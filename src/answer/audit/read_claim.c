@@ -14,6 +14,8 @@
 #include "answer/audit/arithmetic.h"
 #include "base/error.h"
 
+#define N(list) (sizeof(list) / sizeof(list)[0])
+
 struct mfu_claim *mfu_claim_add(struct mfu_audit *a, int kind, enum mfu_claim_state s, double low, double high,
                                 const char *from, const char *format, ...)
 {
@@ -36,6 +38,15 @@ static bool is_hyphen(char c)
     return c == '-' || c == '_';
 }
 
+/* Whether a number is that of an amount, and no name or setting of something else. */
+static bool is_amount(const struct mfu_claim_number *n)
+{
+    const char *behind = mfu_claim_blanks(n->end);
+
+    return n->money || n->percent || n->times || n->of_tokens || n->of_sequences || n->dim == MFU_PARAMS
+        || (!n->bare && n->dim != MFU_COUNT) || (mfu_claim_counted(behind) && n->bare);
+}
+
 /* Words that nobody understood, as they were written; small ones, names and punctuation left out. */
 static void list_rest(struct mfu_reading *r)
 {
@@ -44,9 +55,13 @@ static void list_rest(struct mfu_reading *r)
 
     for (const char *p = r->t.text; *p;) {
         size_t length = strcspn(p, " ,;:()");
+        struct mfu_claim_number figure;
         bool small = length == 0 || r->t.used[p - r->t.text] || mfu_claim_role(p) != 0 || strncmp(p, "->", 2) == 0
             || mfu_claim_stands(p, "gpu", 3) || mfu_claim_stands(p, "model", 5);
 
+        if (!small && !r->audit->unread_figure[0] && strchr("0123456789$", r->t.claim[r->t.from[p - r->t.text]])
+            && mfu_claim_number(r->t.text, p, &figure) && is_amount(&figure))
+            mfu_claim_text_quote(&r->t, p, figure.end, r->audit->unread_figure, sizeof r->audit->unread_figure);
         while (!small && p[length] == ' ' && is_hyphen(r->t.claim[r->t.to[p + length - 1 - r->t.text]]))
             length += 1 + strcspn(p + length + 1, " ,;:()");
         mfu_claim_text_quote(&r->t, p, p + length, said, sizeof said);
@@ -60,8 +75,14 @@ static void list_rest(struct mfu_reading *r)
  * what it is likeliest to be. */
 static void place_single(struct mfu_audit *a, int words)
 {
+    struct mfu_claim *gpus = mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE);
     bool changes = false;
 
+    if (mfu_audit_claims(a, MFU_Q_SCALING, MFU_BEFORE) && gpus && !mfu_audit_claims(a, MFU_Q_GPUS, MFU_AFTER)
+        && !mfu_audit_claims(a, MFU_Q_GPUS, MFU_CHANGE)) { /* "6.4x on 8 GPUs, 80 % efficiency": of one */
+        gpus->state = MFU_AFTER;
+        mfu_claim_add(a, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "assumed", "one");
+    }
     for (int i = 0; i < a->n_claims; i++)
         changes |= a->claims[i].state != MFU_BEFORE;
     for (int i = 0; changes && i < a->n_claims; i++) {
@@ -81,26 +102,89 @@ static void place_single(struct mfu_audit *a, int words)
     }
 }
 
-/* Two sizes where nothing changes: of much more the lesser part is trained. */
-static void place_adapter(struct mfu_audit *a)
-{
-    struct mfu_claim *all = mfu_claim_stated(a, MFU_Q_PARAMS, MFU_BEFORE),
-                     *part = mfu_claim_stated(a, MFU_Q_PARAMS, MFU_AFTER);
+// clang-format off
+/* What two figures of one quantity are where nothing changes: the lesser is that of a part; where `beside` is told. */
+static const struct { int kind, lesser, greater, beside; } pairs[] = {
+    {MFU_Q_PARAMS, MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_PARAMS}, {MFU_Q_TOKENS, MFU_Q_CORPUS, MFU_Q_TOKENS, MFU_Q_EPOCHS},
+    {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S, MFU_Q_GPUS}, {MFU_Q_POWER, MFU_Q_POWER, MFU_Q_POWER_ALL, MFU_Q_GPUS},
+    {MFU_Q_CAPACITY, MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, MFU_Q_GPUS}, {MFU_Q_PRICE, MFU_Q_PRICE, MFU_Q_PRICE_ALL, MFU_Q_GPUS},
+    {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, MFU_Q_GPUS}, {MFU_Q_BATCH, MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, MFU_Q_ACCUM}};
+// clang-format on
 
-    for (int i = 0; i < a->n_claims; i++)
-        if (a->claims[i].state == MFU_CHANGE || (a->claims[i].state == MFU_AFTER && &a->claims[i] != part)
-            || a->claims[i].kind == MFU_Q_TRAINABLE)
-            return;
-    if (!all || !part)
-        return;
-    part->state = MFU_BEFORE;
-    (part->value < all->value ? part : all)->kind = MFU_Q_TRAINABLE;
+/* What a figure is where another one is told beside it, or is not. */
+static void place_beside(struct mfu_audit *a)
+{
+    static const struct {
+        int kind, beside, is;
+        bool told;
+    } rows[] = {{MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true},
+                {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}};
+
+    for (size_t i = 0; i < N(rows); i++) {
+        struct mfu_claim *c = mfu_claim_stated(a, rows[i].kind, MFU_BEFORE);
+
+        if (c && mfu_audit_claims(a, rows[i].beside, MFU_BEFORE) == rows[i].told)
+            c->kind = rows[i].is;
+    }
+    for (int i = 0; i < a->n_claims; i++) /* there are several only where they are counted */
+        if (a->claims[i].kind == MFU_Q_CAPACITY && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE))
+            a->claims[i].n_readings = 0;
+    if (mfu_claim_stated(a, MFU_Q_KV_HEADS, MFU_BEFORE) && !mfu_claim_stated(a, MFU_Q_HEADS, MFU_BEFORE))
+        mfu_claim_add(a, MFU_Q_HEAD_GROUP, MFU_BEFORE, 1, 128, "assumed", "queries that share keys");
+}
+
+/* Whether something but a second figure says that there is a before and an after. */
+static bool is_witnessed(const struct mfu_audit *a)
+{
+    int seconds = 0;
+
+    for (int i = 0; i < a->n_claims; i++) {
+        if (a->claims[i].kind == MFU_Q_SCALING || (a->claims[i].state != MFU_BEFORE && !a->claims[i].inferred))
+            return true;
+        seconds += a->claims[i].inferred && !(mfu_quantity_rows[a->claims[i].kind].traits & MFU_Q_COUNTED);
+    }
+    return seconds > 1; /* "31 GB with batch 4, 43 GB with batch 8" */
+}
+
+static void place_pairs(struct mfu_audit *a)
+{
+    for (size_t i = 0; i < N(pairs) && !is_witnessed(a); i++) {
+        struct mfu_claim *first = mfu_claim_stated(a, pairs[i].kind, MFU_BEFORE),
+                         *second = mfu_claim_stated(a, pairs[i].kind, MFU_AFTER),
+                         *beside = mfu_claim_stated(a, pairs[i].beside, MFU_BEFORE);
+
+        if (!first || !second || !beside || !(beside->value > 1)
+            || (pairs[i].lesser != pairs[i].kind && mfu_audit_claims(a, pairs[i].lesser, MFU_BEFORE))
+            || (pairs[i].greater != pairs[i].kind && mfu_audit_claims(a, pairs[i].greater, MFU_BEFORE)))
+            continue;
+        second->state = MFU_BEFORE;
+        second->inferred = false;
+        first->n_readings = second->n_readings = 0;
+        (second->value < first->value ? second : first)->kind = pairs[i].lesser;
+        (second->value < first->value ? first : second)->kind = pairs[i].greater;
+    }
+    for (int i = 0; i < a->n_claims && is_witnessed(a); i++)
+        a->claims[i].inferred = false;
 }
 
 /* Whether the word begins here. */
 static bool find_here(const char *p, const char *word)
 {
     return !mfu_claim_letter(p[-1]) && mfu_claim_stands(p, word, strlen(word));
+}
+
+/* What only its unit said of a figure is not what it is in an equation. */
+static void drop_operands(struct mfu_reading *r)
+{
+    struct mfu_audit *a = r->audit;
+    int n = 0;
+
+    for (int i = 0; i < a->n_claims; i++)
+        if (!(a->claims[i].guessed && a->claims[i].at > 0 && r->t.operand[a->claims[i].at]))
+            a->claims[n++] = a->claims[i];
+    a->n_claims = n;
+    for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
+        r->t.used[i] |= r->t.taken[i];
 }
 
 /* "fits a 24 GB card": there is one. */
@@ -129,18 +213,13 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
                    struct mfu_error *err)
 {
     struct mfu_reading *r;
-    bool *taken;
     int status = 0, words;
 
     if (strlen(text) > MFU_CLAIM_LONGEST)
         return mfu_fail(err, MFU_EINPUT, "a claim is no longer than %d characters", MFU_CLAIM_LONGEST);
     r = calloc(1, sizeof *r);
-    taken = calloc(MFU_CLAIM_ROOM, sizeof *taken);
-    if (!r || !taken) {
-        free(r);
-        free(taken);
+    if (!r)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    }
     r->audit = a;
     r->catalog = catalog;
     r->topic = -1;
@@ -150,36 +229,33 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     for (const char *p = r->t.text; *p; p = *p ? mfu_claim_word_end(p) : p)
         r->training |= (mfu_claim_role(p) & MFU_W_TRAINS) != 0;
     a->several = strstr(r->t.text, "each gpu") != NULL || strstr(r->t.text, "/gpu") != NULL;
-    mfu_claim_find_ways(r, taken);
-    mfu_claim_find_precisions(r, taken);
+    mfu_claim_find_ways(r);
+    mfu_claim_find_precisions(r);
     words = a->n_claims;
-    mfu_claim_equations(a, &r->t, taken);
+    mfu_claim_equations(a, &r->t);
     for (const char *p = r->t.text; *p;) {
         struct mfu_claim_number n;
 
-        if ((isdigit((unsigned char)*p) || *p == '$') && !taken[p - r->t.text] && mfu_claim_number(r->t.text, p, &n))
+        if ((isdigit((unsigned char)*p) || *p == '$') && !r->t.taken[p - r->t.text]
+            && mfu_claim_number(r->t.text, p, &n))
             p = mfu_claim_take_number(r, &n);
         else
             p++;
     }
-    for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
-        r->t.used[i] |= taken[i];
+    drop_operands(r);
     mfu_claim_units(a, &r->t);
     count_one(r);
     mfu_claim_add_gpus(r);
     if (r->model)
         status = mfu_claim_add_model(r, start, err);
-    place_adapter(a);
-    if (mfu_claim_stated(a, MFU_Q_KV, MFU_BEFORE)
-        && mfu_claim_stated(a, MFU_Q_BATCH, MFU_BEFORE)) /* the batch is what is served at once */
-        mfu_claim_stated(a, MFU_Q_BATCH, MFU_BEFORE)->kind = MFU_Q_KV_SEQUENCES;
+    place_pairs(a);
+    place_beside(a);
     place_single(a, words);
     mfu_claim_drop_peaks(r);
     mfu_claim_compare_peaks(r);
     if (strstr(r->t.text, "model state") && !mfu_audit_claims(a, MFU_Q_STATE_BYTES, MFU_BEFORE))
         mfu_claim_add(a, MFU_Q_STATE_BYTES, MFU_BEFORE, 8, 20, "assumed", "Adam, some of it in 16 bits");
     list_rest(r);
-    free(taken);
     free(r);
     return status;
 }

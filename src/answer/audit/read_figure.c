@@ -39,6 +39,9 @@ bool mfu_claim_read_change(struct mfu_reading *r, struct mfu_claim_number *n)
     }
     if (otherwise >= 0 && m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_SETUP)
         m.kind = -1; /* "4x faster on 8 GPUs", "faster with the same model" */
+    if (m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_COUNTED && n->times
+        && isdigit((unsigned char)*mfu_claim_blanks(m.end))) /* "1.76x the H100's 80 GB" */
+        return false;
     behind = m;
     if (m.kind < 0 && isalpha((unsigned char)r->t.claim[r->t.from[n->at - r->t.text]]) && v == 1
         && isalpha((unsigned char)*p) && role == 0) /* "on the same cluster" */
@@ -99,12 +102,13 @@ bool mfu_claim_read_change(struct mfu_reading *r, struct mfu_claim_number *n)
 static bool read_second(const struct mfu_claim_number *n, struct mfu_claim_number *b, bool *changes)
 {
     const char *p = mfu_claim_blanks(n->end);
-    bool about;
+    bool about, to = false;
 
     if (strncmp(p, "->", 2) == 0) {
         *changes = true;
         p += 2;
     } else if (strncmp(p, "to ", 3) == 0) {
+        to = true;
         *changes = (n->roles & (MFU_W_FROM | MFU_W_UP | MFU_W_DOWN)) != 0;
         p += 3;
     } else if (*p == '-' && p == n->end) {
@@ -113,8 +117,10 @@ static bool read_second(const struct mfu_claim_number *n, struct mfu_claim_numbe
     } else
         return false;
     p = mfu_claim_skip_about(p, &about);
-    return isdigit((unsigned char)*p) && mfu_claim_number(p, p, b)
-        && !(*changes && (b->value > 1e4 * n->value || n->value > 1e4 * b->value)); /* "D=26e9 -> 2e20 FLOP" */
+    if (!isdigit((unsigned char)*p) || !mfu_claim_number(p, p, b))
+        return false;
+    *changes |= to && b->value * b->factor < n->value * n->factor;                          /* a range ascends */
+    return true && !(*changes && (b->value > 1e4 * n->value || n->value > 1e4 * b->value)); /* "D=26e9 -> 2e20 FLOP" */
 }
 
 const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number *n)
@@ -151,8 +157,10 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
     two = two && mfu_claim_same_unit(n, &second);
     changes |= r->factor.times;
     last = two ? &second : n;
-    if (n->roles & MFU_W_NOT) /* "not 40 %": nothing is said of what it is */
+    if (n->roles & MFU_W_NOT) { /* "not 40 %": nothing is said of what it is */
+        mfu_claim_use(&r->t, n->at, last->end);
         return last->end;
+    }
     if (!two && (mfu_claim_take_aside(r, n) || mfu_claim_read_change(r, n)))
         return n->end;
     if (n->times) {

@@ -46,9 +46,9 @@ void mfu_claim_drop_peaks(struct mfu_reading *);
 
 /* ---- ways of training and types of numbers ----------------------------------------- */
 
-/* What is read as one of them is `taken`. */
-void mfu_claim_find_ways(struct mfu_reading *, bool taken[MFU_CLAIM_ROOM]);
-void mfu_claim_find_precisions(struct mfu_reading *, bool taken[MFU_CLAIM_ROOM]);
+/* What is read as one of them is taken. */
+void mfu_claim_find_ways(struct mfu_reading *);
+void mfu_claim_find_precisions(struct mfu_reading *);
 /* "FP8 has 1979 TFLOP/s, bf16 989": the peak of another type than the one that is computed in is compared by itself. */
 void mfu_claim_compare_peaks(struct mfu_reading *);
 
