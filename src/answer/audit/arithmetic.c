@@ -44,7 +44,7 @@ static const struct { const char *word; int of; double factor; int second; } wor
     {"s", SECOND, 1, 0}, {"ms", SECOND, 1e-3, 0}, {"minute", SECOND, 60, 0}, {"min", SECOND, 60, 0}, {"hour", SECOND, 3600, 0}, {"h", SECOND, 3600, 0}, {"day", SECOND, 86400, 0}, {"d", SECOND, 86400, 0},
     {"week", SECOND, 604800, 0}, {"month", SECOND, 2629800, 0}, {"year", SECOND, 31557600, 0}, {"byte", BYTE, 1, 0}, {"gb", BYTE, 1e9, 0},
     {"flop", FLOP, 1, 0}, {"wh", JOULE, 3600, 0}, {"kwh", JOULE, 3.6e6, 0}, {"mwh", JOULE, 3.6e9, 0}, {"gwh", JOULE, 3.6e12, 0}, {"j", JOULE, 1, 0}, {"kj", JOULE, 1e3, 0}, {"mj", JOULE, 1e6, 0}, {"dollar", DOLLAR, 1, 0}, {"usd", DOLLAR, 1, 0},
-    {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
+    {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"trillion token", TOKEN, 1e12, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
     {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}};
 static const struct { enum mfu_dim dim; int of, second; } dims[] = {
     {MFU_BYTES, BYTE, 0}, {MFU_BYTES_PER_S, BYTE, -1}, {MFU_SECONDS, SECOND, 0}, {MFU_FLOP, FLOP, 0}, {MFU_FLOP_PER_S, FLOP, -1}, {MFU_WATTS, JOULE, -1}};
@@ -137,8 +137,10 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
         a->end += 4;
         a->daily = true;
     }
-    while (*a->end == '/' && isalnum((unsigned char)a->end[1])
-           && ((next = read_word(nouns, a->end + 1, -1, a)) || (next = read_other(nouns, a->end + 1, -1, a)))) {
+    while (
+        *a->end == '/' && isalnum((unsigned char)a->end[1])
+        && !isdigit((unsigned char)*mfu_claim_blanks(mfu_claim_word_end(a->end + 1))) /* "1.2M samples / batch 256" */
+        && ((next = read_word(nouns, a->end + 1, -1, a)) || (next = read_other(nouns, a->end + 1, -1, a)))) {
         a->end = next;
         a->rate = true;
     }

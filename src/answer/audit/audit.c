@@ -631,7 +631,6 @@ static int judge_claims(struct system *s)
             if (strcmp(c->from, "stated") == 0 && *mfu_quantity_rows[c->kind].phrases
                 && (is_figure(c, c->others) || is_implied(c, c->others))) {
                 find_support(s, c);
-                c->held = true;
                 held++;
             }
         }
@@ -734,12 +733,6 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     for (int i = 0; i < a->n_claims; i++)
         if (a->claims[i].inferred && !a->unread_figure[0] && mfu_audit_claims(a, a->claims[i].kind, MFU_BEFORE))
             snprintf(a->unread_figure, sizeof a->unread_figure, "%s", a->claims[i].text);
-    for (int i = 0; i < a->n_claims; i++)
-        if (a->claims[i].at > 0)
-            fprintf(stderr, "DBG %s|%s|%d|guessed%d inferred%d held%d follows%d contra%d matters%d\n",
-                    a->claims[i].text, mfu_quantity_rows[a->claims[i].kind].name, a->claims[i].state,
-                    a->claims[i].guessed, a->claims[i].inferred, a->claims[i].held, a->claims[i].follows,
-                    a->claims[i].contradicts, a->claims[i].matters);
     a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 && !a->unread_figure[0] ? "holds" : "open";
     free(s);
     return 0;

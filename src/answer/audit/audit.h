@@ -37,7 +37,6 @@ struct mfu_claim {
     int at;           /* where its number stands in the text as it is read; 0: no number says it */
     bool guessed;     /* only by its unit */
     bool inferred;    /* told after another figure of its kind, by no word: of something else, or afterwards */
-    bool held;        /* what the others say of it is a figure, and the same */
     bool flat;        /* not said whether of one or of all */
     bool follows;     /* told as what follows from the rest: "so", "i.e." */
     bool contradicts; /* part of a contradiction */

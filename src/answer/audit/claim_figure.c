@@ -23,8 +23,10 @@ static const struct { int kind, other; double flop; } readings[] = {
     {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
     {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
-    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}, {MFU_Q_PRICE, MFU_Q_PRICE_ALL, 0}, {MFU_Q_POWER, MFU_Q_POWER_ALL, -1}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, 0}};
+    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}, {MFU_Q_PRICE, MFU_Q_PRICE_ALL, 0}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, 0}};
 // clang-format on
+
+#define MOST_WATTS 2000 /* no GPU draws more: what does is several */
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
@@ -169,6 +171,8 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
         m.end += scope > 1 ? scope : 0;
     }
     in = interval_of(n, kind, &value);
+    if (kind == MFU_Q_POWER && in.low > MOST_WATTS)
+        kind = MFU_Q_POWER_ALL;
     first = (struct mfu_claim){.kind = kind, .in = in};
     if (kind == MFU_Q_PRICE && memmem(m.begin, (size_t)(m.end - m.begin), "gpu", 3))
         flat = false;

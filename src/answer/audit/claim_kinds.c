@@ -64,6 +64,19 @@ static bool is_behind_gpu(const struct mfu_reading *r, const char *p)
     return mfu_claim_stands(*p == '(' ? mfu_claim_back(&r->t, p) : p, "gpu", 3);
 }
 
+/* Whether it is what a card has: "the RTX 4090 has 24 GB and 1008 GB/s". */
+static bool is_of_card(const struct mfu_reading *r, const char *p)
+{
+    for (const char *word; (word = mfu_claim_back(&r->t, p)) < p; p = word) {
+        if (mfu_claim_stands(word, "gpu", 3))
+            return r->gpu[0] != NULL;
+        if (!isdigit((unsigned char)*word) && !strchr(",:.", *word) && !r->t.used[word - r->t.text]
+            && !(mfu_claim_role(word) & MFU_W_BETWEEN))
+            return false;
+    }
+    return false;
+}
+
 /* What has no phrase of its own: it goes on with what the claim was about, or its unit says it. */
 int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number *n, bool changes)
 {
@@ -82,6 +95,10 @@ int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number 
         return mfu_kind_of_parameters(r->topic, true);
     if (n->money)
         return MFU_Q_COST;
+    if (n->bare && scoped && all && mfu_claim_stated(r->audit, MFU_Q_NODE_GPUS, MFU_BEFORE)) /* "256 in total" */
+        return MFU_Q_GPUS;
+    if (n->dim == MFU_BYTES_PER_S)
+        return is_of_card(r, n->at) ? MFU_Q_BANDWIDTH : -1;
     if (n->bare || mfu_phrase_goes_on(mfu_claim_word_end(mfu_claim_blanks(n->end)))) /* "1.6B tokens/hour" */
         return -1;
     if (n->dim == MFU_BYTES && is_behind_gpu(r, n->at) && !mfu_claim_stated(r->audit, MFU_Q_CAPACITY, MFU_BEFORE))

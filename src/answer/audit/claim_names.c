@@ -157,7 +157,8 @@ static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_c
         mfu_claim_add(r->audit, MFU_Q_CAPACITY, state, in.low, in.high, "catalog", "%s", gpu->slug);
     }
     if (gpu->bandwidth_bytes_s > 0
-        && (strstr(r->t.text, "bandwidth") || strstr(r->t.text, "ridge") || strstr(r->t.text, "/byte")))
+        && (mfu_audit_claims(r->audit, MFU_Q_BANDWIDTH, MFU_BEFORE) || strstr(r->t.text, "bandwidth")
+            || strstr(r->t.text, "ridge") || strstr(r->t.text, "/byte")))
         mfu_claim_add(r->audit, MFU_Q_BANDWIDTH, state, gpu->bandwidth_bytes_s * 0.98, gpu->bandwidth_bytes_s * 1.02,
                       "catalog", "%s", gpu->slug);
     if (gpu->sms > 0 && state == MFU_BEFORE)

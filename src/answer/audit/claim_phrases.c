@@ -55,6 +55,7 @@ void mfu_phrase_here(const struct mfu_reading *r, const char *p, bool before, bo
 
             phrase = words + length;
             if ((mark == '>' && before) || (before && begin > r->t.text && begin[-1] == '/')
+                || (!before && k == MFU_Q_GPUS && mfu_claim_stands(begin + length, " hour", 5))
                 || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near) || length <= m->length
                 || begin < r->t.text || (mfu_phrase_goes_on(n->end) && begin != n->end)
                 || (!before && mfu_phrase_goes_on(begin + length)) || strncmp(begin, words, length) != 0

@@ -114,7 +114,7 @@ enum {
     X(PRICE_ALL, "price_all", MFU_COUNT, MFU_Q_SETUP, 1e-3, 1e7, 0, 0, "")                                             \
     X(TOKEN_PRICE, "price_per_million_tokens", MFU_COUNT, 0, 1e-9, 1e6, 0, 0, "/million token|/1m token|/m token")     \
     X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill")                                    \
-    X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 3000, 0, 0, "power|board power|tdp")                     \
+    X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e5, 0, 0, "power|board power|tdp")                      \
     X(POWER_ALL, "power_all", MFU_WATTS, MFU_Q_SETUP, 1, 1e9, 0, 0, "")                                                \
     X(ENERGY, "energy_kwh", MFU_COUNT, 0, 1e-6, 1e13, 0, 0, "kwh|energy")                                              \
     X(MEMORY, "memory", MFU_BYTES, 0, 1e3, 1e14, 0, 0,                                                                 \
@@ -156,7 +156,7 @@ enum {
     X(STATES_ALL, "states_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                       \
     X(STATE_BYTES, "state_bytes", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 0.5, 24, 0, 0,                                  \
       "byte/parameter|>/parameter|>b/parameter")                                                                       \
-    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh|<size of the weight|size of weight")             \
+    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh|size of the weight|size of weight")              \
     X(WEIGHTS_ALL, "weights_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                     \
     X(WEIGHT_BYTES, "weight_bytes", MFU_BYTES, MFU_Q_SETUP, 0.1, 8, 0, 0, "byte/weight|>/weight")                      \
     X(GRADIENTS, "gradients", MFU_BYTES, 0, 1, 1e14, 0, 0, "gradient")                                                 \
@@ -186,14 +186,14 @@ enum {
     X(FORWARD, "forward", MFU_RATIO, 0, 0, 1, 0, 0, "forward|forward pass")                                            \
     X(BACKWARD, "backward", MFU_RATIO, 0, 0, 1, 0, 0, "backward|backward pass")                                        \
     X(OPTIMIZER, "optimizer", MFU_RATIO, 0, 0, 1, 0, 0, "optimizer|optimizer step")                                    \
-    X(COMPUTE, "compute", MFU_RATIO, 0, 0, 1, 0, 0, "compute|computation|computing|matmul|gemm")                       \
+    X(COMPUTE, "compute", MFU_RATIO, 0, 0, 1, 0, 0, "compute|computation|computing")                                   \
     X(COMMUNICATION, "communication", MFU_RATIO, 0, 0, 1, 0, 0,                                                        \
       "communication|exposed communication|nccl|comm|all reduce")                                                      \
     X(INPUT, "input", MFU_RATIO, 0, 0, 1, 0, 0, "input|data loading|data|loading")                                     \
     X(FORWARD_TIME, "forward_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "forward|forward pass")                              \
     X(BACKWARD_TIME, "backward_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "backward|backward pass")                          \
     X(OPTIMIZER_TIME, "optimizer_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "optimizer|optimizer step")                      \
-    X(COMPUTE_TIME, "compute_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "compute|computation|computing|matmul|gemm")         \
+    X(COMPUTE_TIME, "compute_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "compute|computation|computing")                     \
     X(COMMUNICATION_TIME, "communication_time", MFU_SECONDS, 0, 0, 1e5, 0, 0,                                          \
       "communication|exposed communication|nccl|comm|all reduce")                                                      \
     X(PART_TIME, "part_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "")                                                        \

@@ -127,7 +127,8 @@ static void place_beside(struct mfu_audit *a)
             c->kind = rows[i].is;
     }
     for (int i = 0; i < a->n_claims; i++) /* there are several only where they are counted */
-        if (a->claims[i].kind == MFU_Q_CAPACITY && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE))
+        if ((a->claims[i].kind == MFU_Q_CAPACITY || a->claims[i].kind == MFU_Q_PRICE)
+            && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE))
             a->claims[i].n_readings = 0;
     if (mfu_claim_stated(a, MFU_Q_KV_HEADS, MFU_BEFORE) && !mfu_claim_stated(a, MFU_Q_HEADS, MFU_BEFORE))
         mfu_claim_add(a, MFU_Q_HEAD_GROUP, MFU_BEFORE, 1, 128, "assumed", "queries that share keys");
@@ -180,7 +181,8 @@ static void drop_operands(struct mfu_reading *r)
     int n = 0;
 
     for (int i = 0; i < a->n_claims; i++)
-        if (!(a->claims[i].guessed && a->claims[i].at > 0 && r->t.operand[a->claims[i].at]))
+        if (!(a->claims[i].guessed && a->claims[i].kind != MFU_Q_PARAMS && a->claims[i].at > 0
+              && r->t.operand[a->claims[i].at]))
             a->claims[n++] = a->claims[i];
     a->n_claims = n;
     for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)

@@ -123,6 +123,15 @@ static bool read_second(const struct mfu_claim_number *n, struct mfu_claim_numbe
     return true && !(*changes && (b->value > 1e4 * n->value || n->value > 1e4 * b->value)); /* "D=26e9 -> 2e20 FLOP" */
 }
 
+/* "multiplies the KV cache by 4" */
+static bool is_multiplied(const struct mfu_reading *r, const char *p)
+{
+    for (const char *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:,", *word); p = word)
+        if (strncmp(word, "multipl", 7) == 0)
+            return true;
+    return false;
+}
+
 const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number *n)
 {
     struct mfu_claim_number second = {0};
@@ -145,6 +154,11 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
             *n = any;
             n->end -= 2;
         }
+    }
+    if (n->bare && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "by", 2) && is_multiplied(r, n->at)) {
+        n->bare = false;
+        n->times = true;
+        n->half = fmin(n->half, 0.2 * n->value);
     }
     two = read_second(n, &second, &changes);
     if (two && strncmp(end, "->", 2) == 0) { /* "seq 1024 -> 8192 tokens per step": two things, not one that changes */
@@ -212,8 +226,14 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
     if (m.kind < 0
         || (m.kind == MFU_Q_UNTOUCHED && mfu_kind_of_share(r, last) >= 0)) /* "60 of 400 ms, 15 % of the step" */
         m.kind = mfu_kind_of_share(r, last);
+    if (m.kind < 0 && changes && r->topic >= 0 && mfu_audit_claims(r->audit, r->topic, MFU_CHANGE)
+        && mfu_phrase_suits(r->topic, "", last)) /* "dropped by 12 %, from 250 ms to 220 ms" */
+        m.kind = r->topic;
     if (m.kind < 0)
         m = mfu_phrase_of_clause(r, n->at, last);
+    if (m.kind == MFU_Q_CAPACITY && *mfu_claim_back(&r->t, n->at) == '(' && m.begin < n->at
+        && mfu_claim_stated(r->audit, m.kind, MFU_BEFORE)) /* "fits a 48 GB card (35 GB)" */
+        m = (struct mfu_phrase){.kind = -1};
     r->guessed = m.kind < 0;
     if (m.kind < 0 && !two)
         mfu_claim_leave_out_unit(r, n);

@@ -82,7 +82,7 @@ static void one(FILE *out, const struct mfu_term *t, const struct mfu_audit *a)
         }
     }
     if (strcmp(a->verdict, "open") == 0 && a->unread_figure[0])
-        mfu_paragraph(out, t, "", 2, MFU_WARN, "Unknown: not all of it is read, what %s is of.", a->unread_figure);
+        mfu_paragraph(out, t, "", 2, MFU_WARN, "Unknown: not every figure is understood: %s.", a->unread_figure);
     else if (strcmp(a->verdict, "open") == 0)
         mfu_paragraph(out, t, "", 2, MFU_WARN,
                       a->missing[0] ? "Unknown: nothing in it binds anything else; %s: not told."
