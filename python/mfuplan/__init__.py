@@ -252,9 +252,13 @@ class Plan:
         """All results by name."""
         return {name: self[name] for name in results()}
 
+    def _fits(self) -> str:
+        fits = self["fits"]
+        return "unknown whether it fits" if fits != fits else "fits" if fits > 0 else "does not fit"
+
     def __repr__(self) -> str:
         return (f"<mfuplan.Plan: step {self['step_time_s']:.4g} s, MFU {100 * self['mfu']:.1f} %, "
-                f"{self['smi_used_bytes'] / 2**30:.2f} GiB, {'fits' if self['fits'] > 0 else 'does not fit'}>")
+                f"{self['smi_used_bytes'] / 2**30:.2f} GiB, {self._fits()}>")
 
     def _repr_html_(self) -> str:
         memory = self.json("memory")
@@ -268,7 +272,7 @@ class Plan:
         rows = [("step", f"{self['step_time_s']:.4g} s ({self['step_time_low_s']:.4g} to {self['step_time_high_s']:.4g})"),
                 ("tokens/s", f"{self['tokens_per_s']:,.0f}"), ("MFU", f"{100 * self['mfu']:.1f} %"),
                 ("nvidia-smi", f"{self['smi_used_bytes'] / 2**30:.2f} GiB of {self['capacity_bytes'] / 2**30:.2f} GiB, "
-                 + ("fits" if self["fits"] > 0 else "does not fit"))]
+                 + self._fits())]
         table = "".join(f"<tr><th style='text-align:left'>{_html.escape(k)}</th><td>{_html.escape(v)}</td></tr>"
                         for k, v in rows)
         return (f"<div style='max-width:40em'><table>{table}</table><div style='background:#8884;line-height:0;"

@@ -16,6 +16,7 @@
  * object:
  *
  *     NUMBER  a double; not finite: unknown, null     FLAG  a bool
+ *     OPEN_FLAG  1, 0, or NAN: unknown, null
  *     TEXT    a string; NULL is null                  MADE_TEXT(v)  writes v->buf
  *     OBJECT  a pointer; NULL is null
  *     MEMBERS a pointer whose fields stand among those of this record
@@ -162,6 +163,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_GET_MAP(call) call
 #define MFU_GET_TABLE(call) call
 #define MFU_GET_ANY(x) v->object = (x)
+#define MFU_GET_OPEN_FLAG(x) v->number = (x)
 #define MFU_GET_MAYBE_FLAG(x) v->number = (x) /* NAN: unknown */
 #define MFU_GET_MAYBE_NUMBER(x) MFU_GET_NUMBER(x)
 #define MFU_GET_MAYBE_TEXT(x) MFU_GET_TEXT(x)
@@ -191,6 +193,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_ROW_MAP(name, unit, meaning) MFU_ROW(name, MFU_IS_MAP, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_TABLE(name, unit, meaning) MFU_ROW(name, MFU_IS_TABLE, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_ANY(name, unit, meaning) MFU_ROW(name, MFU_IS_ANY, false, MFU_COUNT, NULL, meaning)
+#define MFU_ROW_OPEN_FLAG(name, unit, meaning) MFU_ROW(name, MFU_IS_FLAG, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_MAYBE_FLAG(name, unit, meaning) MFU_ROW(name, MFU_IS_FLAG, true, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_MAYBE_NUMBER(name, unit, meaning) MFU_ROW(name, MFU_IS_NUMBER, true, unit, NULL, meaning)
 #define MFU_ROW_MAYBE_TEXT(name, unit, meaning) MFU_ROW(name, MFU_IS_TEXT, true, MFU_COUNT, NULL, meaning)

@@ -56,7 +56,9 @@ enum mfu_trait {
     MFU_CHOOSES = 1 << 9,        /* is one of its inputs: its first attribute says which */
     MFU_PASSES_STATES = 1 << 10, /* from one stretch of a sequence to the next (a scan) */
     MFU_COMPARES = 1 << 11,      /* whole samples with each other, of which each is a row */
-    MFU_GATES = 1 << 12          /* the product of a gate: a kernel may apply the activation of its first input */
+    MFU_GATES = 1 << 12,         /* the product of a gate: a kernel may apply the activation of its first input */
+    MFU_ADAPTABLE =
+        1 << 13 /* a module of its own that multiplies rows by a matrix (nn.Linear): peft's adapters stand beside it */
 };
 
 struct mfu_primitive {
@@ -69,6 +71,7 @@ struct mfu_primitive {
      * columns (or heads), where the weight is split by rows, where experts are split. */
     unsigned split_columns, split_rows, split_experts;
     double (*key_elements)(const struct mfu_operation *); /* of keys and values, per token: of what mixes rows */
+    bool (*takes_prefix)(const struct mfu_operation *);   /* whether learned ones may stand before them */
 
     /* Elements per row of the output. */
     double (*shape)(const struct mfu_operation *);

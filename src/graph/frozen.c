@@ -52,12 +52,21 @@ static bool trains(const struct mfu_builder *s, int op, int which, bool frozen)
     return (set_of(s, MFU_S_TRAINABLE) & bits) != 0;
 }
 
+/* Of layers, and what else is an nn.Linear: not the head, nor experts, whose weights stand in one tensor. */
+static bool is_linear(const struct mfu_builder *s, int op)
+{
+    int kind = s->config->model->ops[op].module_kind;
+
+    return (1u << kind & MFU_MODULE_ALL_LINEAR) != 0
+        || (kind == MFU_MODULE_OTHERS && mfu_is(&s->operations[op], MFU_ADAPTABLE));
+}
+
 struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool frozen)
 {
     const struct mfu_base_row *base = &mfu_bases[(int)s->config->setting[MFU_S_BASE]];
     struct mfu_held h = {.type = s->numerics.weight, .trains = trains(s, op, which, frozen)};
     struct mfu_weights w = s->operations[op].primitive->params(&s->operations[op]);
-    bool linear = 1u << s->config->model->ops[op].module_kind & (MFU_MODULE_ALL_LINEAR | MFU_MODULE_BIT(EXPERTS));
+    bool linear = is_linear(s, op) || s->config->model->ops[op].module_kind == MFU_MODULE_EXPERTS;
 
     h.trains &= !w.fixed;
     if (base->quantised && !h.trains && which == 0 && linear)
@@ -81,6 +90,7 @@ bool mfu_adapts_keys(const struct mfu_builder *s)
 static bool takes_adapter(const struct mfu_builder *s, int i)
 {
     const struct mfu_operation *op = &s->operations[i];
+    unsigned targets;
 
     switch (method_of(s)->place) {
     case MFU_ADAPTS_TOKENS:
@@ -89,8 +99,10 @@ static bool takes_adapter(const struct mfu_builder *s, int i)
             && !(op->primitive->has_position && op->primitive->has_position(op));
     case MFU_ADAPTS_RESULT:
     case MFU_ADAPTS_SCALE:
-        return mfu_is(op, MFU_MULTIPLIES)
-            && (set_of(s, MFU_S_LORA_TARGETS) & 1u << s->config->model->ops[i].module_kind) != 0;
+        targets = set_of(s, MFU_S_LORA_TARGETS);
+        return mfu_is(op, MFU_ADAPTABLE)
+            && ((targets & 1u << s->config->model->ops[i].module_kind) != 0
+                || ((targets & MFU_MODULE_ALL_LINEAR) == MFU_MODULE_ALL_LINEAR && is_linear(s, i)));
     default: return false;
     }
 }
@@ -107,25 +119,28 @@ bool mfu_adapter_in_front(const struct mfu_builder *s, int op)
         && (set_of(s, MFU_S_IA3_INPUTS) & 1u << s->config->model->ops[op].module_kind) != 0;
 }
 
-/* Elements of keys and values per token in each of `layers` layers; NAN where these, or keys and values, differ. */
+/* Elements of keys and values per token in each of `layers` layers; NAN where these differ, or keys are not before those of
+ * the whole sequence: behind an encoder, of a latent, in a layer without attention. */
 static double keys_of_layers(const struct mfu_builder *s, double *layers)
 {
     const struct mfu_model *m = s->config->model;
     double elements = 0;
 
+    *layers = 0;
+
     for (int i = 0; i < m->n_sections; i++)
         for (int k = m->sections[i].first; k < m->sections[i].first + m->sections[i].count; k++) {
             const struct mfu_operation *op = &s->operations[k];
             double own = s->left_out[k] || !op->primitive->key_elements ? 0 : op->primitive->key_elements(op);
-            bool alike;
+            bool takes;
 
             if (own == 0)
                 continue;
-            alike = m->ops[k].n_in < 3 || op->in_width[1] == op->in_width[2];
-            elements = alike && (elements == 0 || elements == own) ? own : NAN;
+            takes = m->ops[k].n_in <= MFU_PREFIX && op->primitive->takes_prefix(op);
+            elements = takes && (elements == 0 || elements == own) ? own : NAN;
             *layers += mfu_stage_repeats(s, i);
         }
-    return elements;
+    return *layers == mfu_config_dim(s->config, "n_layer") ? elements : NAN;
 }
 
 /* The adapter of an operation, by the method. */

@@ -546,6 +546,8 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
             return all[k].what;
     if (mfu_config_pads_to_longest(&p->config) && i-- == 0)
         return "padding: the time of batches that are shorter than seq";
+    if (mfu_scenario_adapters_unpredicted(&p->scenario) && i-- == 0)
+        return mfu_scenario_adapters_unpredicted(&p->scenario);
     if (p->scenario.not_modelled[0] && i-- == 0)
         return p->scenario.not_modelled;
     return i < (size_t)p->config.model->n_not_modelled ? p->config.model->not_modelled[i] : NULL;
@@ -554,6 +556,11 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
 const char *mfu_plan_unpredicted(const struct mfu_plan *p)
 {
     return mfu_scenario_unpredicted(&p->scenario);
+}
+
+const char *mfu_plan_fits_because(const struct mfu_plan *p)
+{
+    return *mfu_plan_unpredicted(p) ? mfu_plan_unpredicted(p) : NULL;
 }
 
 double mfu_plan_fits(const struct mfu_plan *p)

@@ -180,7 +180,8 @@ const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
 /* Whether the plan fits, on the GPU and on its host: 1, 0, or NAN where nobody can say, since something that the model's config.json or an
  * imported file states is not modelled. */
 double mfu_plan_fits(const struct mfu_plan *);
-/* The first such thing; "": there is none. */
+/* The first such thing, NULL without; the same, and "" without. */
+const char *mfu_plan_fits_because(const struct mfu_plan *);
 const char *mfu_plan_unpredicted(const struct mfu_plan *);
 
 void mfu_plan_release(struct mfu_plan *);

@@ -65,6 +65,7 @@ void mfu_scenario_model(struct mfu_scenario *s, const struct mfu_model *model)
     s->model = model;
     memset(s->dim, 0, sizeof s->dim);
     memset(s->dim_given, 0, sizeof s->dim_given);
+    mfu_scenario_answer_model(s);
 }
 
 /* The values that an expression on the right of `set` may use. */
@@ -219,9 +220,8 @@ static enum mfu_dim dim_of_dim(const char *name)
     return strcmp(name, "seq") == 0 ? MFU_TOKENS : MFU_COUNT;
 }
 
-int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
+static int set(struct mfu_scenario *s, struct mfu_key key, const char *name, const char *text, struct mfu_error *err)
 {
-    struct mfu_key key = mfu_key_find_set(s->model, name, text, err);
     char ours[MFU_KEY_NAME];
     double value;
 
@@ -285,9 +285,14 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
     return -1;
 }
 
-const char *mfu_scenario_unpredicted(const struct mfu_scenario *s)
+int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
-    return s->model && s->model->n_not_modelled ? s->model->not_modelled[0] : s->not_modelled;
+    struct mfu_key key = mfu_key_find_set(s->model, name, text, err);
+
+    if (set(s, key, name, text, err) < 0)
+        return -1;
+    mfu_scenario_answer_key(s, key);
+    return 0;
 }
 
 int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_error *err)

@@ -47,12 +47,25 @@ struct mfu_scenario {
     bool dim_given[MFU_MAX_DIMS];
     double coefficient[MFU_COEFFICIENT_COUNT];
     bool coefficient_given[MFU_COEFFICIENT_COUNT];
-    char not_modelled[240]; /* what an imported file says and nothing here predicts; "": nothing */
+    char not_modelled[240]; /* what imported files say and nothing here predicts (unpredicted.c); "": nothing */
 };
 
 /* What the model's or an imported file says and no figure predicts; "": nothing.  Whether the scenario
  * fits is unknown then. */
 const char *mfu_scenario_unpredicted(const struct mfu_scenario *);
+
+/* Peft's all-linear, and its names of an MLP's linears, mean those of experts, too, whose adapters are not modelled; NULL: these
+ * are not asked for. */
+const char *mfu_scenario_adapters_unpredicted(const struct mfu_scenario *);
+
+/* Adds something that an imported file says, once: "NAME VALUE"; what there is no room for is "and more". */
+void mfu_scenario_leave_out(struct mfu_scenario *, const char *name, const char *value);
+
+/* Forgets of it what is about this key, or about the choice of a model, or has this file as its value: mfu_scenario_set() and
+ * mfu_scenario_model() do so, and who imports a file. */
+void mfu_scenario_answer_key(struct mfu_scenario *, struct mfu_key);
+void mfu_scenario_answer_model(struct mfu_scenario *);
+void mfu_scenario_answer_file(struct mfu_scenario *, const char *path);
 
 /* A scenario with every value worked out: what the graph and the costs read. */
 struct mfu_config {

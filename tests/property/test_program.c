@@ -249,6 +249,10 @@ static void learned_tokens_have_positions(void **state)
         {"opt-125m", {"adapter", "prompt-tuning", "seq", "2028"}, true},
         {"llama-3.2-1b", {"adapter", "prompt-tuning", "seq", "8192"}, true},
         {"deepseek-v3", {"adapter", "prefix-tuning", "n_layer", "4"}, false},
+        {"deepseek-v3", {"adapter", "prefix-tuning", "n_layer", "4", "v_dim", "192"}, false}, /* of a latent */
+        {"whisper-small", {"adapter", "prefix-tuning", "seq", "256"}, false},                 /* behind an encoder */
+        {"bamba-9b", {"adapter", "prefix-tuning", "seq", "256"}, false},                      /* layers without keys */
+        {"gemma-3-1b", {"adapter", "prefix-tuning", "seq", "256"}, true},
     };
 
     (void)state;

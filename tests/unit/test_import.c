@@ -728,6 +728,146 @@ static void gaps_of_peft_are_filled_as_peft_fills_them(void **state)
     done();
 }
 
+/* Imports another file into what the ones before made of the scenario. */
+static void read_next(const char *name, const char *text, const char *format)
+{
+    struct mfu_scenario before = start;
+
+    start = next;
+    done();
+    read_as(name, text, format, NULL);
+    start = before;
+}
+
+/* What a file leaves out stays left out when another one is imported; what answers it is a file that it names, a key that is
+ * set, a model that is chosen. */
+static void what_is_open_stays_open_until_it_is_answered(void **state)
+{
+    static const char sharding[] = "{\"zero_optimization\": {\"stage\": 2}, \"bf16\": {\"enabled\": true}}";
+
+    (void)state;
+    read_as("args.yaml",
+            "per_device_train_batch_size: 4\nbf16: true\nflex_attention: true\ndeepspeed: configs/zero2.json\n"
+            "model_name_or_path: nobody/knows-it\n",
+            "huggingface", NULL);
+    assert_string_equal(mfu_scenario_unpredicted(&next),
+                        "flex_attention true, deepspeed configs/zero2.json, model nobody/knows-it, seq, model gpt2");
+    read_next("zero2.json", sharding, "deepspeed");
+    assert_non_null(strstr(mfu_scenario_unpredicted(&next), "flex_attention true"));
+    assert_null(strstr(mfu_scenario_unpredicted(&next), "zero2"));
+    assert_int_equal(mfu_scenario_set(&next, "seq", "512", NULL), 0);
+    assert_null(strstr(mfu_scenario_unpredicted(&next), "seq"));
+    mfu_scenario_model(&next, mfu_catalog_model(catalog, "llama-3.2-1b", NULL));
+    assert_string_equal(mfu_scenario_unpredicted(&next), "flex_attention true");
+    done();
+}
+
+/* However much is left out, something of it stays. */
+static void what_there_is_no_room_for_is_more(void **state)
+{
+    struct mfu_scenario s = start;
+    char name[32];
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "switch_%d", i % 20);
+        mfu_scenario_leave_out(&s, name, "on");
+    }
+    assert_non_null(strstr(s.not_modelled, ", and more"));
+    assert_int_equal(mfu_scenario_set(&s, "batch", "2", NULL), 0);
+    mfu_scenario_answer_file(&s, "on");
+    assert_string_equal(mfu_scenario_unpredicted(&s), "and more");
+}
+
+/* Keys that change what is computed or kept, beside others that do not. */
+static void what_changes_memory_is_planned_or_open(void **state)
+{
+    static const struct {
+        const char *keys;
+        const char *open; /* NULL: all of it is planned */
+        enum mfu_setting_id setting;
+        double value;
+    } of[] = {
+        {"label_smoothing_factor: 0.1", "label_smoothing_factor", MFU_S_BATCH, 4},
+        {"label_smoothing_factor: 0.0", NULL, MFU_S_BATCH, 4},
+        {"fp16_backend: apex", "fp16_backend", MFU_S_BATCH, 4},
+        {"fsdp: full_shard\nfsdp_config:\n  fsdp_activation_checkpointing: true", NULL, MFU_S_CHECKPOINT, MFU_FULL},
+        {"fsdp: full_shard\nfsdp_config:\n  reshard_after_forward: false", NULL, MFU_S_ZERO, 2},
+        {"fsdp: full_shard\nfsdp_config:\n  limit_all_gathers: false", "fsdp_config.limit_all_gathers", MFU_S_ZERO, 3},
+        {"deepspeed:", NULL, MFU_S_TRAINER, MFU_TRAINER_DDP},
+        {"image_size: 512", "image_size", MFU_S_BATCH, 4},
+        {"loss_type: chunked_nll", "loss_type", MFU_S_LOSS_CHUNKS, 1},
+        {"loss_type: sigmoid\nbeta: 0.1", "objective", MFU_S_BATCH, 4},
+        {"center_rewards_coefficient: 0.01", NULL, MFU_S_OBJECTIVE, MFU_REWARD},
+        {"desirable_weight: 1.0", "desirable_weight", MFU_S_BATCH, 4},
+        {"num_generations: 4\nuse_vllm: true\nvllm_mode: server", NULL, MFU_S_VRAM_RESERVED, 0},
+        {"num_generations: 4\nuse_vllm: true\nvllm_enable_sleep_mode: true", NULL, MFU_S_VRAM_RESERVED, 0},
+        {"rl: dpo\ndpo_use_weighting: true", "dpo_use_weighting", MFU_S_OBJECTIVE, MFU_DPO},
+        {"torch_compile: auto", NULL, MFU_S_RUNTIME, MFU_COMPILE},
+        {"model_init_kwargs:\n  attn_implementation: eager", NULL, MFU_S_ATTENTION, MFU_MATH},
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        snprintf(text, sizeof text,
+                 "model_name_or_path: meta-llama/Llama-3.2-1B\nper_device_train_batch_size: 4\nmax_length: 512\nbf16: "
+                 "true\n%s\n",
+                 of[i].keys);
+        read_as("args.yaml", text, "huggingface", "2");
+        if (of[i].open ? !strstr(next.not_modelled, of[i].open) : next.not_modelled[0] != '\0')
+            fail_msg("%s: open is '%s'", of[i].keys, next.not_modelled);
+        if (setting(of[i].setting) != of[i].value)
+            fail_msg("%s: %s is %g", of[i].keys, mfu_settings[of[i].setting].key, setting(of[i].setting));
+        done();
+    }
+    read_as("args.yaml",
+            "model_name_or_path: meta-llama/Llama-3.2-1B\nper_device_train_batch_size: 4\nmax_completion_length: 64\n"
+            "max_prompt_length: 64\nbf16: true\nuse_vllm: true\nvllm_gpu_memory_utilization: 0.5\n",
+            "huggingface", NULL);
+    assert_near(setting(MFU_S_VRAM_RESERVED), start.gpu->capacity_bytes / 2, 1);
+    done();
+}
+
+/* An image encoder trains, or has adapters, as the program has it. */
+static void image_encoders_are_frozen_as_the_program_does(void **state)
+{
+    static const unsigned tower = MFU_MODULE_BIT(VISION) | MFU_MODULE_BIT(PROJECTOR);
+    static const struct {
+        const char *keys;
+        enum mfu_setting_id setting;
+        unsigned of_tower;
+    } of[] = {
+        {"finetuning_type: full", MFU_S_TRAINABLE, 0},
+        {"finetuning_type: full\nfreeze_vision_tower: false", MFU_S_TRAINABLE, MFU_MODULE_BIT(VISION)},
+        {"finetuning_type: lora\nlora_target: all", MFU_S_LORA_TARGETS, 0},
+        {"finetuning_type: lora\nlora_target: all\nfreeze_multi_modal_projector: false", MFU_S_LORA_TARGETS,
+         MFU_MODULE_BIT(PROJECTOR)},
+        {"use_peft: true\nlora_target_modules: all-linear", MFU_S_LORA_TARGETS, tower},
+        {"optim: adamw_torch", MFU_S_TRAINABLE, tower},
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        snprintf(
+            text, sizeof text,
+            "model_name_or_path: Qwen/Qwen2-VL-7B-Instruct\nper_device_train_batch_size: 1\ncutoff_len: 2048\nbf16: "
+            "true\n%s\n",
+            of[i].keys);
+        read_as("args.yaml", text, "huggingface", NULL);
+        assert_int_equal((unsigned)setting(of[i].setting) & tower, of[i].of_tower);
+        assert_string_equal(next.not_modelled, "");
+        done();
+    }
+    read_as("adapter_config.json",
+            "{\"base_model_name_or_path\": \"llava-hf/llava-1.5-7b-hf\", \"peft_type\": \"LORA\", \"r\": 8, "
+            "\"target_modules\": [\"q_proj\"]}",
+            "peft", NULL);
+    assert_string_equal(next.not_modelled, "lora_targets"); /* CLIP's layers have q_proj, too */
+    done();
+}
+
 /* How many pieces the loss has: the same in whatever order the keys stand. */
 static void pieces_of_the_loss_are_decided_once(void **state)
 {
@@ -1112,6 +1252,10 @@ int main(void)
         cmocka_unit_test(methods_of_peft_are_understood),
         cmocka_unit_test(gaps_of_peft_are_filled_as_peft_fills_them),
         cmocka_unit_test(pieces_of_the_loss_are_decided_once),
+        cmocka_unit_test(what_is_open_stays_open_until_it_is_answered),
+        cmocka_unit_test(what_there_is_no_room_for_is_more),
+        cmocka_unit_test(what_changes_memory_is_planned_or_open),
+        cmocka_unit_test(image_encoders_are_frozen_as_the_program_does),
         cmocka_unit_test(torchtune_on_one_card_is_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),

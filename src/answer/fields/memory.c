@@ -58,8 +58,9 @@ static void make_tensors(const struct mfu_plan *p, struct mfu_value *v)
 MFU_PART_RECORD(out_of_memory, const struct mfu_memory_answer *m, FAILURE)
 
 #define MEMORY(X) \
-    X(MAYBE_FLAG, fits, 0, mfu_plan_fits(p), "1 if the memory suffices, else 0; missing: unknown, something is not modelled") \
-    X(NUMBER, fits_probability,     MFU_RATIO, p->memory.fits_probability, "share of what the run may need that fits") \
+    X(OPEN_FLAG, fits, 0, mfu_plan_fits(p), "1 if the memory suffices, else 0; null: unknown, something is not modelled") \
+    X(MAYBE_TEXT, fits_because, 0, mfu_plan_fits_because(p), "what is not modelled, where that is unknown") \
+    X(NUMBER, fits_probability,     MFU_RATIO, isnan(mfu_plan_fits(p)) ? NAN : p->memory.fits_probability, "share of what the run may need that fits; null: unknown") \
     X(MAYBE_OBJECT, out_of_memory, &out_of_memory, p->memory.failed_in[0] ? &p->memory : NULL, "where the simulated allocator fails") \
     X(NUMBER, capacity_bytes,       MFU_BYTES, round(p->memory.capacity_bytes), "memory that the card offers to a process") \
     X(FLAG,   capacity_assumed,     0,         p->memory.capacity_assumed,      "1 if that is estimated: no such card has reported it") \

@@ -206,7 +206,8 @@ MFU_PART_RECORD(layout, const struct mfu_config *c, LAYOUT)
     X(LIST, stages, &mfu_record_stage, (p->stages, p->n_stages),     "of the pipeline") \
     X(MADE_LIST, not_modelled, &mfu_record_strings, make_not_modelled(p, v), "what the layout does and the figures leave out") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
-    X(MAYBE_FLAG, fits, 0, mfu_plan_fits(p),            "whether the memory suffices; missing: unknown, something is not modelled") \
+    X(OPEN_FLAG, fits,  0, mfu_plan_fits(p),            "whether the memory suffices; null: unknown, something is not modelled") \
+    X(MAYBE_TEXT, fits_because, 0, mfu_plan_fits_because(p), "what is not modelled, where it is unknown whether the memory suffices") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \
     X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated.date[0] ? p->config.gpu : NULL, "the calibration that the plan rests on")
 MFU_FIELDS(plan, const struct mfu_plan *p, PLAN)

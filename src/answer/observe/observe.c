@@ -86,7 +86,7 @@ static bool find_config(const struct mfu_observing *r, char *to, size_t size)
     return only_config(to, size, path);
 }
 
-/* What `import` makes of the file: settings, model and GPU, and what is not modelled as notes.
+/* What `import` makes of the file: settings, model and GPU, and what is not modelled, as notes, too.
  * 1, or 0 if no format is recognised; -1 with `err`. */
 static int take_import(struct mfu_observing *r, const char *path, struct mfu_error *err)
 {
@@ -116,6 +116,8 @@ static int take_import(struct mfu_observing *r, const char *path, struct mfu_err
         else
             mfu_log_set(c, e->key, e->set);
     }
+    if (status > 0)
+        mfu_import_pass_on(m, &r->scenario);
     mfu_import_release(m);
     free(m);
     return status;
@@ -296,6 +298,7 @@ static int work(struct mfu_observing *r, struct mfu_error *err)
     struct mfu_observation *o = r->o;
     const struct mfu_log *stated;
 
+    r->scenario = *r->current;
     if (read_sources(r, err) < 0)
         return -1;
     o->rate_per_gpu = o->format && (o->format->rate_per_gpu || r->log.rate_per_gpu);

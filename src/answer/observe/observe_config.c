@@ -357,7 +357,6 @@ static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
 
 int mfu_observe_configure(struct mfu_observing *r, struct mfu_error *err)
 {
-    r->scenario = *r->current;
     return choose_gpu(r, err) < 0 || choose_model(r, err) < 0 || apply_defaults(r, err) < 0
             || apply_all(r, &r->config, err) < 0 || apply_all(r, &r->log, err) < 0 || apply_all(r, &r->command, err) < 0
             || settle_tokens(r, err) < 0

@@ -51,6 +51,12 @@ static double key_elements(const struct mfu_operation *op)
     return op->attribute[KV_HEADS] * (op->attribute[HEAD_DIM] + value_dim(op));
 }
 
+/* Peft makes keys and values alike, for decoders (utils/other.py, _prepare_prompt_learning_config). */
+static bool takes_prefix(const struct mfu_operation *op)
+{
+    return op->attribute[CAUSAL] > 0 && !(op->attribute[VALUE_DIM] > 0);
+}
+
 /* Whether one kernel computes it; some code multiplies the parts itself, whatever there is. */
 static bool is_fused(const struct mfu_builder *s, const struct mfu_node *n)
 {
@@ -567,6 +573,7 @@ const struct mfu_primitive mfu_primitive_attention = {
     .traits = MFU_MIXES_ROWS,
     .split_columns = 1u << HEADS | 1u << KV_HEADS,
     .key_elements = key_elements,
+    .takes_prefix = takes_prefix,
     .shape = shape,
     .forward = forward,
     .backward = backward,

@@ -148,7 +148,7 @@ const struct mfu_primitive mfu_primitive_linear = {
         },
     .least_inputs = 1,
     .most_inputs = 1,
-    .traits = MFU_MULTIPLIES,
+    .traits = MFU_MULTIPLIES | MFU_ADAPTABLE,
     .split_columns = 1u << WIDTH,
     .split_experts = 1u << EXPERTS,
     .shape = shape,

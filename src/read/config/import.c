@@ -16,6 +16,7 @@
 #include "base/input_file.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "descriptor/module_kinds.h"
 #include "scenario/setting.h"
 
 #define LARGEST (1 << 20) /* bytes of a file */
@@ -190,15 +191,64 @@ double mfu_import_set_number(const struct mfu_import *m, const char *key)
     return NAN;
 }
 
-double mfu_import_dim(const struct mfu_import *m, const char *dim)
+/* That the file sets; NULL: none. */
+static const struct mfu_model *model_of(const struct mfu_import *m)
 {
     const struct mfu_model *model = NULL;
-    double values[MFU_MAX_DIMS];
-    int k;
 
     for (int i = 0; i < m->n; i++)
         if (m->entries[i].set && strcmp(m->entries[i].key, "model") == 0)
             model = mfu_catalog_model(m->catalog, m->entries[i].set, NULL);
+    return model;
+}
+
+static bool has_tower(const struct mfu_import *m)
+{
+    const struct mfu_model *model = model_of(m);
+
+    model = !model && m->start->model_given ? m->start->model : model;
+    for (int i = 0; model && i < model->n_ops; i++)
+        if (model->ops[i].module_kind == MFU_MODULE_VISION)
+            return true;
+    return false;
+}
+
+bool mfu_import_adapt_tower(struct mfu_import *m, bool vision, bool projector)
+{
+    bool adapters = false, listed = false;
+
+    if (!has_tower(m))
+        return true;
+    for (int i = 0; i < m->n; i++) {
+        struct mfu_entry *e = &m->entries[i];
+
+        if (!e->set || strcmp(e->key, "lora_targets") != 0)
+            continue;
+        adapters = true;
+        if (strcmp(e->set, "all-linear") == 0)
+            mfu_import_set(m, e, "lora_targets", "of the image encoder, too, unless it is frozen", "all-linear%s%s",
+                           vision ? ",vision" : "", projector ? ",projector" : "");
+        else
+            listed = true;
+    }
+    if (listed && vision)
+        mfu_import_lack(m, "lora_targets", "",
+                        "the image encoder's linears may have such names, too: set lora_targets");
+    return adapters;
+}
+
+void mfu_import_need_length(struct mfu_import *m)
+{
+    if (isnan(mfu_import_set_number(m, "seq")))
+        mfu_import_lack(m, "seq", "", "how long sequences are is not in the file: set seq");
+}
+
+double mfu_import_dim(const struct mfu_import *m, const char *dim)
+{
+    const struct mfu_model *model = model_of(m);
+    double values[MFU_MAX_DIMS];
+    int k;
+
     if (!model || (k = mfu_model_dim_find(model, dim, NULL)) < 0)
         return NAN;
     mfu_model_dim_values(model, values);
@@ -247,6 +297,10 @@ bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
 
     if (model)
         mfu_import_set(m, e, "model", "", "%s", model->slug);
+    else if (m->start->model_given)
+        mfu_import_leave(e, MFU_IGNORED, "the model that was chosen before");
+    else
+        e->key = "model";
     m->failed |= err.code == MFU_ENOMEM;
     return model != NULL;
 }
@@ -289,15 +343,15 @@ static bool is_off(const char *value)
     return is_one_of(value, words);
 }
 
-/* An entry that sets nothing by itself. */
+/* An entry that sets nothing by itself.  Where what is planned is on, off is another thing. */
 static void judge_keyless(struct mfu_entry *e, const struct mfu_import_row *row)
 {
     char ours[64];
 
-    if (row->unmodelled && is_off(e->value))
-        mfu_import_leave(e, MFU_IGNORED, "off");
-    else if (row->values && translate(row->values, e->value, ours, sizeof ours))
+    if (row->values && translate(row->values, e->value, ours, sizeof ours))
         mfu_import_leave(e, MFU_IGNORED, "as it is planned");
+    else if (row->unmodelled && is_off(e->value) && !(row->values && translate(row->values, "true", ours, sizeof ours)))
+        mfu_import_leave(e, MFU_IGNORED, "off");
     else
         mfu_import_leave(e, row->unmodelled ? MFU_UNMODELLED : MFU_IGNORED, row->note ? row->note : "");
 }
@@ -315,7 +369,7 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
         return;
     }
     if (is_unset(e->value) && !(row->values && translate(row->values, e->value, ours, sizeof ours))) {
-        mfu_import_leave(e, MFU_IGNORED, "not set");
+        mfu_import_leave(e, MFU_IGNORED, MFU_NOT_SET);
         return;
     }
     if (!row->key) {
@@ -458,6 +512,7 @@ int mfu_import_read(struct mfu_import *m, const char *path, const char *format, 
     char *text = read_text(&m->arena, path, err);
 
     m->n = 0;
+    m->path = path;
     m->failed = false;
     if (!text || find_format(m, path, text, format, err) < 0 || m->format->take_apart(m, path, text, err) < 0)
         return -1;
@@ -595,21 +650,16 @@ static int apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu_err
     return m->failed ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
-/* What is not modelled goes with the scenario: whether it fits is then unknown. */
-static void pass_on(const struct mfu_import *m, struct mfu_scenario *next)
+void mfu_import_pass_on(const struct mfu_import *m, struct mfu_scenario *next)
 {
-    size_t used = 0;
-
-    next->not_modelled[0] = '\0';
-    for (int i = 0; i < m->n && used < sizeof next->not_modelled - 1; i++) {
+    mfu_scenario_answer_file(next, m->path);
+    for (int i = 0; i < m->n; i++) {
         const struct mfu_entry *e = &m->entries[i];
-        char text[120], clean[120];
+        char name[64], value[64];
 
-        if (e->fate != MFU_UNMODELLED || e->name[0] == '$')
-            continue;
-        snprintf(text, sizeof text, "%.60s %.40s", e->name, e->value ? e->value : "");
-        used += (size_t)snprintf(next->not_modelled + used, sizeof next->not_modelled - used, "%s%s", used ? ", " : "",
-                                 mfu_printable(clean, sizeof clean, text));
+        if (e->fate == MFU_UNMODELLED && e->name[0] != '$')
+            mfu_scenario_leave_out(next, mfu_printable(name, sizeof name, e->key ? e->key : e->name),
+                                   mfu_printable(value, sizeof value, e->value ? e->value : ""));
     }
 }
 
@@ -617,6 +667,6 @@ int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu
 {
     if (apply(m, next, err) < 0)
         return -1;
-    pass_on(m, next);
+    mfu_import_pass_on(m, next);
     return 0;
 }

@@ -32,15 +32,17 @@ struct mfu_entry {
     const char *name, *value; /* as they stand there, without quotes */
     int line;                 /* 0: not in the file */
     enum mfu_fate fate;
-    const char *key, *set; /* ours: "batch", "8"; NULL: sets nothing */
+    const char *key, *set; /* ours: "batch", "8"; NULL: sets nothing; a key alone: what would answer it */
     const char *note;      /* why, or how it was taken; "" */
 };
 
-#define MFU_ENTRIES 600 /* of one file */
+#define MFU_ENTRIES 600       /* of one file */
+#define MFU_NOT_SET "not set" /* the note of an entry without a value */
 
 struct mfu_import {
     const struct mfu_import_format *format;
     const char *title;                /* the format's, or of the program whose file it is */
+    const char *path;                 /* of the file, as it was given */
     const struct mfu_scenario *start; /* what it is imported into */
     struct mfu_catalog *catalog;
     struct mfu_arena arena; /* of all texts */
@@ -81,6 +83,10 @@ int mfu_import_read(struct mfu_import *, const char *path, const char *format, s
  * unmodelled, with the reason.  Fails only when out of memory. */
 int mfu_import_apply(struct mfu_import *, struct mfu_scenario *next, struct mfu_error *err);
 
+/* Lets `next` know what is not modelled, beside what files before left out: whether it fits is then unknown.
+ * mfu_import_apply() does so. */
+void mfu_import_pass_on(const struct mfu_import *, struct mfu_scenario *next);
+
 void mfu_import_release(struct mfu_import *);
 
 /* ---- for formats: taking apart ------------------------------------------- */
@@ -114,6 +120,14 @@ double mfu_import_set_number(const struct mfu_import *, const char *key);
 /* A dimension of the model that was set; NAN where none was, or it has no such dimension. */
 double mfu_import_dim(const struct mfu_import *, const char *dim);
 
+/* Adapters of all linears are of those of an image encoder, too, and of its projector, unless these are frozen; whether
+ * linears of an encoder have the names that a file lists is open.  True where nothing more is frozen: the model has no
+ * encoder, or adapters train. */
+bool mfu_import_adapt_tower(struct mfu_import *, bool vision, bool projector);
+
+/* Without an entry that sets seq, how long sequences are is open. */
+void mfu_import_need_length(struct mfu_import *);
+
 /* Lets a list (entries name[0], name[1] ... or one of that name) set a key to its
  * words, joined by commas; false: it is empty or not there. */
 bool mfu_import_list(struct mfu_import *, const char *name, const char *key, const char *note);
@@ -131,7 +145,7 @@ void mfu_import_assume_number(struct mfu_import *, const char *key, double value
 void mfu_import_lack(struct mfu_import *, const char *name, const char *value, const char *note);
 
 /* Takes a name of Hugging Face's hub ("meta-llama/Llama-2-7b-hf") for a model, if
- * the catalog has it. */
+ * the catalog has it; else the user has to choose one, or has. */
 bool mfu_import_model(struct mfu_import *, struct mfu_entry *);
 
 /* The GPUs of the scenario that it is imported into, for files that do not know

@@ -232,7 +232,7 @@ static void put_inner(struct writer *w, const struct mfu_record *, const void *o
 
 static void put_scalar(struct writer *w, const struct mfu_value *v)
 {
-    if (v->kind == MFU_IS_FLAG)
+    if (v->kind == MFU_IS_FLAG && !isnan(v->number))
         put(w, v->number != 0 ? "true" : "false", v->number != 0 ? 4 : 5);
     else if (v->kind == MFU_IS_TEXT && v->text)
         put_text(w, v->text);

@@ -19,7 +19,7 @@ static json_t *type_of(json_t *defs, const struct mfu_record_field *f)
     switch (f->kind) {
     case MFU_IS_NUMBER: return json_pack("{s:[s, s]}", "type", "number", "null");
     case MFU_IS_TEXT: return json_pack("{s:[s, s]}", "type", "string", "null");
-    case MFU_IS_FLAG: return json_pack("{s:s}", "type", "boolean");
+    case MFU_IS_FLAG: return json_pack("{s:[s, s]}", "type", "boolean", "null");
     case MFU_IS_SCALAR: return json_pack("{s:o}", "type", scalar_types());
     case MFU_IS_WORDS: return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
     case MFU_IS_MAP:

@@ -4,10 +4,12 @@
  * utils/schemas) and LLaMA-Factory (finetuning_type; ff6d4d12, hparams).
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "descriptor/module_kinds.h"
 #include "read/config/import.h"
 
 static bool recognise(const char *path, const char *text)
@@ -28,9 +30,14 @@ static const char loop[] = "how answers are written and used again: an option of
 static const char fill[] = "how full sequences are: set doc_len and doc_sigma";
 static const char others[] = "another optimizer", decided[] = "another entry decides whether it counts",
                   vocabulary[] = "a vocabulary of another size: set vocab_size";
+static const char unpaired[] = "another kind of training (KTO)";
 static const char unknown[] = "no model of this name is known: choose one";
 
 #define PACKING "true=on false=off"
+/* Losses of TRL (1.10) that read the same log-probabilities: of its SFT, of pairs, of loops. */
+#define LOSSES                                                                                                         \
+    "nll=- dft=- sigmoid=- hinge=- ipo=- robust=- exo_pair=- nca_pair=- bco_pair=- sppo_hard=- aot=- aot_pair=- "      \
+    "apo_zero=- apo_down=- discopop=- simpo=- grpo=- bnpo=- dr_grpo=- dapo=- cispo=- sapo=- luspo=-"
 #define OPTIMIZERS                                                                                                     \
     "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw "                                        \
     "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=paged-adam8bit "                 \
@@ -55,10 +62,11 @@ static const struct mfu_import_row rows[] = {
     {"tf32", "precision", "true=tf32 false=-", "off", false},
     {"pure_bf16", "precision", "true=bf16-pure false=-", "off", false},
     {"torch_dtype", "precision", "auto=- float32=- bfloat16=bf16-pure", NULL, false},
+    {"dtype", "precision", "auto=- float32=- bfloat16=bf16-pure", NULL, false},
     {"bf16_full_eval", NULL, NULL, evaluation, false}, {"fp16_full_eval", NULL, NULL, evaluation, false},
-    {"fp16_opt_level", NULL, NULL, "apex's level", false}, {"fp16_backend", NULL, NULL, "autocast is planned", false},
+    {"fp16_opt_level", NULL, NULL, "apex's level", false}, {"fp16_backend", NULL, "auto=- amp=-", "autocast is planned", true},
     {"half_precision_backend", NULL, "auto=- cuda_amp=-", "autocast is planned", true},
-    {"torch_compile", "runtime", "true=compile false=eager auto=-", NULL, false},
+    {"torch_compile", "runtime", "true=compile false=eager auto=compile", NULL, false},
     {"torch_compile_backend", NULL, "inductor=-", "details of the compiler", true},
     {"torch_compile_*", NULL, NULL, "details of the compiler", true},
     {"gradient_checkpointing", "checkpoint", "true=full false=none", NULL, false},
@@ -71,7 +79,9 @@ static const struct mfu_import_row rows[] = {
     {"adafactor", "optimizer", "true=adafactor false=-", "off", false},
     {"optim_args", NULL, NULL, "arguments of the optimizer", true},
     {"optim_target_modules*", NULL, NULL, "GaLore", true},
-    {"attn_implementation", "attention", "flash_attention_2=flash sdpa=flash eager=math flash_attention_3=flash3",
+    {"attn_implementation", "attention",
+     "flash_attention_2=flash sdpa=flash eager=math flash_attention_3=flash3 kernels-community/flash-attn=flash "
+     "kernels-community/flash-attn2=flash kernels-community/flash-attn3=flash3 kernels-community/vllm-flash-attn3=flash3",
      NULL, false},
     {"flash_attn", "attention", "auto=- fa2=flash sdpa=flash disabled=math", NULL, false},
     {"flash_attention", "attention", "true=flash false=-", "off", false},
@@ -88,17 +98,20 @@ static const struct mfu_import_row rows[] = {
     {"deepspeed.*", NULL, NULL, "import it as a file of its own, too", true},
     {"fsdp", NULL, "=-", "taken apart below", true}, {"fsdp[*", NULL, "auto_wrap=-", "taken apart below", true},
     {"fsdp_config.activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
-    {"fsdp_config.fsdp_activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
     {"fsdp_config.offload_params", "offload_params", "true=on false=off", NULL, false},
-    {"fsdp_config.fsdp_offload_params", "offload_params", "true=on false=off", NULL, false},
     {"activation_offloading", "offload_activations", "true=on false=off legacy=on", "disk", true},
+    {"fsdp_config.limit_all_gathers", NULL, "true=-", "gathers that run ahead", true},
+    {"fsdp_config.forward_prefetch", NULL, NULL, "gathers that run ahead", true},
+    {"fsdp_config.mixed_precision_policy*", NULL, NULL, "types of weights and sums", true},
+    {"fsdp_config.xla*", NULL, NULL, "another device", true},
+    {"fsdp_config.reshard_after_forward", NULL, "true=- full_shard=- FULL_SHARD=-", "what FSDP keeps gathered", true},
     {"fsdp_config*", NULL, NULL, fsdp, false}, {"fsdp_transformer_layer_cls_to_wrap", NULL, NULL, fsdp, false},
     {"fsdp_min_num_params", NULL, NULL, fsdp, false},
     {"fsdp_*", NULL, NULL, "details of FSDP", true},
     {"ddp_timeout", NULL, NULL, "timeouts", false}, {"ddp_backend", NULL, "nccl=-", "how ranks talk", true},
     {"ddp_*", NULL, NULL, "details of DDP", true},
     {"adapter", NULL, "lora=- qlora=-", adapters, true},
-    {"finetuning_type", NULL, "full=- lora=- freeze=-", adapters, true}, {"use_peft", NULL, "true=-", adapters, true},
+    {"finetuning_type", NULL, "full=- lora=- freeze=-", adapters, true}, {"use_peft", NULL, "true=- false=-", adapters, true},
     {"lora_r", "lora", NULL, NULL, false}, {"lora_rank", "lora", NULL, NULL, false},
     {"lora_dropout", "lora_dropout", NULL, NULL, false},
     {"use_dora", "dora", "true=on false=off", NULL, false}, {"peft_use_dora", "dora", "true=on false=off", NULL, false},
@@ -119,6 +132,9 @@ static const struct mfu_import_row rows[] = {
     {"lora*", NULL, NULL, "adapters of another kind", true}, {"peft*", NULL, NULL, "adapters of another kind", true},
     {"freeze_trainable_layers", "trainable_layers", NULL, NULL, false},
     {"freeze_trainable_modules", NULL, "all=-", "parts of layers", true},
+    {"freeze_vision_tower", NULL, NULL, "see what trains", false},
+    {"freeze_multi_modal_projector", NULL, NULL, "see what trains", false},
+    {"freeze_language_model", NULL, NULL, "a language model that is frozen beside its image encoder", true},
     {"freeze_*", NULL, NULL, "only part of the weights is trained", true},
     {"unfrozen_parameters*", NULL, NULL, "only part of the weights is trained: set trainable", true},
     {"load_in_8bit", "base_precision", "true=int8 false=-", "off", false},
@@ -164,6 +180,7 @@ static const struct mfu_import_row rows[] = {
     {"adam_*", NULL, NULL, training, false}, {"lr_scheduler*", NULL, NULL, training, false},
     {"warmup_*", NULL, NULL, training, false}, {"num_train_epochs", NULL, NULL, training, false},
     {"max_steps", NULL, NULL, training, false}, {"seed", NULL, NULL, training, false},
+    {"label_smoothing_factor", NULL, "0=- 0.0=-", "the Trainer's own loss, of log-probabilities", true},
     {"data_seed", NULL, NULL, training, false}, {"label_*", NULL, NULL, training, false},
     {"stage", "objective", "sft=- pt=- dpo=dpo rm=reward", "another kind of training", true},
     {"rl", "objective", "dpo=dpo ipo=dpo orpo=orpo simpo=orpo grpo=grpo gdpo=grpo false=-", "another kind of training",
@@ -179,11 +196,19 @@ static const struct mfu_import_row rows[] = {
     {"beta", NULL, NULL, "weight of the reference", false},
     {"epsilon*", NULL, NULL, training, false}, {"temperature", NULL, NULL, training, false},
     {"top_p", NULL, NULL, training, false}, {"top_k", NULL, NULL, training, false},
-    {"loss_type", NULL, NULL, training, false}, {"scale_rewards", NULL, NULL, training, false},
+    {"loss_type", NULL, LOSSES, "another loss", true}, {"scale_rewards", NULL, NULL, training, false},
+    {"center_rewards_coefficient", NULL, NULL, training, false},
+    {"mask_truncated_completions", NULL, NULL, training, false}, {"importance_sampling_level", NULL, NULL, training, false},
+    {"assistant_only_loss", NULL, NULL, training, false}, {"completion_only_loss", NULL, NULL, training, false},
+    {"sync_ref_model", NULL, NULL, "now and then", false}, {"ref_model_mixup_alpha", NULL, NULL, training, false},
+    {"ref_model_sync_steps", NULL, NULL, training, false},
+    {"desirable_weight", NULL, NULL, unpaired, true}, {"undesirable_weight", NULL, NULL, unpaired, true},
     {"reward_weights*", NULL, NULL, training, false}, {"reward_funcs*", NULL, NULL, "functions that score", false},
     {"pref_loss", "objective", "orpo=orpo simpo=orpo sigmoid=- hinge=- ipo=-", "another loss over pairs", true},
     {"pref_*", NULL, NULL, training, false}, {"rl_beta", NULL, NULL, training, false},
-    {"dpo_*", NULL, NULL, training, false}, {"orpo_*", NULL, NULL, training, false},
+    {"dpo_label_smoothing", NULL, NULL, training, false}, {"dpo_beta", NULL, NULL, training, false},
+    {"dpo_use_logits_to_keep", NULL, "false=-", "logits of answers alone", true},
+    {"dpo_*", NULL, NULL, "another loss over pairs", true}, {"orpo_*", NULL, NULL, training, false},
     {"precompute_ref_log_probs", "reference", "true=cached false=-", "each micro-batch passes through the reference",
      false},
     {"num_epochs", NULL, NULL, training, false},
@@ -248,7 +273,8 @@ static const struct mfu_import_row rows[] = {
     {"use_v1_kernels", NULL, NULL, "kernels of another package", true},
     {"device_map", NULL, "auto=-", "where layers are", true}, {"max_memory*", NULL, NULL, "where layers are", true},
     {"gpu_memory_limit", NULL, NULL, "where layers are", true},
-    {"image_max_pixels", NULL, NULL, "sizes of images", true}, {"video_*", NULL, NULL, "sizes of videos", true},
+    {"image_max_pixels", NULL, NULL, "sizes of images", true}, {"image_size", NULL, NULL, "sizes of images", true},
+    {"video_*", NULL, NULL, "sizes of videos", true},
     {"image_*", NULL, NULL, loading, false}, {"audio_*", NULL, NULL, loading, false},
     {"ref_model*", NULL, NULL, "another reference than the model", true}, {"reward_model_*", NULL, NULL, loop, true},
     {"ppo_*", NULL, NULL, training, false}, {"kto_*", NULL, NULL, training, false},
@@ -294,8 +320,16 @@ static const struct mfu_import_row rows[] = {
 static const char *const defaults[] = {
     "per_device_train_batch_size per_gpu_train_batch_size micro_batch_size", "8", "gradient_accumulation_steps", "1",
     "optim optimizer", "adamw_torch", "max_grad_norm", "1.0",
-    "gradient_checkpointing disable_gradient_checkpointing", "false", "torch_compile", "false", NULL};
+    "gradient_checkpointing disable_gradient_checkpointing fsdp_config.activation_checkpointing", "false",
+    "torch_compile", "false", NULL};
 // clang-format on
+
+static bool is_given(struct mfu_import *m, const char *name)
+{
+    struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e && strcmp(e->note, MFU_NOT_SET) != 0;
+}
 
 static bool is_set(struct mfu_import *m, const char *name)
 {
@@ -390,7 +424,7 @@ static void find_adapters(struct mfu_import *m)
 {
     static const char *const of_adapters[] = {"lora",         "use_dora", "peft_use",          "load_in", "bnb_",
                                               "quantization", "double_q", "additional_target", NULL};
-    static const char *const of_freezing[] = {"freeze_", NULL};
+    static const char *const of_freezing[] = {"freeze_trainable", "freeze_extra", NULL};
     struct mfu_entry *base = mfu_import_find(m, "load_in_4bit");
     bool axolotl = mfu_import_find(m, "base_model") != NULL, factory = mfu_import_find(m, "finetuning_type") != NULL;
     bool lora = is(m, "adapter", "lora") || is(m, "adapter", "qlora") || is(m, "finetuning_type", "lora")
@@ -427,19 +461,36 @@ static void find_adapters(struct mfu_import *m)
     find_rest(m, axolotl, factory);
 }
 
+/* Image encoders: LLaMA-Factory (0.9.6, finetuning_args.py) freezes them and their projectors unless it is told otherwise,
+ * beside adapters, too.  Other programs adapt whatever has the name. */
+static void find_tower(struct mfu_import *m)
+{
+    bool factory = mfu_import_find(m, "finetuning_type") != NULL;
+    bool vision = !factory || is(m, "freeze_vision_tower", "false");
+    bool projector = !factory || is(m, "freeze_multi_modal_projector", "false");
+    char words[160] = "";
+
+    if (mfu_import_adapt_tower(m, vision, projector) || (vision && projector))
+        return;
+    mfu_modules_format(words, sizeof words,
+                       MFU_MODULES_ALL
+                           & ~((vision ? 0 : MFU_MODULE_BIT(VISION)) | (projector ? 0 : MFU_MODULE_BIT(PROJECTOR))));
+    mfu_import_assume(m, "trainable", words, "LLaMA-Factory freezes the rest");
+}
+
 static bool mentions(const struct mfu_entry *e, const char *word)
 {
     return strstr(e->value, word) != NULL;
 }
 
 /* "full_shard auto_wrap", or a list of such words. */
-static void take_sharding(struct mfu_import *m, struct mfu_entry *e)
+static void take_sharding(struct mfu_import *m, struct mfu_entry *e, const char *full)
 {
     const char *note =
         mfu_import_gpus(m) > 1 ? "FSDP over all GPUs" : "FSDP over all GPUs: set gpus to how many there are";
 
     if (mentions(e, "full_shard"))
-        mfu_import_set(m, e, "zero", note, "3");
+        mfu_import_set(m, e, "zero", note, "%s", full);
     else if (mentions(e, "shard_grad_op"))
         mfu_import_set(m, e, "zero", note, "2");
     else if (mentions(e, "hybrid_shard"))
@@ -450,10 +501,16 @@ static void take_sharding(struct mfu_import *m, struct mfu_entry *e)
         mfu_import_assume(m, "offload_params", "on", "FSDP with offload");
 }
 
+/* FSDP2 keeps weights gathered, where it does not reshard: ZeRO 2. */
 static void find_sharding(struct mfu_import *m)
 {
+    struct mfu_entry *reshards = mfu_import_find(m, "fsdp_config.reshard_after_forward");
+    const char *full = reshards && strcasecmp(reshards->value, "false") == 0 ? "2" : "3";
     bool on = false;
     int n = m->n;
+
+    if (*full == '2')
+        mfu_import_leave(reshards, MFU_IGNORED, "weights stay gathered: zero 2");
 
     for (int i = 0; i < n; i++) {
         struct mfu_entry *e = &m->entries[i];
@@ -461,39 +518,43 @@ static void find_sharding(struct mfu_import *m)
         if (e->fate != MFU_UNMODELLED || (strcmp(e->name, "fsdp") != 0 && strncmp(e->name, "fsdp[", 5) != 0))
             continue;
         on = true;
-        take_sharding(m, e);
+        take_sharding(m, e, full);
     }
     if (!on && mfu_import_find(m, "fsdp_version")) { /* axolotl: no list, FSDP2 */
-        mfu_import_set(m, mfu_import_find(m, "fsdp_version"), "zero", "FSDP over all GPUs", "3");
+        mfu_import_set(m, mfu_import_find(m, "fsdp_version"), "zero", "FSDP over all GPUs", "%s", full);
         on = true;
     }
     for (int i = 0; i < n && !on; i++)
         if (strncmp(m->entries[i].name, "fsdp_", 5) == 0)
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "FSDP is off");
-    if (mfu_import_find(m, "deepspeed") || mfu_import_find(m, "deepspeed.zero_optimization.stage"))
+    if (is_given(m, "deepspeed") || mfu_import_find(m, "deepspeed.zero_optimization.stage"))
         mfu_import_assume(m, "trainer", "deepspeed", "its engine runs the loop");
     else if (!on)
         mfu_import_assume(m, "zero", "0", "neither FSDP nor DeepSpeed");
 }
 
-/* What axolotl writes into a block of its own (trl: num_generations), TRL has beside the rest. */
+/* What one program writes into a block or with a prefix, others have beside the rest: axolotl's trl.num_generations, TRL's
+ * model_init_kwargs.attn_implementation, accelerate's fsdp_config.fsdp_offload_params. */
 static int take_apart(struct mfu_import *m, const char *path, const char *text, struct mfu_error *err)
 {
+    static const char *const blocks[][2] = {
+        {"trl.", ""}, {"model_init_kwargs.", ""}, {"fsdp_config.fsdp_", "fsdp_config."}};
+
     if (mfu_import_tree(m, path, text, err) < 0)
         return -1;
     for (int i = 0; i < m->n; i++)
-        if (strncmp(m->entries[i].name, "trl.", 4) == 0)
-            m->entries[i].name += 4;
-    return 0;
-}
+        for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++) {
+            size_t n = strlen(blocks[k][0]), kept = strlen(blocks[k][1]);
+            char name[128];
 
-/* TrainingArguments do not know: the tokenizer cut the sequences. */
-static void find_length(struct mfu_import *m)
-{
-    for (int i = 0; i < m->n; i++)
-        if (m->entries[i].set && strcmp(m->entries[i].key, "seq") == 0)
-            return;
-    mfu_import_lack(m, "seq", "", "how long sequences are is not in the file: set seq");
+            if (strncmp(m->entries[i].name, blocks[k][0], n) != 0)
+                continue;
+            snprintf(name, sizeof name, "%s%s", blocks[k][1], m->entries[i].name + n);
+            m->entries[i].name = kept ? mfu_arena_copy(&m->arena, name, strlen(name)) : m->entries[i].name + n;
+            if (!m->entries[i].name)
+                return mfu_import_fail(m, path, err);
+        }
+    return 0;
 }
 
 /* Packed sequences are full; what attention computes in them depends on the documents.  LLaMA-Factory (ff6d4d12,
@@ -543,6 +604,32 @@ static void find_loop(struct mfu_import *m)
                                  "prompt and completion");
 }
 
+/* Pairs of answers (TRL's DPOConfig, CPOConfig ...): a file that weighs a reference and writes no answers. */
+static void find_pairs(struct mfu_import *m)
+{
+    if (is_given(m, "beta") && !mfu_import_find(m, "rl") && !mfu_import_find(m, "stage")
+        && !mfu_import_find(m, "max_completion_length") && !mfu_import_find(m, "num_generations"))
+        mfu_import_lack(m, "objective", "", "which loss over pairs is not in the file: set objective");
+    else if (is_given(m, "center_rewards_coefficient") && !mfu_import_find(m, "stage"))
+        mfu_import_assume(m, "objective", "reward", "the file is a RewardConfig's");
+}
+
+/* vLLM in the process that trains (TRL's default): it holds its share of the card all the time, unless it sleeps. */
+static void find_engine(struct mfu_import *m)
+{
+    double share = mfu_import_number(m, "vllm_gpu_memory_utilization");
+    char bytes[32];
+
+    if (!is(m, "use_vllm", "true") || is(m, "vllm_mode", "server") || is(m, "vllm_enable_sleep_mode", "true"))
+        return;
+    if (!m->start->gpu) {
+        mfu_import_lack(m, "vram_reserved", "", "vLLM holds memory beside training: set vram_reserved");
+        return;
+    }
+    snprintf(bytes, sizeof bytes, "%.0f", (isnan(share) ? 0.3 : share) * m->start->gpu->capacity_bytes);
+    mfu_import_assume(m, "vram_reserved", bytes, "vLLM's share of the card, beside training");
+}
+
 /* axolotl's loss in pieces: as many as are stated, else 8; both keys set nothing where it is off. */
 static void find_chunks(struct mfu_import *m)
 {
@@ -579,7 +666,7 @@ static void take_liger(struct mfu_import *m)
     if (!isnan(mfu_import_set_number(m, "loss_chunks")))
         return;
     if (isnan(width) || isnan(words) || !(tokens > 0)) {
-        mfu_import_lack(m, "liger's loss", "", "set loss_chunks");
+        mfu_import_lack(m, "loss_chunks", "", "set it: Liger's loss, in pieces");
         return;
     }
     while (at_once < ceil(tokens / ceil(words / width)))
@@ -596,10 +683,13 @@ static void finish(struct mfu_import *m)
                                                 : m->title;
     find_model(m);
     find_adapters(m);
+    find_tower(m);
     find_precision(m);
     find_sharding(m);
     find_loop(m);
-    find_length(m);
+    find_engine(m);
+    find_pairs(m);
+    mfu_import_need_length(m);
     note_packing(m);
     find_objective(m);
     if (is_set(m, "use_muon") && (optimizer = mfu_import_find(m, "optim")))

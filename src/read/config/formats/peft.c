@@ -131,6 +131,7 @@ static void finish(struct mfu_import *m)
         mfu_import_leave(mfu_import_find(m, "decompose_factor"), MFU_IGNORED, "near the square root");
     find_encoder(m, method);
     mfu_import_list(m, "target_modules", "lora_targets", "linears that have adapters");
+    mfu_import_adapt_tower(m, true, true);
     inputs = mfu_import_find(m, "feedforward_modules");
     if (inputs && strcmp(inputs->value, "[]") == 0)
         mfu_import_set(m, inputs, "ia3_inputs", "no input is scaled", "none");

@@ -46,7 +46,8 @@ static const struct mfu_import_row rows[] = {
      "torch.nn.CrossEntropyLoss=1", NULL, false}, {"loss*", NULL, NULL, "the loss", false},
     {"fsdp_cpu_offload", "offload_params", "true=on false=off", NULL, false},
     {"custom_sharded_layers*", NULL, NULL, "how FSDP wraps", false},
-    {"tensor_parallel_dim", "tp", NULL, NULL, false},
+    {"tensor_parallel_dim", "tp", NULL, NULL, false}, {"context_parallel_dim", "cp", NULL, NULL, false},
+    {"fsdp_reshard_after_forward", NULL, "true=-", "what FSDP keeps gathered", true},
     {"dataset.packed", "packing", "true=on false=-", "off", false},
     {"dataset*", NULL, NULL, loading, false}, {"shuffle", NULL, NULL, loading, false},
     {"checkpointer*", NULL, NULL, files, false}, {"profiler*", NULL, NULL, files, false},
@@ -59,7 +60,7 @@ static const struct mfu_import_row rows[] = {
 };
 
 static const char *const defaults[] = {"batch_size", "2", "gradient_accumulation_steps", "1",
-                                       "optimizer._component_", "torch.optim.AdamW", NULL};
+                                       "optimizer._component_", "torch.optim.AdamW", "clip_grad_norm", "0", NULL};
 static const struct { const char *theirs, *ours; } models[] = {
     {"llama2_7b", "llama-2-7b"}, {"llama2_13b", "llama-2-13b"}, {"llama2_70b", "llama-2-70b"},
     {"llama3_8b", "llama-3-8b"}, {"llama3_70b", "llama-3-70b"}, {"llama3_1_8b", "llama-3-8b"},
@@ -79,6 +80,7 @@ static void finish(struct mfu_import *m)
     bool quantised, lora;
     char words[160] = "";
 
+    mfu_import_need_length(m);
     if (!name)
         return;
     name++;
@@ -88,6 +90,8 @@ static void finish(struct mfu_import *m)
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
         if (strcmp(name, models[i].theirs) == 0)
             mfu_import_set(m, e, "model", "", "%s", models[i].ours);
+    if (!e->set)
+        e->key = "model";
     optimizer = mfu_import_find(m, "optimizer._component_");
     fused = mfu_import_find(m, "optimizer.fused");
     if (optimizer && fused && strcasecmp(fused->value, "true") == 0)
