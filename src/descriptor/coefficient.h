@@ -155,7 +155,8 @@ struct mfu_yaml;
     X(LINK_PINNED, "link.pinned", MFU_RATIO, 0.01, 1,                                                                  \
       "fraction of the one-way bandwidth of a GPU's PCIe slot, or of NVLink-C2C, that copies from and to pinned "      \
       "memory of the host sustain")                                                                                    \
-    X(LINK_PAGED, "link.paged", MFU_RATIO, 0.01, 1, "the same of pages that the driver moves (CUDA's managed memory)") \
+    X(LINK_PAGED, "link.paged", MFU_RATIO, 0.01, 1,                                                                    \
+      "the same of pages that the driver moves away and back (CUDA's managed memory)")                                 \
     X(HOST_BANDWIDTH, "host.bandwidth", MFU_BYTES_PER_S, 1e9, 1e13,                                                    \
       "bandwidth of a machine's DRAM where no cluster's file states it; with NVLink-C2C that of the GPU's own CPU")    \
     X(HOST_ADAM, "host.adam", MFU_RATIO, 0.01, 1,                                                                      \

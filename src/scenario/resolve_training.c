@@ -289,6 +289,11 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
                  mfu_loss_fusion_names[(int)c->setting[MFU_S_LOSS_FUSION]], objective->name);
         return mfu_error_suggest(err, mfu_loss_fusion_names[MFU_LOSS_UNFUSED]);
     }
+    if (objective->log_probabilities && c->setting[MFU_S_LOSS_CHUNKS] > 1)
+        return mfu_fail(err, MFU_EINPUT,
+                        "loss_chunks: %.0f pieces of objective %s, which compares log-probabilities, are not modelled "
+                        "(set loss_chunks 1)",
+                        c->setting[MFU_S_LOSS_CHUNKS], objective->name);
     if (!row)
         return 0;
     if (!row->weights && c->setting[MFU_S_LORA] == 0) {

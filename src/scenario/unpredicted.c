@@ -1,9 +1,8 @@
 /*
  * unpredicted.c - what no figure predicts of a scenario: of its model, of adapters, of imported files.
  *
- * What files say are pieces "NAME VALUE" between commas in one text, which
- * scripts save.  A piece is gone once something answers it: its key is set, a model is chosen, the file that it names is
- * imported, too.
+ * What files say are pieces "NAME VALUE" between commas in one text, which scripts save.  A piece is gone once something
+ * answers it: its key is set, a model is chosen, the file that it names is imported, too.
  */
 #include <stdio.h>
 #include <string.h>

@@ -173,6 +173,7 @@ static void contradictions_are_refused_when_planning(void **state)
         {"gpt2", "h100-sxm", {"objective", "dpo", "cross_entropy_fusion", "te"}, "cross_entropy_fusion: te is", "off"},
         {"gpt2", "h100-sxm", {"objective", "grpo", "trainer", "nanotron"}, "with trainer nanotron", ""},
         {"gpt2", "h100-sxm", {"objective", "dpo", "runtime", "fused"}, "with runtime fused", ""},
+        {"gpt2", "h100-sxm", {"objective", "dpo", "loss_chunks", "8"}, "8 pieces of objective dpo", ""},
         {"gpt2", "h100-sxm", {"adapter", "vera", "base_precision", "nf4"}, "beside quantised weights", ""},
         {"gpt2",
          "h100-sxm",
