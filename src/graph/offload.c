@@ -32,24 +32,62 @@ struct trip {
     int sent_as, came_as; /* number of its copy in its stream */
 };
 
+/* Where items are in a list, by a number that they have in common: chains in the order of the list. */
+struct chains {
+    int *first, *next; /* the first of a number; the one behind an item; -1: none */
+};
+
+/* By what trips are looked up; all by a launch but the last, which is by a segment. */
+enum moment { PACKED, FREED, FETCHED, USED, FETCHED_IN, MOMENTS };
+
 struct offloader {
     struct mfu_builder *s;
     struct mfu_program *p;
     struct trip *trips;
+    struct chains reads; /* of launches: what they read, by tensor */
+    int *reader;         /* the launch of a read */
+    struct chains at[MOMENTS];
+    int *trip; /* of a tensor, -1: it stays */
     int n, n_written;
     int sent, came; /* copies so far */
     int wanted;     /* a copy to the host that the next kernel waits for, -1 */
 };
 
+/* Chains of `n_items` by numbers below `n_numbers`, empty; false: out of memory. */
+static bool start_chains(struct offloader *x, struct chains *c, int n_numbers, int n_items)
+{
+    c->first = malloc(((size_t)n_numbers + (size_t)n_items + 1) * sizeof *c->first);
+    x->s->failed |= !c->first;
+    if (!c->first)
+        return false;
+    c->next = c->first + n_numbers;
+    for (int i = 0; i < n_numbers; i++)
+        c->first[i] = -1;
+    return true;
+}
+
+/* In front of the items that there are. */
+static void add_to_chain(struct chains *c, int number, int item)
+{
+    c->next[item] = c->first[number];
+    c->first[number] = item;
+}
+
 /* ---- what travels --------------------------------------------------------- */
 
 static int segment_of(const struct mfu_program *p, int launch)
 {
-    int k = 0;
+    int from = 0, end = p->n_segments - 1; /* the first that ends behind it */
 
-    while (k < p->n_segments - 1 && launch >= p->segments[k].first + p->segments[k].count)
-        k++;
-    return k;
+    while (from < end) {
+        int k = (from + end) / 2;
+
+        if (launch >= p->segments[k].first + p->segments[k].count)
+            from = k + 1;
+        else
+            end = k;
+    }
+    return from;
 }
 
 /* What a copy moves: the elements, not the block that holds them. */
@@ -60,26 +98,52 @@ static double content_bytes(const struct mfu_program *p, int tensor)
     return v->rows * v->columns * mfu_type_bytes[v->type];
 }
 
-static bool reads(const struct mfu_program *p, int launch, int tensor)
+/* What reads a tensor, launch by launch; false: out of memory. */
+static bool find_readers(struct offloader *x)
 {
-    for (int i = 0; i < p->launches[launch].n_in; i++)
-        if (p->views[p->launches[launch].in[i]].tensor == tensor)
-            return true;
-    return false;
+    const struct mfu_program *p = x->p;
+    int n = 0;
+
+    for (int i = 0; i < p->n_launches; i++)
+        n += p->launches[i].n_in;
+    x->reader = malloc(((size_t)n + 1) * sizeof *x->reader);
+    x->s->failed |= !x->reader;
+    if (x->s->failed || !start_chains(x, &x->reads, p->n_tensors, n))
+        return false;
+    for (int i = p->n_launches - 1; i >= 0; i--)
+        for (int k = p->launches[i].n_in - 1; k >= 0; k--) {
+            x->reader[--n] = i;
+            add_to_chain(&x->reads, p->views[p->launches[i].in[k]].tensor, n);
+        }
+    return true;
 }
 
-static int first_reader(const struct mfu_program *p, int tensor, int from, int end)
+/* The first launch from `from` on that reads a tensor, `end` if none before does. */
+static int first_reader(const struct offloader *x, int tensor, int from, int end)
 {
-    while (from < end && !reads(p, from, tensor))
-        from++;
-    return from;
+    int r = x->reads.first[tensor];
+
+    while (r >= 0 && x->reader[r] < from)
+        r = x->reads.next[r];
+    return r >= 0 && x->reader[r] < end ? x->reader[r] : end;
+}
+
+/* The last one before `end`, -1: none. */
+static int last_reader(const struct offloader *x, int tensor, int end)
+{
+    int last = -1;
+
+    for (int r = x->reads.first[tensor]; r >= 0 && x->reader[r] < end; r = x->reads.next[r])
+        last = x->reader[r];
+    return last;
 }
 
 /* The launch after which a tensor is copied: its first reader in the same layer, which saves it, or who made it.
  * What a layer reads of no other layer, the embeddings, is copied there. */
-static int packed_after(const struct mfu_program *p, int tensor, int forward_end)
+static int packed_after(const struct offloader *x, int tensor, int forward_end)
 {
-    int born = p->tensors[tensor].born, reader = first_reader(p, tensor, born + 1, forward_end);
+    const struct mfu_program *p = x->p;
+    int born = p->tensors[tensor].born, reader = first_reader(x, tensor, born + 1, forward_end);
 
     return reader < forward_end
             && (segment_of(p, reader) == segment_of(p, born) || !p->segments[segment_of(p, born)].layer)
@@ -108,10 +172,10 @@ static int find_trips(struct offloader *x, int forward_end, int backward_end)
         if (it->part != MFU_PART_ACTIVATIONS || it->born < 0 || it->born >= forward_end || it->last < forward_end
             || it->last >= backward_end || mfu_compare(x->s, content_bytes(p, t), LEAST_BYTES) < 0)
             continue;
-        packed = packed_after(p, t, forward_end);
+        packed = packed_after(x, t, forward_end);
         if (!p->segments[segment_of(p, packed)].layer)
             continue;
-        used = first_reader(p, t, forward_end, backward_end);
+        used = first_reader(x, t, forward_end, backward_end);
         if (used < backward_end)
             insert(x,
                    (struct trip){.tensor = t,
@@ -137,12 +201,12 @@ static bool follows_layer(const struct mfu_program *p, int k)
     return k > 0 && p->segments[k - 1].layer && next_layer(p, k - 1) == k;
 }
 
-/* The number-th trip of a segment, or its last; -1: it has none. */
-static int trip_of(const struct offloader *x, int segment, int number)
+/* The number-th trip of a segment, or its last, behind trip `from` of an earlier one; -1: it has none. */
+static int trip_of(const struct offloader *x, int segment, int number, int from)
 {
     int at = -1;
 
-    for (int i = 0; i < x->n && number >= 0; i++)
+    for (int i = from; i < x->n && number >= 0 && x->trips[i].segment <= segment; i++)
         if (x->trips[i].segment == segment) {
             at = i;
             number--;
@@ -162,13 +226,12 @@ static void find_ends(struct offloader *x, int forward_end)
         if (behind == STASH || !x->p->segments[segment_of(x->p, x->p->tensors[t->tensor].born)].layer)
             end = i + behind; /* what comes before all layers ends in the first: others have nothing like it */
         else if (next >= 0)
-            end = trip_of(x, next, STASH - behind - 1);
+            end = trip_of(x, next, STASH - behind - 1, i);
         if (end < 0)
             continue;
         t->freed = x->trips[end].packed;
-        for (int k = t->freed + 1; k < forward_end; k++) /* forward needs it for longer */
-            if (reads(x->p, k, t->tensor))
-                t->freed = k;
+        if (last_reader(x, t->tensor, forward_end) > t->freed) /* forward needs it for longer */
+            t->freed = last_reader(x, t->tensor, forward_end);
     }
 }
 
@@ -204,6 +267,33 @@ static void find_returns(struct offloader *x)
             t->fetched_in = follows_layer(p, k) ? k - 1 : k;
         before = i;
     }
+}
+
+/* What happens to trips after a launch, and before a segment; false: out of memory. */
+static bool find_moments(struct offloader *x)
+{
+    for (enum moment m = 0; m < MOMENTS; m++)
+        if (!start_chains(x, &x->at[m], m == FETCHED_IN ? x->p->n_segments : x->p->n_launches, x->n))
+            return false;
+    if (!(x->trip = malloc((size_t)x->p->n_tensors * sizeof *x->trip)))
+        return !(x->s->failed = true);
+    for (int t = 0; t < x->p->n_tensors; t++)
+        x->trip[t] = -1;
+    for (int i = x->n - 1; i >= 0; i--) {
+        const struct trip *t = &x->trips[i];
+
+        add_to_chain(&x->at[PACKED], t->packed, i);
+        if (t->freed < 0)
+            continue;
+        x->trip[t->tensor] = i;
+        add_to_chain(&x->at[FREED], t->freed, i);
+        add_to_chain(&x->at[USED], t->used, i);
+        if (t->fetched_in >= 0)
+            add_to_chain(&x->at[FETCHED_IN], t->fetched_in, i);
+        else
+            add_to_chain(&x->at[FETCHED], t->fetched, i);
+    }
+    return true;
 }
 
 /* ---- writing ---------------------------------------------------------------- */
@@ -253,21 +343,15 @@ static void read_copies(struct offloader *x, struct mfu_launch *l, int at)
     if (!in)
         return;
     l->in = memcpy(in, l->in, l->n_in * sizeof *in); /* its own, no longer those that it is a copy of */
-    for (int i = 0; i < x->n; i++) {
-        const struct trip *t = &x->trips[i];
+    for (int k = 0; k < l->n_in; k++) {
+        struct mfu_view v = x->p->views[l->in[k]];
 
-        if (t->freed < 0)
-            continue;
-        for (int k = 0; k < l->n_in; k++) {
-            struct mfu_view v = x->p->views[l->in[k]];
-
-            if (v.tensor == t->tensor)
-                l->in[k] = mfu_view_as(x->s, t->back, v.rows, v.columns, v.type);
-        }
-        if (t->used == at) {
-            l->wait_stream = MFU_STREAM_FROM_HOST;
-            l->wait_behind = x->came - 1 - t->came_as;
-        }
+        if (x->trip[v.tensor] >= 0)
+            l->in[k] = mfu_view_as(x->s, x->trips[x->trip[v.tensor]].back, v.rows, v.columns, v.type);
+    }
+    for (int i = x->at[USED].first[at]; i >= 0; i = x->at[USED].next[i]) {
+        l->wait_stream = MFU_STREAM_FROM_HOST;
+        l->wait_behind = x->came - 1 - x->trips[i].came_as;
     }
 }
 
@@ -282,21 +366,19 @@ static void write_launch(struct offloader *x, const struct mfu_segment *seg, int
         l->wait_behind = x->sent - 1 - x->wanted;
         x->wanted = -1;
     }
-    for (int i = 0; i < x->n && !x->s->failed; i++) {
+    for (int i = x->at[PACKED].first[at]; i >= 0 && !x->s->failed; i = x->at[PACKED].next[i]) {
         struct trip *t = &x->trips[i];
+        double bytes = content_bytes(x->p, t->tensor);
 
-        if (t->packed == at) {
-            double bytes = content_bytes(x->p, t->tensor);
-
-            copy(x, seg, maker_of(x, t), MFU_TO_HOST, bytes);
-            t->sent_as = x->sent++;
-            x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * bytes;
-        }
-        if (t->freed == at && t->sent_as > x->wanted)
-            x->wanted = t->sent_as;
-        if (backward && t->freed >= 0 && t->fetched_in < 0 && t->fetched == at)
-            fetch(x, seg, t);
+        copy(x, seg, maker_of(x, t), MFU_TO_HOST, bytes);
+        t->sent_as = x->sent++;
+        x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * bytes;
     }
+    for (int i = x->at[FREED].first[at]; i >= 0; i = x->at[FREED].next[i])
+        if (x->trips[i].sent_as > x->wanted)
+            x->wanted = x->trips[i].sent_as;
+    for (int i = x->at[FETCHED].first[at]; i >= 0 && !x->s->failed; i = x->at[FETCHED].next[i])
+        fetch(x, seg, &x->trips[i]);
 }
 
 static void write(struct offloader *x)
@@ -308,9 +390,8 @@ static void write(struct offloader *x)
         const struct mfu_segment was = *seg;
 
         seg->first = x->n_written;
-        for (int i = 0; i < x->n && was.phase == MFU_BACKWARD; i++)
-            if (x->trips[i].freed >= 0 && x->trips[i].fetched_in == k)
-                fetch(x, &was, &x->trips[i]);
+        for (int i = x->at[FETCHED_IN].first[k]; i >= 0; i = x->at[FETCHED_IN].next[i])
+            fetch(x, &was, &x->trips[i]);
         for (int i = was.first; i < was.first + was.count && !x->s->failed; i++)
             write_launch(x, &was, i, was.phase == MFU_BACKWARD);
         seg->count = x->n_written - seg->first;
@@ -337,11 +418,11 @@ int mfu_offload_activations(struct mfu_builder *s)
         return 0;
     x.trips = calloc((size_t)n_tensors + 1, sizeof *x.trips);
     s->failed |= !x.trips;
-    if (!s->failed && find_trips(&x, forward_end, end_of(p, MFU_BACKWARD)) > 0) {
+    if (!s->failed && find_readers(&x) && find_trips(&x, forward_end, end_of(p, MFU_BACKWARD)) > 0) {
         find_ends(&x, forward_end);
         find_returns(&x);
-        s->failed |= !mfu_rewrite_begin(s);
-        write(&x);
+        if (find_moments(&x) && mfu_rewrite_begin(s))
+            write(&x);
     }
     if (!s->failed && x.n > 0) {
         for (int i = 0; i < x.n; i++)
@@ -352,6 +433,11 @@ int mfu_offload_activations(struct mfu_builder *s)
         mfu_rewrite_end(s, x.n_written, n_tensors, n_launches);
         p->pinned_bytes += p->host_bytes[MFU_PART_ACTIVATIONS];
     }
+    for (enum moment m = 0; m < MOMENTS; m++)
+        free(x.at[m].first);
+    free(x.reads.first);
+    free(x.reader);
+    free(x.trip);
     free(x.trips);
     return s->failed ? -1 : 0;
 }
