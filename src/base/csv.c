@@ -10,22 +10,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/input_file.h"
 #include "base/printable.h"
 
 #define LARGEST (64L << 20) /* bytes of a file */
 #define MOST_COLUMNS 1024   /* of a file */
 #define MOST_ROWS 100000
-
-/* FNV-1a. */
-static unsigned hash(const char *text)
-{
-    unsigned h = 2166136261u;
-
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
 
 static char *slurp(const char *path, struct mfu_arena *arena, struct mfu_error *err)
 {
@@ -183,7 +174,7 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
         return -1;
     for (int i = 0; i < n; i++) {
         csv->header[i] = clean(fields[i]);
-        csv->hashes[i] = hash(csv->header[i]);
+        csv->hashes[i] = mfu_hash_text(MFU_HASH, csv->header[i]);
     }
     while (*text) {
         int first = line;
@@ -206,7 +197,7 @@ const char *mfu_csv_cell(const struct mfu_csv *csv, size_t row, size_t i)
 
 const char *mfu_csv_get(const struct mfu_csv *csv, size_t row, const char *column)
 {
-    unsigned wanted = hash(column);
+    unsigned wanted = mfu_hash_text(MFU_HASH, column);
 
     for (size_t i = 0; i < csv->n_columns; i++)
         if (csv->hashes[i] == wanted && strcmp(csv->header[i], column) == 0)

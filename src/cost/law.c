@@ -79,11 +79,7 @@ static struct mfu_grid stream_grid(const struct mfu_gpu *g, const struct mfu_mac
 
 static enum mfu_coefficient stream_rule(const struct mfu_kernel *k, const struct mfu_price *p)
 {
-    if (!p->by_elements)
-        return k->traffic;
-    return k->traffic == MFU_C_DRAM_POINTWISE ? MFU_C_RATE_POINTWISE
-        : k->traffic == MFU_C_DRAM_NORM       ? MFU_C_RATE_NORM
-                                              : MFU_C_RATE_STRIDED;
+    return p->by_elements ? mfu_rate_of(k->traffic) : k->traffic;
 }
 
 /* -------------------------------------------------------------------------- */

@@ -55,16 +55,12 @@ static enum mfu_coefficient class_of(const struct mfu_kernel *k)
                                                                     : k->traffic;
 }
 
-/* Elements per clock and SM that this kernel keeps in flight; 0: its loads are
- * wide, or no law is known. */
+/* Elements per clock and SM that this kernel keeps in flight, strided ones by one load; 0: no law is known. */
 static double elements_per_clock(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    switch (m->element_clock_hz > 0 ? k->traffic : MFU_COEFFICIENT_COUNT) {
-    case MFU_C_DRAM_POINTWISE: return m->c[MFU_C_RATE_POINTWISE] * m->loads;
-    case MFU_C_DRAM_IRREGULAR: return m->c[MFU_C_RATE_STRIDED];
-    case MFU_C_DRAM_NORM: return m->c[MFU_C_RATE_NORM] * m->loads;
-    default: return 0;
-    }
+    enum mfu_coefficient rate = m->element_clock_hz > 0 ? mfu_rate_of(k->traffic) : MFU_COEFFICIENT_COUNT;
+
+    return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * (rate == MFU_C_RATE_STRIDED ? 1 : m->loads);
 }
 
 /* Eager PyTorch keeps so many elements in flight per SM, whatever their size

@@ -7,19 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "descriptor/yaml.h"
 #include "descriptor/yaml_tree.h"
 
 uint64_t mfu_packed_hash(const char *text, size_t length)
 {
-    uint64_t h = 0xcbf29ce484222325u ^ length, word;
+    uint64_t h = MFU_HASH64 ^ length, word;
 
     for (; length > 0; text += sizeof word) { /* FNV-1a, eight bytes at a time, and the high bits brought down */
         size_t n = length < sizeof word ? length : sizeof word;
 
         word = 0;
         memcpy(&word, text, n);
-        h = (h ^ word) * 0x100000001b3u;
+        h = mfu_hash64_word(h, word);
         h ^= h >> 29;
         length -= n;
     }

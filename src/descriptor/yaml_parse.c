@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/printable.h"
 #include "descriptor/yaml.h"
 #include "descriptor/yaml_tree.h"
@@ -147,15 +148,6 @@ static struct fy_event *next_event(struct reader *r)
     return NULL;
 }
 
-static uint32_t hash(const char *text)
-{
-    uint32_t h = 2166136261u; /* FNV-1a */
-
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
-}
-
 /* What a descriptor must not contain, although YAML has it. */
 static int refuse_extras(struct reader *r, struct fy_event *event)
 {
@@ -280,7 +272,7 @@ static struct mfu_yaml_node *read_pair(struct reader *r, struct fy_event *event,
     if (!value)
         return NULL;
     value->key = key->text;
-    value->key_hash = hash(key->text);
+    value->key_hash = mfu_hash_text(MFU_HASH, key->text);
     value->key_line = key->line;
     value->key_column = key->column;
     return value;

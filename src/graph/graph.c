@@ -542,7 +542,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     } else {
         mfu_return_outputs(s);
     }
-    if (s->runtime->scopes)
+    if (s->runtime->scopes && s->prefix != MFU_TOKENS_IN)
         drop_cache(s, layers, n);
     p->boundary_bytes = sent_bytes(s, layers, n);
     if (mfu_config_reference(c) && !mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].apart)

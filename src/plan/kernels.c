@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 static void derive_collective(const struct mfu_plan *p, struct mfu_kernel_row *row)
 {
     struct mfu_collective_price price;
@@ -61,11 +63,10 @@ static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 static unsigned hash(const struct mfu_launch *l)
 {
     const char *const texts[] = {l->section, l->op, l->suffix};
-    unsigned h = 2166136261u ^ (unsigned)(mfu_launch_phase(l) * MFU_KIND_COUNT + l->kernel.kind);
+    unsigned h = MFU_HASH ^ (unsigned)(mfu_launch_phase(l) * MFU_KIND_COUNT + l->kernel.kind);
 
     for (int i = 0; i < 3; i++)
-        for (const char *c = texts[i]; *c; c++)
-            h = (h ^ (unsigned char)*c) * 16777619u;
+        h = mfu_hash_text(h, texts[i]);
     return h ^ h >> 15;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "descriptor/calibration.h"
 
 #define NAME_MAX_ 96 /* NVML_DEVICE_NAME_V2_BUFFER_SIZE */
@@ -91,13 +92,13 @@ int mfu_local_gpus(const char *library, char *name, unsigned size)
 /* FNV-1a of the bytes that "GPU-1f0a5c7e-..." or "MIG-..." spells, as samples hide a card's number. */
 static unsigned long long hash(const char *uuid)
 {
-    unsigned long long h = 0xcbf29ce484222325u;
+    uint64_t h = MFU_HASH64;
     unsigned byte;
 
     uuid += strncmp(uuid, "GPU-", 4) == 0 || strncmp(uuid, "MIG-", 4) == 0 ? 4 : 0;
     for (; isxdigit((unsigned char)uuid[0]) && isxdigit((unsigned char)uuid[1]); uuid += uuid[2] == '-' ? 3 : 2) {
         sscanf(uuid, "%2x", &byte);
-        h = (h ^ byte) * 0x100000001b3u;
+        h = mfu_hash64_word(h, byte);
     }
     return h;
 }

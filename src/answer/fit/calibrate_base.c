@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "descriptor/catalog.h"
 #include "descriptor/gpu.h"
 
@@ -63,13 +64,10 @@ static void keep_machine(struct mfu_calibration *to, const struct mfu_calibratio
 static void name_file(struct mfu_calibration *file, const char *slug)
 {
     char host[sizeof file->key.host];
-    unsigned sum = 0;
 
     snprintf(host, sizeof host, "%s", file->key.host);
-    for (const char *c = host; *c; c++)
-        sum = sum * 31 + (unsigned char)*c;
     if (strlen(host) > HOST_MOST)
-        snprintf(host + HOST_MOST - 9, sizeof host - (HOST_MOST - 9), "-%08x", sum);
+        snprintf(host + HOST_MOST - 9, sizeof host - (HOST_MOST - 9), "-%08x", mfu_hash_text(MFU_HASH, file->key.host));
     snprintf(file->name, sizeof file->name, "%.34s%s%s%s%.12s%s%.4s", slug, *host ? "." : "", host,
              *file->key.driver ? "." : "", file->key.driver, *file->key.device ? "." : "", file->key.device);
     for (char *c = file->name; *c; c++)

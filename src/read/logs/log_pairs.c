@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/suggest.h"
 #include "scenario/scenario.h"
 #include "scenario/setting.h"
@@ -272,11 +273,11 @@ static bool known_key(const char *key)
  * so quickly. */
 static unsigned hash(const char *key)
 {
-    unsigned h = 2166136261u;
+    unsigned h = MFU_HASH;
 
     for (; *key; key++)
         if (isalnum((unsigned char)*key)) /* as mfu_same_name() compares */
-            h = (h ^ (unsigned)tolower((unsigned char)*key)) * 16777619u;
+            h = mfu_hash_byte(h, (char)tolower((unsigned char)*key));
     return (h ^ h >> 13) % (8 * sizeof((struct mfu_log *)0)->known);
 }
 
