@@ -22,19 +22,29 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
     return s->later.n_launches > 0 ? &s->later : &s->first;
 }
 
-/* The step of the first micro-batch, where gradients are born, and of the
- * others, where they exist. */
-static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct mfu_error *err)
+/* A step without its repetitions, and what is replayed of it. */
+static int unroll_one(const struct mfu_plan *plan, const struct mfu_config *c, const struct mfu_simulation *s,
+                      struct mfu_program *program, struct mfu_allocations *replayed, struct mfu_error *err)
 {
     enum mfu_unrolling unrolling = s->traces_layers ? MFU_LAYERS_TRACED : MFU_LAYERS_COPIED;
+
+    if (mfu_graph_build_stage(c, plan->shown_stage, unrolling, program, err) < 0)
+        return -1;
+    return mfu_allocations_take(replayed, program) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+}
+
+/* The step of the first micro-batch, where gradients are born, and of the
+ * others, where they exist: one behind the other in the same memory where pictures do not need both. */
+static int unroll(const struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
+{
+    bool accumulates = plan->config.accum > 1;
     struct mfu_config alone = plan->config;
 
-    s->later.n_launches = 0;
-    if (plan->config.accum > 1
-        && mfu_graph_build_stage(&plan->config, plan->shown_stage, unrolling, &s->later, err) < 0)
-        return -1;
+    s->first.n_launches = s->later.n_launches = 0;
     alone.accum = 1; /* the setting stays: whether gradients wait for others */
-    return mfu_graph_build_stage(&alone, plan->shown_stage, unrolling, &s->first, err);
+    if (unroll_one(plan, &alone, s, accumulates && !record ? &s->later : &s->first, &s->born, err) < 0)
+        return -1;
+    return accumulates ? unroll_one(plan, &plan->config, s, &s->later, &s->there, err) : 0;
 }
 
 static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simulation *s)
@@ -114,9 +124,11 @@ static int replay_orders(const struct mfu_plan *plan, struct mfu_replay_input *i
 static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
     double others = plan->memory.context_bytes + plan->config.setting[MFU_S_VRAM_RESERVED], lengths[LENGTHS];
+    const struct mfu_program *program = mfu_simulation_program(s);
     struct mfu_replay_input in = {
-        .first = &s->first,
-        .later = s->later.n_launches > 0 ? &s->later : NULL,
+        .first = &s->born,
+        .later = s->later.n_launches > 0 ? &s->there : NULL,
+        .program = program,
         .record = record,
         .card_bytes = (uint64_t)plan->memory.capacity_bytes,
         .context_bytes = (uint64_t)plan->memory.context_bytes,
@@ -125,11 +137,11 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
     };
 
     in.allocator.expandable_segments = plan->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0;
-    in.weight_share = s->first.constant_bytes[MFU_PART_WEIGHTS] / s->first.rank_bytes;
+    in.weight_share = s->born.constant_bytes[MFU_PART_WEIGHTS] / program->rank_bytes;
     if (mfu_config_reference(&plan->config) && mfu_config_reference(&plan->config)->weights)
         in.weight_share /= 2; /* the list has them twice */
-    in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / fmax(s->first.rank_trained, 1);
-    in.workspace_bytes = s->first.constant_bytes[MFU_PART_WORKSPACE] / in.workspaces;
+    in.optimizer_state_elements_bytes = s->born.constant_bytes[MFU_PART_OPTIMIZER] / fmax(program->rank_trained, 1);
+    in.workspace_bytes = s->born.constant_bytes[MFU_PART_WORKSPACE] / in.workspaces;
     s->least_reserved_bytes = s->most_reserved_bytes = NAN;
     if (mfu_config_pads_to_longest(&plan->config))
         return replay_orders(plan, &in, s, lengths, err);
@@ -302,9 +314,9 @@ int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, s
     bool replayed = !mfu_runtimes[plan->config.runtime].preallocates;
     bool whole = plan->config.setting[MFU_S_PP] <= 1; /* else it is one stage, without the waits of the schedule */
 
-    if (unroll(plan, s, err) < 0)
+    if (unroll(plan, record, s, err) < 0)
         return -1;
-    replayed = replayed && is_whole(&s->first);
+    replayed = replayed && is_whole(mfu_simulation_program(s));
     if (replayed && run_in_memory(plan, record, s, err) < 0)
         return -1;
     if (replayed && whole) /* what waits for pages depends on it */
@@ -326,6 +338,8 @@ void mfu_simulation_release(struct mfu_simulation *s)
 {
     mfu_program_free(&s->first);
     mfu_program_free(&s->later);
+    mfu_allocations_release(&s->born);
+    mfu_allocations_release(&s->there);
     mfu_pricing_release(&s->pricing);
     mfu_timeline_release(&s->timeline);
     mfu_replay_release(&s->replay);

@@ -13,9 +13,10 @@
 #include "simulate/timeline.h"
 
 struct mfu_simulation {
-    bool traces_layers;              /* rather than copies them: the same, in more time */
-    struct mfu_program first, later; /* unrolled; later is empty when accum is 1 */
-    struct mfu_pricing pricing;      /* of the steady program's launches */
+    bool traces_layers;                 /* rather than copies them: the same, in more time */
+    struct mfu_program first, later;    /* unrolled; one is empty: later if accum is 1, else first unless recorded */
+    struct mfu_allocations born, there; /* what is replayed of them: where gradients are born, and where they exist */
+    struct mfu_pricing pricing;         /* of the steady program's launches */
     double *seconds;
     int cap_seconds;
     struct mfu_timeline timeline;

@@ -28,14 +28,26 @@ struct handles {
     int n, cap;
 };
 
-/* Births and deaths of a program's tensors in the order of launches. */
+struct mfu_allocation_launch {
+    const char *section, *op, *suffix;
+    double temporary_bytes;
+    enum mfu_phase phase : 8, segment : 8; /* segment: that of the segment */
+    int born, died;                        /* the first of the tensors that it makes, that nobody needs behind it; -1 */
+};
+
+struct mfu_allocation_tensor {
+    double bytes;
+    enum mfu_part part : 8;
+    bool stays; /* beyond the micro-step */
+    int birth;  /* launch */
+    int born_next, died_next;
+};
+
+/* One program's tensors as they come and go. */
 struct schedule {
-    const struct mfu_program *program;
-    int *born_first, *born_next; /* chains of tensors by launch */
-    int *died_first, *died_next;
-    int forward_end; /* last launch of forward */
-    int *handle;     /* of every tensor, -1: not there */
-    int *life;       /* of every tensor in the record, -1: none */
+    const struct mfu_allocations *of;
+    int *handle; /* of every tensor, -1: not there */
+    int *life;   /* of every tensor in the record, -1: none */
 };
 
 struct replayer {
@@ -47,8 +59,8 @@ struct replayer {
     int inputs[2], next_inputs[2], workspaces[2];
     bool recording, failed, broken; /* the card's out of memory; ours is */
     int step, micro, drawn;
-    double length;                     /* of the micro-step, of that of the program */
-    const struct mfu_program *program; /* being replayed */
+    double length;                    /* of the micro-step, of that of the program */
+    const struct mfu_allocations *of; /* being replayed */
     int launch;
 };
 
@@ -84,8 +96,7 @@ static void sample(struct replayer *p)
     x = &out->samples[out->n_samples];
     *x = (struct mfu_memory_sample){.launch = p->launch,
                                     .micro_step = p->micro,
-                                    .phase =
-                                        p->launch >= 0 ? p->program->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
+                                    .phase = p->launch >= 0 ? p->of->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
                                     .allocated = s->allocated_bytes,
                                     .active = s->active_bytes,
                                     .reserved = s->reserved_bytes};
@@ -105,7 +116,7 @@ static void fail_here(struct replayer *p, const char *what)
     out->wanted_bytes = mfu_allocator_wanted_bytes(p->a);
     mfu_allocator_oom_message(p->a, out->message, sizeof out->message);
     if (p->launch >= 0) {
-        const struct mfu_launch *l = &p->program->launches[p->launch];
+        const struct mfu_allocation_launch *l = &p->of->launches[p->launch];
 
         snprintf(out->failed_in, sizeof out->failed_in, "%s of %.48s, step %d", mfu_phase_names[l->phase],
                  l->op[0] ? l->op : l->suffix, p->step + 1);
@@ -134,41 +145,66 @@ static void give_back(struct replayer *p, int handle)
         mfu_allocator_free(p->a, handle);
 }
 
-/* ---- schedules ---------------------------------------------------------- */
+/* ---- what is replayed ---------------------------------------------------- */
 
-static int prepare(struct schedule *s, const struct mfu_program *program)
+int mfu_allocations_take(struct mfu_allocations *a, const struct mfu_program *program)
 {
-    size_t launches = (size_t)program->n_launches + 1, tensors = (size_t)program->n_tensors + 1;
-    int *memory = malloc((2 * launches + 4 * tensors) * sizeof *memory);
-
-    s->program = program;
-    s->born_first = memory;
-    if (!memory)
+    if (!MFU_ROOM(a->launches, program->n_launches, a->cap_launches)
+        || !MFU_ROOM(a->tensors, program->n_tensors, a->cap_tensors))
         return -1;
-    s->died_first = s->born_first + launches;
-    s->born_next = s->died_first + launches;
-    s->died_next = s->born_next + tensors;
-    s->handle = s->died_next + tensors;
-    s->life = s->handle + tensors;
-    for (size_t i = 0; i < launches; i++)
-        s->born_first[i] = s->died_first[i] = -1;
-    s->forward_end = -1;
-    for (int i = 0; i < program->n_launches; i++)
-        if (program->launches[i].phase == MFU_FORWARD)
-            s->forward_end = i;
+    a->n_launches = program->n_launches;
+    a->n_tensors = program->n_tensors;
+    a->forward_end = -1;
+    memcpy(a->constant_bytes, program->constant_bytes, sizeof a->constant_bytes);
+    for (int k = 0; k < program->n_segments; k++)
+        for (int i = program->segments[k].first; i < program->segments[k].first + program->segments[k].count; i++) {
+            const struct mfu_launch *l = &program->launches[i];
+
+            a->launches[i] = (struct mfu_allocation_launch){.section = l->section,
+                                                            .op = l->op,
+                                                            .suffix = l->suffix,
+                                                            .temporary_bytes = l->temporary_bytes,
+                                                            .phase = l->phase,
+                                                            .segment = program->segments[k].phase,
+                                                            .born = -1,
+                                                            .died = -1};
+            if (l->phase == MFU_FORWARD)
+                a->forward_end = i;
+        }
     for (int t = program->n_tensors - 1; t > 0; t--) {
         const struct mfu_tensor *x = &program->tensors[t];
+        struct mfu_allocation_tensor *to = &a->tensors[t];
 
-        s->handle[t] = -1;
+        *to = (struct mfu_allocation_tensor){
+            .bytes = x->bytes, .part = x->part, .stays = x->last == MFU_FOREVER, .birth = x->born};
         if (x->born < 0 || x->born >= program->n_launches || x->bytes <= 0)
             continue;
-        s->born_next[t] = s->born_first[x->born];
-        s->born_first[x->born] = t;
+        to->born_next = a->launches[x->born].born;
+        a->launches[x->born].born = t;
         if (x->last >= 0 && x->last < program->n_launches) {
-            s->died_next[t] = s->died_first[x->last];
-            s->died_first[x->last] = t;
+            to->died_next = a->launches[x->last].died;
+            a->launches[x->last].died = t;
         }
     }
+    return 0;
+}
+
+void mfu_allocations_release(struct mfu_allocations *a)
+{
+    free(a->launches);
+    free(a->tensors);
+    memset(a, 0, sizeof *a);
+}
+
+static int prepare(struct schedule *s, const struct mfu_allocations *of)
+{
+    s->of = of;
+    s->handle = malloc(((size_t)of->n_tensors + 1) * 2 * sizeof *s->handle);
+    if (!s->handle)
+        return -1;
+    s->life = s->handle + of->n_tensors;
+    for (int t = 0; t < of->n_tensors; t++)
+        s->handle[t] = s->life[t] = -1;
     return 0;
 }
 
@@ -177,8 +213,8 @@ static int prepare(struct schedule *s, const struct mfu_program *program)
 static void remember(struct replayer *p, struct schedule *s, int tensor)
 {
     struct mfu_replay *out = p->out;
-    const struct mfu_tensor *x = &s->program->tensors[tensor];
-    const struct mfu_launch *l = &s->program->launches[x->born];
+    const struct mfu_allocation_tensor *x = &s->of->tensors[tensor];
+    const struct mfu_allocation_launch *l = &s->of->launches[x->birth];
 
     s->life[tensor] = -1;
     if (!p->recording)
@@ -207,7 +243,7 @@ static void next_length(struct replayer *p)
 }
 
 /* Tensors of tokens are as long as their batch; attention's table of pairs, which is longer still, is taken to be. */
-static double bytes_now(const struct replayer *p, const struct mfu_tensor *x)
+static double bytes_now(const struct replayer *p, const struct mfu_allocation_tensor *x)
 {
     return x->part == MFU_PART_ACTIVATIONS || x->part == MFU_PART_LOGITS_LOSS ? x->bytes * p->length : x->bytes;
 }
@@ -216,11 +252,12 @@ static double bytes_now(const struct replayer *p, const struct mfu_tensor *x)
 
 static void run_launch(struct replayer *p, struct schedule *s, int i)
 {
-    const struct mfu_launch *l = &s->program->launches[i];
+    const struct mfu_allocation_launch *l = &s->of->launches[i];
+    const struct mfu_allocation_tensor *tensors = s->of->tensors;
 
     p->launch = i;
-    for (int t = s->born_first[i]; t >= 0 && !p->failed; t = s->born_next[t]) {
-        s->handle[t] = allocate(p, bytes_now(p, &s->program->tensors[t]), "");
+    for (int t = l->born; t >= 0 && !p->failed; t = tensors[t].born_next) {
+        s->handle[t] = allocate(p, bytes_now(p, &tensors[t]), "");
         remember(p, s, t);
     }
     if (l->temporary_bytes > 0 && !p->failed) {
@@ -232,7 +269,7 @@ static void run_launch(struct replayer *p, struct schedule *s, int i)
     sample(p);
     if (p->failed)
         return;
-    for (int t = s->died_first[i]; t >= 0; t = s->died_next[t]) {
+    for (int t = l->died; t >= 0; t = tensors[t].died_next) {
         give_back(p, s->handle[t]);
         s->handle[t] = -1;
         if (p->recording && s->life[t] >= 0)
@@ -242,32 +279,29 @@ static void run_launch(struct replayer *p, struct schedule *s, int i)
 
 static void run_micro_step(struct replayer *p, struct schedule *s)
 {
-    const struct mfu_program *program = s->program;
-    double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
+    const struct mfu_allocations *of = s->of;
+    double tokens_bytes = mfu_type_bytes[MFU_I64] * p->in->program->tokens;
 
-    p->program = program;
+    p->of = of;
     next_length(p);
-    for (int k = 0; k < program->n_segments && !p->failed; k++) {
-        const struct mfu_segment *seg = &program->segments[k];
-
-        if (seg->phase == MFU_OPTIMIZER_PHASE)
+    for (int i = 0; i < of->n_launches && !p->failed; i++) {
+        if (of->launches[i].segment == MFU_OPTIMIZER_PHASE)
             continue;
-        if (seg->phase == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
+        if (of->launches[i].segment == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
             p->workspaces[1] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
-        for (int i = seg->first; i < seg->first + seg->count && !p->failed; i++) {
+        if (!p->failed)
             run_launch(p, s, i);
-            if (i == s->forward_end && !p->failed) {
-                drop_all(p, &p->held); /* the logits of the step before */
-                for (int k2 = 0; k2 < 2; k2++)
-                    p->next_inputs[k2] = allocate(p, tokens_bytes, "the next batch");
-            }
+        if (i == of->forward_end && !p->failed) {
+            drop_all(p, &p->held); /* the logits of the step before */
+            for (int k = 0; k < 2; k++)
+                p->next_inputs[k] = allocate(p, tokens_bytes, "the next batch");
         }
     }
     if (p->failed)
         return;
-    for (int t = 1; t < program->n_tensors; t++)
-        if (program->tensors[t].last == MFU_FOREVER && s->handle[t] >= 0) {
-            keep(p, program->tensors[t].part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
+    for (int t = 1; t < of->n_tensors; t++)
+        if (of->tensors[t].stays && s->handle[t] >= 0) {
+            keep(p, of->tensors[t].part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
             s->handle[t] = -1;
         }
     for (int k = 0; k < 2; k++) {
@@ -276,47 +310,46 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
     }
 }
 
-static void run_optimizer(struct replayer *p, const struct mfu_program *program)
+/* One tensor for each weight that trains, of so many bytes an element. */
+static void allocate_like_weights(struct replayer *p, double element_bytes, int each, const char *what,
+                                  struct handles *to)
 {
+    const struct mfu_program *program = p->in->program;
+
+    for (int w = 0; w < program->n_weights && element_bytes > 0; w++)
+        for (int k = 0; k < each && program->weights[w].trains && !p->failed; k++) {
+            int handle = allocate(p, element_bytes * program->weights[w].elements, what);
+
+            if (handle >= 0)
+                keep(p, to, handle);
+        }
+}
+
+static void run_optimizer(struct replayer *p)
+{
+    const struct mfu_allocations *of = p->in->first;
+
     p->micro = -1;
-    p->program = program;
+    p->of = of;
     if (p->state.n == 0 && p->in->optimizer_state_elements_bytes > 0) {
-        double per_tensor = p->in->optimizer_state_elements_bytes / 2;
-
         p->launch = -1;
-        for (int i = 0; i < program->n_weights && !p->failed; i++)
-            for (int k = 0; k < 2 && !p->failed; k++) {
-                int handle = program->weights[i].trains
-                    ? allocate(p, per_tensor * program->weights[i].elements, "creation of the optimizer's state")
-                    : -1;
-
-                if (handle >= 0)
-                    keep(p, &p->state, handle);
-            }
+        allocate_like_weights(p, p->in->optimizer_state_elements_bytes / 2, 2, "creation of the optimizer's state",
+                              &p->state);
         sample(p);
     }
-    for (int k = 0; k < program->n_segments && !p->failed; k++)
-        for (int i = program->segments[k].first; program->segments[k].phase == MFU_OPTIMIZER_PHASE
-             && i < program->segments[k].first + program->segments[k].count;
-             i++) {
-            struct handles scratch = {0};
+    for (int i = 0; i < of->n_launches && !p->failed; i++) {
+        struct handles scratch = {0};
 
-            p->launch = i;
-            /* Multi-tensor temporaries are one tensor for each weight. */
-            for (int w = 0; program->launches[i].temporary_bytes > 0 && w < program->n_weights && !p->failed; w++) {
-                const struct mfu_weight_tensor *t = &program->weights[w];
-                int handle = t->trains
-                    ? allocate(p, program->launches[i].temporary_bytes / fmax(program->rank_trained, 1) * t->elements,
-                               "")
-                    : -1;
-
-                if (handle >= 0)
-                    keep(p, &scratch, handle);
-            }
-            sample(p);
-            drop_all(p, &scratch);
-            free(scratch.list);
-        }
+        if (of->launches[i].segment != MFU_OPTIMIZER_PHASE)
+            continue;
+        p->launch = i;
+        /* Multi-tensor temporaries. */
+        allocate_like_weights(p, of->launches[i].temporary_bytes / fmax(p->in->program->rank_trained, 1), 1, "",
+                              &scratch);
+        sample(p);
+        drop_all(p, &scratch);
+        free(scratch.list);
+    }
     drop_all(p, &p->gradients); /* zero_grad(set_to_none=True) */
     p->launch = -1;
     sample(p);
@@ -324,7 +357,7 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
 
 static void run_step(struct replayer *p)
 {
-    double accum = p->in->later ? p->in->later->accum : 1;
+    double accum = p->in->later ? p->in->program->accum : 1;
     int most = p->in->n_lengths > 0 ? MOST_LENGTHS - 1 : MOST_LATER;
 
     p->micro = 0;
@@ -334,15 +367,16 @@ static void run_step(struct replayer *p)
         run_micro_step(p, &p->later);
     }
     if (!p->failed)
-        run_optimizer(p, p->in->first);
+        run_optimizer(p);
 }
 
 static void set_up(struct replayer *p)
 {
-    const struct mfu_program *program = p->in->first;
+    const struct mfu_program *program = p->in->program;
+    const double *constant_bytes = p->in->first->constant_bytes;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
-    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / fmax(program->rank_trained, 1);
-    double images_bytes = program->constant_bytes[MFU_PART_ACTIVATIONS] - 4 * tokens_bytes; /* of two batches */
+    double standing = constant_bytes[MFU_PART_GRADIENTS] / fmax(program->rank_trained, 1);
+    double images_bytes = constant_bytes[MFU_PART_ACTIVATIONS] - 4 * tokens_bytes; /* of two batches */
 
     p->launch = -1;
     for (int i = 0; i < program->n_weights && !p->failed; i++)
@@ -350,8 +384,8 @@ static void set_up(struct replayer *p)
     for (int i = 0; i < program->n_weights && standing > 0 && !p->failed; i++)
         if (program->weights[i].trains)
             allocate(p, standing * program->weights[i].elements, "gradient buffers");
-    if (program->constant_bytes[MFU_PART_COMMUNICATION] > 0)
-        allocate(p, program->constant_bytes[MFU_PART_COMMUNICATION], "communication buckets");
+    if (constant_bytes[MFU_PART_COMMUNICATION] > 0)
+        allocate(p, constant_bytes[MFU_PART_COMMUNICATION], "communication buckets");
     for (int k = 0; k < 2; k++)
         p->inputs[k] = allocate(p, tokens_bytes, "the first batch");
     if (images_bytes > 0)
@@ -382,15 +416,20 @@ static void clear(struct mfu_replay *r)
     r->blocks = old.blocks, r->cap_blocks = old.cap_blocks;
 }
 
+static void forget_lives(struct schedule *s)
+{
+    for (int t = 0; t < s->of->n_tensors; t++)
+        s->life[t] = -1;
+}
+
 /* Each step is recorded anew, until one is found to be steady. */
 static void look_on(struct replayer *p)
 {
     p->recording = true;
     p->out->n_samples = p->out->n_lives = p->out->peak_sample = 0;
-    for (int t = 0; t < p->in->first->n_tensors; t++)
-        p->first.life[t] = -1;
-    for (int t = 0; p->in->later && t < p->in->later->n_tensors; t++)
-        p->later.life[t] = -1;
+    forget_lives(&p->first);
+    if (p->in->later)
+        forget_lives(&p->later);
 }
 
 int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
@@ -435,8 +474,8 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
 done:
     if (status < 0)
         mfu_fail(err, MFU_ENOMEM, "out of memory");
-    free(p.first.born_first);
-    free(p.later.born_first);
+    free(p.first.handle);
+    free(p.later.handle);
     free(p.gradients.list);
     free(p.held.list);
     free(p.state.list);

@@ -16,9 +16,19 @@
 #include "graph/program.h"
 #include "simulate/allocator.h"
 
+/* What the allocator sees of an unrolled program, which may be gone when this is replayed. */
+struct mfu_allocations {
+    struct mfu_allocation_launch *launches; /* owned */
+    struct mfu_allocation_tensor *tensors;  /* owned */
+    int n_launches, n_tensors, cap_launches, cap_tensors;
+    int forward_end;                       /* last launch of forward */
+    double constant_bytes[MFU_PART_COUNT]; /* there all the time */
+};
+
 struct mfu_replay_input {
-    const struct mfu_program *first; /* unrolled, gradients are born (accum 1) */
-    const struct mfu_program *later; /* unrolled, gradients exist; NULL: accum is 1 */
+    const struct mfu_allocations *first; /* gradients are born (accum 1) */
+    const struct mfu_allocations *later; /* gradients exist; NULL: accum is 1 */
+    const struct mfu_program *program;   /* either: their weights are the same */
     struct mfu_allocator_options allocator;
     uint64_t card_bytes, context_bytes;    /* for the message when memory runs out */
     double optimizer_state_elements_bytes; /* bytes of state per parameter */
@@ -64,6 +74,10 @@ struct mfu_replay {
     struct mfu_block_view *blocks; /* of the allocator after the recorded step; owned */
     size_t n_blocks, cap_blocks;
 };
+
+/* Takes over what is replayed of a program, in the place of what was taken before; -1 when out of memory. */
+int mfu_allocations_take(struct mfu_allocations *, const struct mfu_program *);
+void mfu_allocations_release(struct mfu_allocations *);
 
 /* 0, or -1 with `err` when our own out of memory.  The simulated card running
  * out of memory is an answer, not an error. */

@@ -84,6 +84,7 @@ static bool same_time(struct mfu_timeline a, struct mfu_timeline b)
 {
     a.events = b.events = NULL;
     a.cap_events = b.cap_events = 0;
+    a.n_events = b.n_events; /* one of them may be recorded */
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
@@ -139,10 +140,11 @@ static void copied_layers_are_traced_layers(void **unused)
         next(&s, &plan);
         change(&s);
         if (mfu_plan_make(&plan, &s, NULL) < 0 || mfu_plan_make(&other, &s, NULL) < 0
-            || mfu_simulate(&plan, false, &copied, NULL) < 0)
+            || mfu_simulate(&plan, n % 2 == 0, &copied, NULL) < 0)
             continue;
-        HOLDS(mfu_simulate(&other, false, &traced, NULL) == 0);
-        same_program(&copied.first, &traced.first);
+        HOLDS(mfu_simulate(&other, n % 3 == 0, &traced, NULL) == 0);
+        if (plan.config.accum == 1 || n % 6 == 0)
+            same_program(&copied.first, &traced.first);
         if (plan.config.accum > 1)
             same_program(&copied.later, &traced.later);
         HOLDS(same_time(copied.timeline, traced.timeline));
