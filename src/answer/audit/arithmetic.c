@@ -479,9 +479,10 @@ static void search_ratio(struct search *s, int i)
     const struct mfu_claim_text *t = s->x->nouns.t;
     struct amount *n = &s->x->list[i], *a, *b;
     int first = i >= 2 ? i - 2 : i == 1 && s->x->n > 2 ? 0 : -1;
-    bool change = false;
+    bool change = false, of = i + 2 < s->x->n && stands(t, mfu_claim_blanks(n->end), "of"); /* "67 % of 96, so 64" */
     struct mfu_interval r, ways[3];
 
+    first = of ? i + 1 : first;
     if (first < 0 || stands(t, mfu_claim_back(t, n->at), "at") || stands(t, mfu_claim_back(t, n->at), "with"))
         return; /* "at 90 % duty" is of something else */
     a = &s->x->list[first];
@@ -492,12 +493,14 @@ static void search_ratio(struct search *s, int i)
         b->base = (struct mfu_interval){b->printed.low * factor, b->printed.high * factor};
         memcpy(b->of, a->of, sizeof b->of);
     }
-    if (!physical(a) || a->base.low <= 0 || b->base.low <= 0 || memcmp(a->of, b->of, sizeof a->of) != 0)
+    if ((!physical(a) && !of) || a->base.low <= 0 || b->base.low <= 0
+        || memcmp(a->of, b->of, of ? sizeof a->of : COUNTED) != 0)
         return;
     memset(s->power, 0, sizeof s->power);
     s->power[first] = s->power[i] = s->power[b - s->x->list] = 1;
     if (!one_sentence(s->x, s->power))
         return;
+    memcpy(s->found_power, s->power, sizeof s->power);
     for (size_t k = 0; k < N(changes); k++)
         for (const char *p = a->at; p < n->end + 16 && *p; p++)
             change |= stands(t, p, changes[k]);

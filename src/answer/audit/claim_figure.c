@@ -96,7 +96,6 @@ static struct mfu_interval interval_of(const struct mfu_claim_number *n, int kin
     return in;
 }
 
-/* What was stated of a quantity, not by a word; NULL: nothing. */
 struct mfu_claim *mfu_claim_stated(struct mfu_audit *a, int kind, enum mfu_claim_state s)
 {
     for (int i = 0; i < a->n_claims; i++)
@@ -144,11 +143,12 @@ static bool follows(const struct mfu_reading *r, const char *p)
 }
 
 /* "3,640 PFLOP/s-days, or 3.14e23 FLOP": a figure right behind a comma and a word that says so. */
-static bool is_same_again(const struct mfu_reading *r, const char *p)
+static bool is_same_again(const struct mfu_reading *r, int kind, const char *p)
 {
     const char *word = mfu_claim_back(&r->t, p);
 
-    return mfu_claim_role(word) & (MFU_W_HENCE | MFU_W_EQUALS) && strchr(",(", *mfu_claim_back(&r->t, word));
+    return !(mfu_quantity_rows[kind].traits & MFU_Q_COUNTED) && mfu_claim_role(word) & (MFU_W_HENCE | MFU_W_EQUALS)
+        && strchr(",(", *mfu_claim_back(&r->t, word));
 }
 
 void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, int kind, enum mfu_claim_state s,
@@ -191,7 +191,7 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
         if ((n->roles | behind) & MFU_W_FROM)
             other->state = MFU_AFTER;
         else if (value != other->value && (in.low >= other->in.high || in.high <= other->in.low)
-                 && !is_same_again(r, n->at))
+                 && !is_same_again(r, kind, n->at))
             s = MFU_AFTER, inferred = true;
     } else if (s == MFU_BEFORE && behind & MFU_W_AFTER && mfu_claim_stated(r->audit, kind, MFU_BEFORE))
         s = MFU_AFTER;

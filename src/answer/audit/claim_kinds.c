@@ -20,7 +20,6 @@ static const struct { int kind, next; } factors[] = {
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
-/* "312 TFLOP/s, we measured 187": where nothing is counted, the unit is that of the last figure, if that is of its size. */
 bool mfu_claim_leave_out_unit(const struct mfu_reading *r, struct mfu_claim_number *n)
 {
     const char *behind = mfu_claim_blanks(n->end);
@@ -34,7 +33,6 @@ bool mfu_claim_leave_out_unit(const struct mfu_reading *r, struct mfu_claim_numb
             .factor = r->last.factor, .dim = r->last.dim, .any_flop = r->last.any_flop, .whole = n->whole});
 }
 
-/* "Each step processes 4M tokens": what is counted of one of them, where there is a name for that. */
 int mfu_kind_of_each(const struct mfu_reading *r, const struct mfu_claim_number *n, const struct mfu_phrase *m)
 {
     size_t length = (size_t)(m->end - m->begin);
@@ -77,7 +75,6 @@ static bool is_of_card(const struct mfu_reading *r, const char *p)
     return false;
 }
 
-/* What has no phrase of its own: it goes on with what the claim was about, or its unit says it. */
 int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number *n, bool changes)
 {
     struct mfu_phrase here = {.begin = n->at, .end = n->end};
@@ -121,7 +118,6 @@ int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number 
     return -1;
 }
 
-/* What a factor of a product is by what stands before it; -1: nothing. */
 int mfu_kind_of_factor(const struct mfu_reading *r)
 {
     for (size_t i = 0; r->audit->n_claims > 0 && i < N(factors); i++)

@@ -165,7 +165,6 @@ static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_c
         mfu_claim_add(r->audit, MFU_Q_SMS, state, gpu->sms, gpu->sms, "catalog", "%s", gpu->slug);
 }
 
-/* What is computed in a type for which the card has no arithmetic has no peak. */
 void mfu_claim_add_gpus(struct mfu_reading *r)
 {
     bool computes =
@@ -179,8 +178,6 @@ void mfu_claim_add_gpus(struct mfu_reading *r)
                       r->gpu[0]->slug);
 }
 
-/* A peak binds what is achieved or used of it: where neither is told beside it, "deliver 400 TFLOP/s" is none; nor where
- * the card has its own. */
 void mfu_claim_drop_peaks(struct mfu_reading *r)
 {
     int achieved = 0, used = 0;

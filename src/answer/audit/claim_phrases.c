@@ -10,8 +10,6 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Whether its unit goes on, "12 byte/parameter": then only a phrase that goes on so is its.  What is said of each GPU
- * or of a step may leave that out. */
 bool mfu_phrase_goes_on(const char *end)
 {
     return *end == '/' && isalpha((unsigned char)end[1]) && !mfu_claim_stands(end, "/gpu", 4)
@@ -43,7 +41,6 @@ bool mfu_phrase_suits(int kind, const char *phrase, const struct mfu_claim_numbe
             && (dim == MFU_FLOP_PER_S || (dim == MFU_FLOP && (kind != MFU_Q_FLOP || n->value * n->factor >= 1e17))));
 }
 
-/* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number. */
 void mfu_phrase_here(const struct mfu_reading *r, const char *p, bool before, bool near,
                      const struct mfu_claim_number *n, bool again, struct mfu_phrase *m)
 {
@@ -93,7 +90,6 @@ struct mfu_phrase mfu_phrase_behind(const struct mfu_reading *r, const char *p, 
     return m;
 }
 
-/* `again`: also one that is another number's. */
 struct mfu_phrase mfu_phrase_before(const struct mfu_reading *r, const char *p, const struct mfu_claim_number *n,
                                     bool again)
 {
@@ -115,7 +111,6 @@ struct mfu_phrase mfu_phrase_before(const struct mfu_reading *r, const char *p, 
     return m;
 }
 
-/* The subject of its clause, however far before; that of a bare number, three words at most. */
 struct mfu_phrase mfu_phrase_of_clause(const struct mfu_reading *r, const char *p, const struct mfu_claim_number *n)
 {
     struct mfu_phrase m = {.kind = -1};
@@ -129,7 +124,6 @@ struct mfu_phrase mfu_phrase_of_clause(const struct mfu_reading *r, const char *
     return m;
 }
 
-/* Of one GPU or of all: behind a figure and its phrase, or before them. */
 int mfu_phrase_scope(const struct mfu_reading *r, const struct mfu_phrase *m, bool *all)
 {
     const char *p = m->end;

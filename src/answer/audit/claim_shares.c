@@ -17,7 +17,6 @@ static const struct { int part, whole, share; } shares[] = {
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
-/* What was said of a part and its whole, "90 ms of a step of 600 ms, 15 %", or of the whole and the share. */
 int mfu_kind_of_share(struct mfu_reading *r, const struct mfu_claim_number *n)
 {
     for (size_t i = 0; i < N(shares); i++) {
@@ -52,8 +51,6 @@ static bool read_whole(const struct mfu_reading *r, const struct mfu_claim_numbe
     return true;
 }
 
-/* "90 ms of a 600 ms step", "28 GB of 112 GB of states per GPU", "15 % of 312 TFLOP/s": a part or a share, and the
- * whole. */
 const char *mfu_claim_take_part(struct mfu_reading *r, struct mfu_claim_number *n, struct mfu_phrase m)
 {
     struct mfu_claim_number whole;
@@ -96,7 +93,6 @@ const char *mfu_claim_take_part(struct mfu_reading *r, struct mfu_claim_number *
     return whole.end;
 }
 
-/* "187 TFLOP/s (60 %)", "from 1.9 to 2.5 it/s (+32 %)": a share of what stands right before, or its change. */
 bool mfu_claim_take_aside(struct mfu_reading *r, struct mfu_claim_number *n)
 {
     const char *p = mfu_claim_back(&r->t, n->at);

@@ -121,7 +121,6 @@ void mfu_claim_find_precisions(struct mfu_reading *r)
         }
 }
 
-/* "FP8 has 1979 TFLOP/s, bf16 989": the peak of another type than the one that is computed in is compared by itself. */
 void mfu_claim_compare_peaks(struct mfu_reading *r)
 {
     for (int i = 0; r->gpu[0] && i < r->audit->n_claims; i++) {

@@ -27,7 +27,6 @@ static const struct { int roles; const char *words; } roles[] = {
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
-/* Where the word or the sign at `p` ends. */
 const char *mfu_claim_word_end(const char *p)
 {
     if (*p && !mfu_claim_letter(*p))
@@ -53,7 +52,6 @@ int mfu_claim_role(const char *p)
     return all;
 }
 
-/* What the small words before a number say. */
 int mfu_claim_roles_before(const struct mfu_claim_text *t, const char *p)
 {
     int all = 0;
@@ -77,7 +75,6 @@ int mfu_claim_roles_before(const struct mfu_claim_text *t, const char *p)
     return all;
 }
 
-/* A phrase from `p` on; NULL: not there. */
 char *mfu_claim_find_word(const struct mfu_claim_text *t, char *p, const char *word)
 {
     for (; (p = strstr(p, word)); p++)

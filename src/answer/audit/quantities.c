@@ -32,6 +32,7 @@ const struct mfu_identity_row mfu_identity_rows[] = {
     {"active = 12 * n_layer * n_embd^2 * fullness", "a block of a transformer has about 12 d^2"},
     {"n_embd = n_layer * aspect", "transformers are some hundred wide per layer"},
     {"n_embd^3 = active * cube", "width grows with the cube root of the size"},
+    {"top_k = expert_share * experts", "experts that a token visits"},
     {"tokens_per_expert = batch * seq * top_k / experts", "of a micro-batch, spread evenly"},
     {"tokens_per_microbatch = batch * seq", "its sequences"},
     {"tokens_per_step = tokens_per_microbatch * accum * dp", "micro-batches of all replicas"},

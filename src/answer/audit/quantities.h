@@ -56,6 +56,7 @@ enum {
       "of|token/sequence")                                                                                             \
     X(EXPERTS, "experts", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "expert|n expert")                       \
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token")                   \
+    X(EXPERT_SHARE, "expert_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0, ">of expert|>of the expert|>of expert active") \
     X(TOKENS_PER_EXPERT, "tokens_per_expert", MFU_TOKENS, 0, 0, 1e12, 0, 0, "token/expert|token an expert")            \
     X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0,                                              \
       "batch|batch size|<batch of|<micro|<microbatch|<microbatch of|<micro batch|micro batch size|microbatch "         \
@@ -100,8 +101,8 @@ enum {
     X(LOST, "lost", MFU_RATIO, 0, 0, 1, 0, 0, "<lost|downtime|idle|>were lost|>was lost")                              \
     X(LOST_TIME, "lost_time", MFU_SECONDS, 0, 0, 1e10, 0, 0, "<lost|downtime|idle|>were lost|>was lost")               \
     X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total|<d=") \
-    X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1, 1e16, 0, 0,                                                        \
-      "token corpus|token dataset|<corpus of|<dataset of|token/epoch")                                                 \
+    X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1e5, 1e16, 0, 0,                                                      \
+      "<epoch of|<epoch over|token corpus|token dataset|<corpus of|<dataset of|token/epoch")                           \
     X(EPOCHS, "epochs", MFU_COUNT, MFU_Q_SETUP, 1e-6, 1e6, 1, 1, "epoch|>pass over")                                   \
     X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1000, 1e13, 0, 0,                                      \
       ">sequence|sequence/epoch|dataset size|<dataset of")                                                             \

@@ -14,6 +14,7 @@
 #include "answer/audit/arithmetic.h"
 #include "base/error.h"
 
+#define A_STEP 1e8 /* tokens: no run has so few, and hardly a step so many */
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
 struct mfu_claim *mfu_claim_add(struct mfu_audit *a, int kind, enum mfu_claim_state s, double low, double high,
@@ -120,16 +121,27 @@ static void place_beside(struct mfu_audit *a)
     } rows[] = {{MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true},
                 {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}};
 
+    struct mfu_claim *tokens = mfu_claim_stated(a, MFU_Q_TOKENS, MFU_BEFORE);
+
     for (size_t i = 0; i < N(rows); i++) {
         struct mfu_claim *c = mfu_claim_stated(a, rows[i].kind, MFU_BEFORE);
 
         if (c && mfu_audit_claims(a, rows[i].beside, MFU_BEFORE) == rows[i].told)
             c->kind = rows[i].is;
     }
+    if (tokens && tokens->in.high < A_STEP && mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_BEFORE)
+        && !mfu_audit_claims(a, MFU_Q_TOKENS_PER_STEP, MFU_BEFORE)) /* "45 s per step at 4M tokens" */
+        tokens->kind = MFU_Q_TOKENS_PER_STEP;
     for (int i = 0; i < a->n_claims; i++) /* there are several only where they are counted */
         if ((a->claims[i].kind == MFU_Q_CAPACITY || a->claims[i].kind == MFU_Q_PRICE)
             && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE))
             a->claims[i].n_readings = 0;
+    if (mfu_claim_stated(a, MFU_Q_BUBBLE, MFU_BEFORE)) { /* then there are stages, and micro-batches */
+        if (!mfu_claim_stated(a, MFU_Q_PP, MFU_BEFORE))
+            mfu_claim_add(a, MFU_Q_PP, MFU_BEFORE, 2, 1e4, "assumed", "stages");
+        if (!mfu_claim_stated(a, MFU_Q_ACCUM, MFU_BEFORE))
+            mfu_claim_add(a, MFU_Q_ACCUM, MFU_BEFORE, 1, 1e6, "assumed", "micro-batches");
+    }
     if (mfu_claim_stated(a, MFU_Q_KV_HEADS, MFU_BEFORE) && !mfu_claim_stated(a, MFU_Q_HEADS, MFU_BEFORE))
         mfu_claim_add(a, MFU_Q_HEAD_GROUP, MFU_BEFORE, 1, 128, "assumed", "queries that share keys");
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "4x faster", "19 % higher tokens/s", "2x the MFU", "the MFU doubled", "fell by 20 %", "up 50 %". */
 bool mfu_claim_read_change(struct mfu_reading *r, struct mfu_claim_number *n)
 {
     const char *p = mfu_claim_blanks(n->end), *end = n->end;
@@ -40,7 +39,8 @@ bool mfu_claim_read_change(struct mfu_reading *r, struct mfu_claim_number *n)
     if (otherwise >= 0 && m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_SETUP)
         m.kind = -1; /* "4x faster on 8 GPUs", "faster with the same model" */
     if (m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_COUNTED && n->times
-        && isdigit((unsigned char)*mfu_claim_blanks(m.end))) /* "1.76x the H100's 80 GB" */
+        && (isdigit((unsigned char)*mfu_claim_blanks(m.end)) || mfu_claim_stands(p, "an", 2)
+            || mfu_claim_stands(p, "a", 1))) /* "1.76x the H100's 80 GB", "2.4x an 80 GB H100" */
         return false;
     behind = m;
     if (m.kind < 0 && isalpha((unsigned char)r->t.claim[r->t.from[n->at - r->t.text]]) && v == 1
@@ -135,7 +135,7 @@ static bool is_multiplied(const struct mfu_reading *r, const char *p)
 const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number *n)
 {
     struct mfu_claim_number second = {0};
-    bool changes = false, two;
+    bool changes = false, two, result;
     const struct mfu_claim_number *last;
     const char *end;
     struct mfu_phrase m = {.kind = -1};
@@ -181,7 +181,9 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
         r->factor = *n; /* "doubled from 11k to 22k tokens/s" */
         return n->end;
     }
-    m = mfu_phrase_before(r, n->at, last, changes);
+    result = r->t.operand[n->at - r->t.text] && *mfu_claim_back(&r->t, n->at) == '=';
+    if (!result)
+        m = mfu_phrase_before(r, n->at, last, changes);
     if (m.kind >= 0
         && ((two && mfu_quantity_rows[m.kind].dim == MFU_RATIO && last->bare
              && last->value > 1)                           /* "scaling 1 -> 4 nodes" */
@@ -229,7 +231,7 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
     if (m.kind < 0 && changes && r->topic >= 0 && mfu_audit_claims(r->audit, r->topic, MFU_CHANGE)
         && mfu_phrase_suits(r->topic, "", last)) /* "dropped by 12 %, from 250 ms to 220 ms" */
         m.kind = r->topic;
-    if (m.kind < 0)
+    if (m.kind < 0 && !result)
         m = mfu_phrase_of_clause(r, n->at, last);
     if (m.kind == MFU_Q_CAPACITY && *mfu_claim_back(&r->t, n->at) == '(' && m.begin < n->at
         && mfu_claim_stated(r->audit, m.kind, MFU_BEFORE)) /* "fits a 48 GB card (35 GB)" */
