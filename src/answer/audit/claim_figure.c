@@ -151,12 +151,19 @@ static bool is_same_again(const struct mfu_reading *r, int kind, const char *p)
         && strchr(",(", *mfu_claim_back(&r->t, word));
 }
 
+/* "8-bit Adam takes 2 bytes per parameter": of its own, or of all that is kept. */
+static bool is_of_optimizer(const struct mfu_reading *r, const char *p)
+{
+    p = mfu_claim_subject(&r->t, p);
+    return mfu_claim_stands(p, "adam", 4) || mfu_claim_stands(p, "adamw", 5) || mfu_claim_stands(p, "optimizer", 9);
+}
+
 void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, int kind, enum mfu_claim_state s,
                      struct mfu_phrase m, const char *end)
 {
     double value;
     struct mfu_interval in;
-    struct mfu_claim *c, *other, first;
+    struct mfu_claim *c, *other, *last, first;
     bool all = false, micro, flat = true, inferred = false;
     int scope, behind;
     char said[80];
@@ -195,6 +202,7 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
             s = MFU_AFTER, inferred = true;
     } else if (s == MFU_BEFORE && behind & MFU_W_AFTER && mfu_claim_stated(r->audit, kind, MFU_BEFORE))
         s = MFU_AFTER;
+    last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
     c = mfu_claim_add(r->audit, kind, s, in.low, in.high, "stated", "%s",
                       mfu_claim_text_quote(&r->t, m.begin, m.end, said, sizeof said));
     if (!c)
@@ -207,6 +215,11 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
     c->follows = follows(r, n->at);
     c->n_readings = first.n_readings;
     memcpy(c->readings, first.readings, sizeof c->readings);
+    if (kind == MFU_Q_STATE_BYTES && c->n_readings < MFU_READINGS && is_of_optimizer(r, n->at))
+        c->readings[c->n_readings++].kind = MFU_Q_OPTIMIZER_BYTES;
+    if (kind == MFU_Q_STATES && c->n_readings < MFU_READINGS && last && last->kind == MFU_Q_STATE_BYTES
+        && last->n_readings > 0)
+        c->readings[c->n_readings++].kind = MFU_Q_OPTIMIZER_STATES;
     for (int i = 0; i < c->n_readings; i++)
         c->readings[i].state = s;
     if (!(mfu_quantity_rows[kind].traits & MFU_Q_COUNTED)) /* how many is no subject */

@@ -271,6 +271,10 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
         r->model = size;
         planned = plan_model(r, size, start, p, &err);
     }
+    if (planned && params && params->in.high < 0.5 * p->program.params && params->at > 0
+        && mfu_claim_stands(mfu_claim_subject(&r->t, r->t.text + params->at), "training",
+                            8)) /* an adapter is trained */
+        r->audit->claims[params - r->audit->claims].kind = MFU_Q_TRAINABLE;
     if (planned && (params = mfu_claim_stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE))
         && p->program.params > 0.94 * params->value
         && p->program.params < 1.06 * params->value) { /* "Phi-2 2.7B" has 2.78 */

@@ -92,3 +92,10 @@ const char *mfu_claim_skip_about(const char *p, bool *about)
     }
     return p;
 }
+
+const char *mfu_claim_subject(const struct mfu_claim_text *t, const char *p)
+{
+    for (p = mfu_claim_back(t, p); mfu_claim_role(p) & MFU_W_BETWEEN && mfu_claim_back(t, p) < p;)
+        p = mfu_claim_back(t, p);
+    return p;
+}

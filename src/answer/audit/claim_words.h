@@ -39,6 +39,9 @@ int mfu_claim_roles_before(const struct mfu_claim_text *, const char *p);
 /* Where the word or the sign at `p` ends. */
 const char *mfu_claim_word_end(const char *p);
 
+/* The word before a number at `p`, small ones skipped. */
+const char *mfu_claim_subject(const struct mfu_claim_text *, const char *p);
+
 /* Behind "about" and blanks at `p`; whether it stood there. */
 const char *mfu_claim_skip_about(const char *p, bool *about);
 

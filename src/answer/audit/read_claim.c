@@ -104,7 +104,15 @@ static void place_single(struct mfu_audit *a, int words)
 }
 
 // clang-format off
-/* What two figures of one quantity are where nothing changes: the lesser is that of a part; where `beside` is told. */
+/* What a figure is where another one is told beside it, or is not. */
+static const struct { int kind, beside, is; bool told; } besides[] = {
+    {MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true}, {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}};
+
+/* What goes without saying where one is told and the other is not: a bubble has stages, and micro-batches. */
+static const struct { int told, untold, is; double low, high; } implied[] = {
+    {MFU_Q_BUBBLE, MFU_Q_PP, MFU_Q_PP, 2, 1e4}, {MFU_Q_BUBBLE, MFU_Q_ACCUM, MFU_Q_ACCUM, 1, 1e6}, {MFU_Q_KV_HEADS, MFU_Q_HEADS, MFU_Q_HEAD_GROUP, 1, 128}};
+
+/* What two figures of one quantity are where nothing changes and `beside` is told: the lesser is that of a part. */
 static const struct { int kind, lesser, greater, beside; } pairs[] = {
     {MFU_Q_PARAMS, MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_PARAMS}, {MFU_Q_TOKENS, MFU_Q_CORPUS, MFU_Q_TOKENS, MFU_Q_EPOCHS},
     {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S, MFU_Q_GPUS}, {MFU_Q_POWER, MFU_Q_POWER, MFU_Q_POWER_ALL, MFU_Q_GPUS},
@@ -112,23 +120,20 @@ static const struct { int kind, lesser, greater, beside; } pairs[] = {
     {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, MFU_Q_GPUS}, {MFU_Q_BATCH, MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, MFU_Q_ACCUM}};
 // clang-format on
 
-/* What a figure is where another one is told beside it, or is not. */
 static void place_beside(struct mfu_audit *a)
 {
-    static const struct {
-        int kind, beside, is;
-        bool told;
-    } rows[] = {{MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true},
-                {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}};
-
     struct mfu_claim *tokens = mfu_claim_stated(a, MFU_Q_TOKENS, MFU_BEFORE);
 
-    for (size_t i = 0; i < N(rows); i++) {
-        struct mfu_claim *c = mfu_claim_stated(a, rows[i].kind, MFU_BEFORE);
+    for (size_t i = 0; i < N(besides); i++) {
+        struct mfu_claim *c = mfu_claim_stated(a, besides[i].kind, MFU_BEFORE);
 
-        if (c && mfu_audit_claims(a, rows[i].beside, MFU_BEFORE) == rows[i].told)
-            c->kind = rows[i].is;
+        if (c && mfu_audit_claims(a, besides[i].beside, MFU_BEFORE) == besides[i].told)
+            c->kind = besides[i].is;
     }
+    for (size_t i = 0; i < N(implied); i++)
+        if (mfu_claim_stated(a, implied[i].told, MFU_BEFORE) && !mfu_claim_stated(a, implied[i].untold, MFU_BEFORE))
+            mfu_claim_add(a, implied[i].is, MFU_BEFORE, implied[i].low, implied[i].high, "assumed", "%s with %s",
+                          mfu_quantity_rows[implied[i].is].name, mfu_quantity_rows[implied[i].told].name);
     if (tokens && tokens->in.high < A_STEP && mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_BEFORE)
         && !mfu_audit_claims(a, MFU_Q_TOKENS_PER_STEP, MFU_BEFORE)) /* "45 s per step at 4M tokens" */
         tokens->kind = MFU_Q_TOKENS_PER_STEP;
@@ -136,14 +141,6 @@ static void place_beside(struct mfu_audit *a)
         if ((a->claims[i].kind == MFU_Q_CAPACITY || a->claims[i].kind == MFU_Q_PRICE)
             && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE))
             a->claims[i].n_readings = 0;
-    if (mfu_claim_stated(a, MFU_Q_BUBBLE, MFU_BEFORE)) { /* then there are stages, and micro-batches */
-        if (!mfu_claim_stated(a, MFU_Q_PP, MFU_BEFORE))
-            mfu_claim_add(a, MFU_Q_PP, MFU_BEFORE, 2, 1e4, "assumed", "stages");
-        if (!mfu_claim_stated(a, MFU_Q_ACCUM, MFU_BEFORE))
-            mfu_claim_add(a, MFU_Q_ACCUM, MFU_BEFORE, 1, 1e6, "assumed", "micro-batches");
-    }
-    if (mfu_claim_stated(a, MFU_Q_KV_HEADS, MFU_BEFORE) && !mfu_claim_stated(a, MFU_Q_HEADS, MFU_BEFORE))
-        mfu_claim_add(a, MFU_Q_HEAD_GROUP, MFU_BEFORE, 1, 128, "assumed", "queries that share keys");
 }
 
 /* Whether something but a second figure says that there is a before and an after. */
@@ -159,9 +156,12 @@ static bool is_witnessed(const struct mfu_audit *a)
     return seconds > 1; /* "31 GB with batch 4, 43 GB with batch 8" */
 }
 
+/* What a second figure is, that no word says to be what is now. */
 static void place_pairs(struct mfu_audit *a)
 {
-    for (size_t i = 0; i < N(pairs) && !is_witnessed(a); i++) {
+    bool witnessed = is_witnessed(a);
+
+    for (size_t i = 0; i < N(pairs) && !witnessed; i++) {
         struct mfu_claim *first = mfu_claim_stated(a, pairs[i].kind, MFU_BEFORE),
                          *second = mfu_claim_stated(a, pairs[i].kind, MFU_AFTER),
                          *beside = mfu_claim_stated(a, pairs[i].beside, MFU_BEFORE);
@@ -176,7 +176,7 @@ static void place_pairs(struct mfu_audit *a)
         (second->value < first->value ? second : first)->kind = pairs[i].lesser;
         (second->value < first->value ? first : second)->kind = pairs[i].greater;
     }
-    for (int i = 0; i < a->n_claims && is_witnessed(a); i++)
+    for (int i = 0; witnessed && i < a->n_claims; i++)
         a->claims[i].inferred = false;
 }
 

@@ -17,6 +17,7 @@ bool mfu_claim_read_change(struct mfu_reading *r, struct mfu_claim_number *n)
     double v = n->value * n->factor, half = n->half * n->factor, value;
     struct mfu_interval in = {v - half, v + half};
     struct mfu_claim *c;
+    bool again; /* what checkpointing adds is computed twice, and no model FLOP */
     char said[80];
 
     if (sign != 0) {
@@ -88,8 +89,10 @@ bool mfu_claim_read_change(struct mfu_reading *r, struct mfu_claim_number *n)
     m.begin = m.begin < n->at ? m.begin : n->at;
     m.end = m.end > end ? m.end : end;
     in = mfu_claim_soften(n, value, in);
-    c = mfu_claim_add(r->audit, m.kind, MFU_CHANGE, in.low, in.high, "stated", "%s",
-                      mfu_claim_text_quote(&r->t, m.begin, m.end, said, sizeof said));
+    again = (m.kind == MFU_Q_FLOP || m.kind == MFU_Q_FLOP_PER_TOKEN)
+        && mfu_audit_claims(r->audit, MFU_Q_RECOMPUTE, MFU_BEFORE);
+    c = mfu_claim_add(r->audit, again ? MFU_Q_RECOMPUTE : m.kind, again ? MFU_BEFORE : MFU_CHANGE, in.low, in.high,
+                      "stated", "%s", mfu_claim_text_quote(&r->t, m.begin, m.end, said, sizeof said));
     if (!c)
         return true;
     c->value = value;
