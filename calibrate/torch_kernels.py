@@ -96,6 +96,14 @@ class Sensors:
                 return now.value
         return None
 
+    def free_bytes(self):
+        """Of the GPU's memory; asking makes no context."""
+        total_free_used = (ctypes.c_ulonglong * 3)()
+        with contextlib.suppress(AttributeError):
+            if self.gpu and self.nvml.nvmlDeviceGetMemoryInfo(self.gpu, total_free_used) == 0:
+                return total_free_used[1]
+        return None
+
     def power_w(self):
         """Of this moment: the plain figure is the mean of a second on newer GPUs."""
         v = self.Value(field=self.INSTANT_POWER)
@@ -141,7 +149,7 @@ class Machine:
         self.device, self.tiny, self.quick = torch.device(device), self_test, quick
         self.cuda = self.device.type == "cuda"
         self.l2, self.room, self.sensors = 0, 1 << 30, None
-        self.half, self.capability, uuid = "bf16", 0, ""
+        self.half, self.capability, self.uuid = "bf16", 0, ""
         versions = {"cuda": torch.version.cuda or "", "torch": torch.__version__,
                     "cudnn": torch.backends.cudnn.version() or ""}
         for package in ("nvidia-cublas", "nvidia-cublas-cu13", "nvidia-cublas-cu12"):
@@ -153,13 +161,13 @@ class Machine:
             self.l2, self.capability = getattr(p, "L2_cache_size", 0), p.major + p.minor / 10
             self.half = "bf16" if p.major >= 8 else "fp16"
             self.room = min(0.8 * torch.cuda.mem_get_info()[0], 16 << 30)
-            uuid = str(getattr(p, "uuid", "")).removeprefix("GPU-")
+            self.uuid = str(getattr(p, "uuid", "")).removeprefix("GPU-")
             self.name = p.name
-            self.gpu = (f'{{name: "{p.name}", uuid_hash: "{hashed(bytes.fromhex(uuid.replace("-", "")))}", compute_capability: '
+            self.gpu = (f'{{name: "{p.name}", uuid_hash: "{hashed(bytes.fromhex(self.uuid.replace("-", "")))}", compute_capability: '
                         f"{p.major}.{p.minor}, sms: {p.multi_processor_count}, memory_bytes: {p.total_memory}}}")
         else:
             self.name, self.gpu = "CPU", '{name: CPU, uuid_hash: ""}'
-        self.sensors = Sensors(uuid)
+        self.sensors = Sensors(self.uuid)
         found, self.busy = self.sensors.describe()
         versions.update(cpu=cpu_name(), host=platform.node())
         self.head = {"gpu": self.gpu, **{k: f'"{v}"' for k, v in versions.items()}, **found}

@@ -369,6 +369,12 @@ def time_steps(training, device, seconds):
     return times
 
 
+def out_of_memory(error):
+    """Whether that is what an error of PyTorch means: libraries that find no workspace say it in their own words."""
+    return isinstance(error, torch.OutOfMemoryError) or any(
+        words in str(error) for words in ("out of memory", "STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"))
+
+
 def measure(s, device, seconds):
     """The columns that were measured; and `training` and `times`, for who goes on with them."""
     result = {"outcome": "ran"}
@@ -382,7 +388,9 @@ def measure(s, device, seconds):
         tokens = int(s["batch"]) * int(s["seq"]) * int(s["accum"])
         result.update(step_time_ms=round(1e3 * middle, 4), step_time_spread=round(spread, 4),
                       tokens_per_s=round(tokens / middle, 1), tokens_per_s_gpu=round(tokens / middle, 1))
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:
+        if not out_of_memory(error):
+            raise
         result["outcome"] = "oom"
         notes.append(str(error).split(". ")[0])
     if device == "cuda":
@@ -436,11 +444,15 @@ def run_apart(s, options):
     return None, (process.stderr.strip().splitlines() or [f"ended with status {process.returncode}"])[-1]
 
 
-def already_there(path):
-    if not os.path.exists(path):
+def already_there(path, columns):
+    """Identities of the rows of a table; ValueError where it has other columns than those that would be appended."""
+    if not os.path.exists(path) or os.path.getsize(path) == 0:
         return set()
     with open(path, newline="") as f:
-        return {row["id"] for row in csv.DictReader(f)}
+        table = csv.DictReader(f)
+        if table.fieldnames != columns:
+            raise ValueError(f"{path} has other columns than this version writes: name another place, or remove it")
+        return {row.get("id") for row in table}
 
 
 def append(path, row):
@@ -475,7 +487,11 @@ def main():
         print("torch_measure.py: PyTorch finds no CUDA GPU here; `--device cpu --toy` tries the script out", file=sys.stderr)
         return 1
 
-    there, failed = already_there(options.output), 0
+    try:
+        there, failed = already_there(options.output, COLUMNS), 0
+    except ValueError as error:
+        print(f"torch_measure.py: {error}", file=sys.stderr)
+        return 1
     for number_of, settings in enumerate(read_scenarios(options.scenarios), 1):
         s = complete(settings, options.toy)
         if isinstance(s, str):
