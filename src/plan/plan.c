@@ -401,12 +401,14 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double slope[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, above_s, late_s = 0, total = p->step.time_s;
+    double slope[MFU_COEFFICIENT_COUNT], variance, coefficients, excess, unseen = 0, above_s, late_s = 0,
+                                                                         total = p->step.time_s;
     double host = known->sigma[p->host_rules];
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     mfu_plan_slopes(p, slope);
-    variance = pow(p->machine.c[runtime->sigma], 2) + mfu_coefficients_variance(known, slope);
+    coefficients = mfu_coefficients_variance(known, slope);
+    variance = pow(p->machine.c[runtime->sigma], 2) + coefficients;
     excess = p->machine.c[runtime->excess];
     variance += spread_of_ranks(p, &excess);
     if (p->config.setting[MFU_S_LORA] > 0)
@@ -419,13 +421,18 @@ static void interval(struct mfu_plan *p)
     above_s = total * exp(excess) * expm1(MFU_SIGMAS * sqrt(variance));
     p->step.high_s =
         total * exp(excess) + sqrt(above_s * above_s + unseen * unseen); /* hypot() differs between libraries */
-    /* A host that just keeps up may be one that does not. */
-    if (nested_modules(p))
-        host = sqrt(host * host + pow(known->sigma[MFU_C_HOST_PEFT], 2));
-    for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        late_s += span_s(p, i, exp(MFU_SIGMAS * host)) - span_s(p, i, 1);
+    /* A host that just keeps up may be one that does not; */
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
+        double peft = nested_modules(p) && i != MFU_OPTIMIZER_PHASE ? known->sigma[MFU_C_HOST_PEFT] : 0;
+
+        late_s += span_s(p, i, exp(MFU_SIGMAS * sqrt(host * host + peft * peft))) - span_s(p, i, 1);
+    }
     late_s = fmax(late_s - p->loader_wait_s, 0);
     p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
+    /* however fast it is, the kernels take their time. */
+    slope[p->host_rules] = slope[MFU_C_HOST_PEFT] = 0;
+    variance += mfu_coefficients_variance(known, slope) - coefficients;
+    p->step.low_s = fmax(p->step.low_s, p->step.busy_s * exp(fmin(excess - MFU_SIGMAS * sqrt(variance), 0)));
 }
 
 /* Cards of a size differ by this much in what they offer, where none of the kind has reported it (DRIVER_SHARE,

@@ -10,11 +10,11 @@
 
 /* Doubles and nothing else: sums are added up and scaled as a whole. */
 struct mfu_sums {
-    double kernels;                        /* CUDA kernels, those that communicate too, */
+    double kernels;                        /* CUDA kernels, those that communicate too; */
+    double launches[MFU_PHASE_COUNT];      /* those that do not, */
     double forward_kernels;                /* of these: of the layers' forward, */
-    double again_kernels;                  /* and of that, run again in backward */
-    double launches[MFU_PHASE_COUNT];      /* CUDA kernels that do not, */
-    double time_s[MFU_PHASE_COUNT];        /* and their seconds */
+    double again_kernels;                  /* and of that, run again in backward; */
+    double time_s[MFU_PHASE_COUNT];        /* and the launches' seconds */
     double stream_s[MFU_PHASE_COUNT];      /* of a pass, in the compute stream, whatever it is */
     double compute_s, memory_s;            /* of kernels, by what bounds them */
     double communication_s, copies_s;      /* of collectives, of copies that are made for them */
@@ -32,12 +32,13 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
     double flops;
 
     s->kernels += times * l->kernel.launches;
-    if (l->recomputed)
-        s->again_kernels += times * l->kernel.launches;
-    else if (l->phase == MFU_FORWARD && l->in_layer)
-        s->forward_kernels += times * l->kernel.launches;
-    if (!l->communicates)
+    if (!l->communicates) {
         s->launches[mfu_launch_pass(l)] += times * l->kernel.launches;
+        if (l->recomputed)
+            s->again_kernels += times * l->kernel.launches;
+        else if (l->phase == MFU_FORWARD && l->in_layer)
+            s->forward_kernels += times * l->kernel.launches;
+    }
     if (!mfu_kind_is_product(l->kernel.kind))
         return;
     flops = times * mfu_kernel_counted_flops(&l->kernel);
