@@ -40,7 +40,8 @@ static double freed_bytes(const struct mfu_program *g, enum mfu_phase pass)
     return bytes;
 }
 
-/* Whether hosts agree on each collective before it runs, or do not gather weights before earlier ones are there (limit_all_gathers). */
+/* Whether hosts agree on each collective before it runs, or do not gather weights before earlier ones are there
+ * (limit_all_gathers). */
 static bool hosts_wait(const struct mfu_config *c)
 {
     return c->setting[MFU_S_DISTRIBUTED_DEBUG] >= MFU_DEBUG_DETAIL || c->setting[MFU_S_ZERO] >= 3;
