@@ -210,8 +210,6 @@ struct mfu_yaml;
       "cooling, power, the slowest card, neighbours on the network")                                                   \
     X(LINK_CONTENTION, "link.contention", MFU_RATIO, 0, 1,                                                             \
       "share of the overlap that compute loses to a collective beside it")                                             \
-    X(LINK_RING_EXPOSED, "link.ring_exposed", MFU_RATIO, 0, 1,                                                         \
-      "share of a context group's keys and values that attention does not hide on their way around the ring")          \
     X(ENGINE_BUCKET, "memory.engine_bucket", MFU_COUNT, 0, 1e12,                                                       \
       "gradients that DeepSpeed collects in one buffer (reduce_bucket_size)")                                          \
     X(NCCL_BYTES, "memory.nccl", MFU_BYTES, 0, 1e11,                                                                   \

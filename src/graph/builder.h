@@ -53,6 +53,7 @@ struct mfu_node {
     bool partial_gradient;        /* the sum of it over a group is to come, */
     bool summed_beside;           /* while a product makes the gradient of the reader's weight */
     int shard;                    /* out, or its quantised copy, as ranks send it to one another */
+    int keys;                     /* of all ranks of a context group, while its attention runs */
     int gathered, gathered_again; /* that with the tokens of all ranks, or MFU_NO_VIEW */
     int parameter[2];             /* its weight (maybe shared) and bias, or -1 */
 };

@@ -117,21 +117,18 @@ static bool of_experts(const struct mfu_operation *op)
     return false;
 }
 
-/* The section that is repeated most: its layers are the units of FSDP. */
+/* The layers of the section that pipelines cut are the units of FSDP, too. */
 static void find_unit(struct mfu_builder *s)
 {
-    const struct mfu_model *m = s->config->model;
+    const char *cut = mfu_cut_name(s->config);
 
     s->unit_section = NULL;
     s->program->blocks = 0;
-    for (int section = 0; section < m->n_sections; section++) {
-        double times = mfu_stage_repeats(s, section);
-
-        if (times > s->program->blocks && times > 1) {
-            s->program->blocks = times;
-            s->unit_section = m->sections[section].name;
+    for (int section = 0; section < s->config->model->n_sections; section++)
+        if (s->config->model->sections[section].name == cut && mfu_stage_repeats(s, section) > 1) {
+            s->program->blocks = mfu_stage_repeats(s, section);
+            s->unit_section = cut;
         }
-    }
 }
 
 void mfu_count_rank(struct mfu_builder *s)

@@ -308,8 +308,7 @@ bool mfu_graph_grows_with_batch(const struct mfu_config *c)
     return !mfu_checkpoints[c->checkpoint].by_budget;
 }
 
-static const enum mfu_coefficient read_by_graphs[] = {MFU_C_CUBLAS_WORKSPACE, MFU_C_LINK_RING_EXPOSED,
-                                                      MFU_C_ENGINE_BUCKET};
+static const enum mfu_coefficient read_by_graphs[] = {MFU_C_CUBLAS_WORKSPACE, MFU_C_ENGINE_BUCKET};
 
 /* What differs of all that a graph is made from: bits of enum mfu_size_variable, of
  * MFU_SIZES_BY_NONE where that makes other operations. */

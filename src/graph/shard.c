@@ -92,7 +92,8 @@ struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)
         mesh.order[MFU_AXIS_COUNT - 1] = MFU_AXIS_REPLICA;
     }
     mesh.ranks[MFU_AXIS_TP] = set[MFU_S_TP];
-    mesh.ranks[MFU_AXIS_CP] = set[MFU_S_CP];
+    mesh.ranks[MFU_AXIS_CP_HEADS] = set[MFU_S_CP_HEADS];
+    mesh.ranks[MFU_AXIS_CP] = set[MFU_S_CP] / set[MFU_S_CP_HEADS];
     mesh.ranks[MFU_AXIS_EP] = set[MFU_S_EP];
     mesh.ranks[MFU_AXIS_DP] = shard / set[MFU_S_EP];
     mesh.ranks[MFU_AXIS_REPLICA] = set[MFU_S_DP] / shard;

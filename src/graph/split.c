@@ -211,17 +211,53 @@ static int sum(struct mfu_builder *s, int view)
                                 : over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, view);
 }
 
-/* Keys and values of all ranks of the context group: a ring passes them on while attention
- * works on those at hand, which hides a part. */
-static void pass_keys(struct mfu_builder *s, const struct mfu_node *n, double times)
+/* `elements` per token of this rank, all of which but one part in so many leaves for the ranks of an axis. */
+static void exchange(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, double elements,
+                     int out)
 {
-    double cp = ranks_of(s, MFU_AXIS_CP), elements = n->op->primitive->key_elements(n->op) * s->config->tokens * cp;
+    double ranks = ranks_of(s, axis);
 
-    if (cp > 1)
-        mfu_emit_collective(s, MFU_ALL_GATHER, MFU_AXIS_BIT(MFU_AXIS_CP),
-                            mfu_config_coefficient(s->config, MFU_C_LINK_RING_EXPOSED) * times * elements
-                                * mfu_type_bytes[s->numerics.compute],
-                            1, MFU_NO_VIEW, MFU_NO_VIEW);
+    if (ranks > 1)
+        mfu_emit_collective(s, op, MFU_AXIS_BIT(axis),
+                            elements * s->config->tokens * mfu_type_bytes[s->numerics.compute]
+                                * (op == MFU_ALL_TO_ALL ? 1 : ranks),
+                            1, MFU_NO_VIEW, out);
+}
+
+static double of_queries(const struct mfu_node *n)
+{
+    return n->source->n_in > 1 ? n->op->in_width[0] : n->op->in_width[0] - n->op->primitive->key_elements(n->op);
+}
+
+/* In front of attention: heads of q, k, v, or of the gradient of what it gives; then keys and values of all ranks.  A ring
+ * passes them on while attention works on those at hand (TransformerEngine keeps the buffers of all its steps), and in
+ * backward their gradients with them; where they are gathered, the sums of those wait until attention is done. */
+static void meet_context(struct mfu_builder *s, struct mfu_node *n, bool backward)
+{
+    const struct mfu_context_row *row = &mfu_contexts[(int)s->config->setting[MFU_S_CONTEXT]];
+    double keys = n->op->primitive->key_elements(n->op), ring = ranks_of(s, MFU_AXIS_CP);
+
+    exchange(s, MFU_ALL_TO_ALL, MFU_AXIS_CP_HEADS, backward ? n->op->out_width : of_queries(n) + keys, MFU_NO_VIEW);
+    if (ring <= 1)
+        return;
+    n->keys = mfu_tensor_new(s, s->config->tokens * ring, keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    exchange(s, MFU_ALL_GATHER, MFU_AXIS_CP, (backward && row->ring ? 2 : 1) * keys, n->keys);
+    if (row->ring && !s->failed) {
+        s->program->launches[s->program->n_launches - 1].beside = 1;
+        s->program->launches[s->program->n_launches - 1].beside_share = 1;
+    }
+}
+
+static void leave_context(struct mfu_builder *s, struct mfu_node *n, bool backward)
+{
+    const struct mfu_context_row *row = &mfu_contexts[(int)s->config->setting[MFU_S_CONTEXT]];
+    double keys = n->op->primitive->key_elements(n->op);
+
+    if (ranks_of(s, MFU_AXIS_CP) > 1)
+        mfu_tensor_extend(s, n->keys);
+    if (backward && !row->ring)
+        exchange(s, MFU_REDUCE_SCATTER, MFU_AXIS_CP, keys, MFU_NO_VIEW);
+    exchange(s, MFU_ALL_TO_ALL, MFU_AXIS_CP_HEADS, backward ? of_queries(n) + keys : n->op->out_width, MFU_NO_VIEW);
 }
 
 /* A view as other ranks get it: as it is multiplied. */
@@ -254,12 +290,12 @@ static void enter(struct mfu_builder *s, const struct mfu_node *n)
 
 void mfu_split_before_forward(struct mfu_builder *s, int node)
 {
-    const struct mfu_node *n = &s->nodes[node];
+    struct mfu_node *n = &s->nodes[node];
 
-    s->nodes[node].gathered = MFU_NO_VIEW;
+    n->gathered = MFU_NO_VIEW;
     enter(s, n);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
-        pass_keys(s, n, 1);
+        meet_context(s, n, false);
     if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1)
         s->nodes[n->in[0]].out = to_experts(s, s->nodes[n->in[0]].out);
 }
@@ -279,6 +315,8 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
     struct mfu_node *n = &s->nodes[node];
 
     keep_part(s, n);
+    if (mfu_is(n->op, MFU_MIXES_ROWS))
+        leave_context(s, n, false);
     if (n->out == MFU_NO_VIEW || (s->recomputing && mfu_last_recomputed(s, node)))
         return;
     if (how(s, n) == MFU_SPLIT_ROWS) {
@@ -311,7 +349,7 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
     if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
         n->gradient = to_experts(s, n->gradient);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
-        pass_keys(s, n, 2);
+        meet_context(s, n, true);
     if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s))
         return;
     for (int k = 0; k < n->n_saved; k++)
@@ -326,8 +364,10 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
 
 void mfu_split_after_backward(struct mfu_builder *s, int node)
 {
-    const struct mfu_node *n = &s->nodes[node];
+    struct mfu_node *n = &s->nodes[node];
 
+    if (mfu_is(n->op, MFU_MIXES_ROWS))
+        leave_context(s, n, true);
     if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1 && n->in[0] >= 0)
         s->nodes[n->in[0]].gradient = to_experts(s, s->nodes[n->in[0]].gradient);
 }

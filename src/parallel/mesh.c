@@ -6,17 +6,14 @@
 #include <math.h>
 
 const char *const mfu_axis_names[MFU_AXIS_COUNT] = {
-    [MFU_AXIS_TP] = "tp",
-    [MFU_AXIS_CP] = "cp",
-    [MFU_AXIS_EP] = "ep",
-    [MFU_AXIS_DP] = "dp",
-    [MFU_AXIS_REPLICA] = "dp_replicate",
-    [MFU_AXIS_PP] = "pp",
+    [MFU_AXIS_TP] = "tp", [MFU_AXIS_CP_HEADS] = "cp_heads",    [MFU_AXIS_CP] = "cp", [MFU_AXIS_EP] = "ep",
+    [MFU_AXIS_DP] = "dp", [MFU_AXIS_REPLICA] = "dp_replicate", [MFU_AXIS_PP] = "pp",
 };
 
 struct mfu_mesh mfu_mesh_start(void)
 {
-    struct mfu_mesh m = {.order = {MFU_AXIS_TP, MFU_AXIS_CP, MFU_AXIS_EP, MFU_AXIS_DP, MFU_AXIS_REPLICA, MFU_AXIS_PP}};
+    struct mfu_mesh m = {.order = {MFU_AXIS_TP, MFU_AXIS_CP_HEADS, MFU_AXIS_CP, MFU_AXIS_EP, MFU_AXIS_DP,
+                                   MFU_AXIS_REPLICA, MFU_AXIS_PP}};
 
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
         m.ranks[i] = 1;

@@ -13,17 +13,20 @@
 enum mfu_mesh_axis {
     MFU_AXIS_DP, /* the batch: data-parallel ranks that share one copy of the states, but for those of the experts */
     MFU_AXIS_TP, /* hidden, heads, ff, vocabulary */
-    MFU_AXIS_CP, /* the sequence */
-    MFU_AXIS_EP, /* experts: a part of the data-parallel ranks */
-    MFU_AXIS_REPLICA, /* the batch: copies of what the axes before shard */
-    MFU_AXIS_PP,      /* layers */
+    MFU_AXIS_CP_HEADS, /* the sequence, but in attention the heads (Ulysses) */
+    MFU_AXIS_CP,       /* the sequence */
+    MFU_AXIS_EP,       /* experts: a part of the data-parallel ranks */
+    MFU_AXIS_REPLICA,  /* the batch: copies of what the axes before shard */
+    MFU_AXIS_PP,       /* layers */
     MFU_AXIS_COUNT
 };
 extern const char *const mfu_axis_names[MFU_AXIS_COUNT]; /* "tp" ... */
 
 /* Sets of axes: ranks that hold the same weights are MFU_AXES_DATA, for instance. */
 #define MFU_AXIS_BIT(axis) (1u << (axis))
-#define MFU_AXES_SHARD (MFU_AXIS_BIT(MFU_AXIS_CP) | MFU_AXIS_BIT(MFU_AXIS_EP) | MFU_AXIS_BIT(MFU_AXIS_DP))
+#define MFU_AXES_SHARD                                                                                                 \
+    (MFU_AXIS_BIT(MFU_AXIS_CP_HEADS) | MFU_AXIS_BIT(MFU_AXIS_CP) | MFU_AXIS_BIT(MFU_AXIS_EP)                           \
+     | MFU_AXIS_BIT(MFU_AXIS_DP))
 #define MFU_AXES_DATA (MFU_AXES_SHARD | MFU_AXIS_BIT(MFU_AXIS_REPLICA))
 #define MFU_AXES_ALL ((1u << MFU_AXIS_COUNT) - 1)
 #define MFU_AXES_HOST (1u << MFU_AXIS_COUNT) /* no axis: each rank with the memory of its own machine */

@@ -541,7 +541,6 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         const char *what;
         unsigned trait; /* of some operation; 0: of any */
     } all[] = {
-        {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half", 0},
         {MFU_S_EP, "ep: experts that get more tokens than others", 0},
         {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block", 0},
         {MFU_S_CP, "cp: states that pass from one part of a sequence to the next", MFU_PASSES_STATES},

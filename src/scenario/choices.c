@@ -30,6 +30,9 @@ const char *const mfu_recomputed_module_names[MFU_RECOMPUTED_MODULE_COUNT + 1] =
 const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT] = {MFU_RUNTIMES(ROW)};
 const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1] = {MFU_RUNTIMES(NAME)};
 
+const struct mfu_context_row mfu_contexts[MFU_CONTEXT_KIND_COUNT] = {MFU_CONTEXT_KINDS(ROW)};
+const char *const mfu_context_names[MFU_CONTEXT_KIND_COUNT + 1] = {MFU_CONTEXT_KINDS(NAME)};
+
 #define TRAINER_NAME(id, label, ...) [MFU_TRAINER_##id] = label,
 #define TRAINER_ROW(id, label, ...) [MFU_TRAINER_##id] = {.name = label, __VA_ARGS__},
 
@@ -71,6 +74,7 @@ struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
         : names == mfu_optimizer_names  ? OTHERS(mfu_optimizers, i)
         : names == mfu_objective_names  ? OTHERS(mfu_objectives, i)
         : names == mfu_reference_names  ? OTHERS(mfu_references, i)
+        : names == mfu_context_names    ? OTHERS(mfu_contexts, i)
         : names == mfu_trainer_names    ? OTHERS(mfu_trainers, i)
         : names == mfu_schedule_names
         ? (struct mfu_other_names){mfu_schedules[i]->aliases, mfu_schedules[i]->stands_for}

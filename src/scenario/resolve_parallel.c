@@ -136,6 +136,21 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
     return 0;
 }
 
+/* Each tensor rank exchanges whole heads of its own (context_parallel.py: num_heads % cp_size == 0). */
+static int check_heads(const struct mfu_config *c, const char *dim, struct mfu_error *err)
+{
+    double heads = mfu_config_dim(c, dim) / c->setting[MFU_S_TP], ranks = c->setting[MFU_S_CP_HEADS];
+    char which[256];
+
+    if (!(heads >= 1) || !(ranks > 1) || fmod(heads, ranks) == 0)
+        return 0;
+    return mfu_fail(
+        err, MFU_EINPUT,
+        "cp_comm_type: %s exchanges heads over %.0f ranks, and %s %.0f over tp %.0f does not divide by it; %s do",
+        mfu_context_names[(int)c->setting[MFU_S_CONTEXT]], ranks, dim, heads * c->setting[MFU_S_TP],
+        c->setting[MFU_S_TP], divisors(heads, 1, heads, which, sizeof which));
+}
+
 /* A rank with a part of each sequence has no sample to compare. */
 static int check_context_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -145,7 +160,12 @@ static int check_context_parallel(const struct mfu_config *c, struct mfu_error *
                 err, MFU_EINPUT,
                 "cp: not possible with %s: its loss compares whole samples with each other; dp %.0f splits them",
                 c->model->name, c->setting[MFU_S_CP] * c->setting[MFU_S_DP]);
-    return check_divides(c, "seq", MFU_S_CP, err);
+    if (c->setting[MFU_S_CP] > 1 && fmod(c->setting[MFU_S_CP], c->setting[MFU_S_CP_HEADS]) != 0)
+        return mfu_fail(err, MFU_EINPUT, "cp_heads: %.0f does not divide cp %.0f", c->setting[MFU_S_CP_HEADS],
+                        c->setting[MFU_S_CP]);
+    return check_heads(c, "n_head", err) < 0 || check_heads(c, "n_kv_head", err) < 0
+        ? -1
+        : check_divides(c, "seq", MFU_S_CP, err);
 }
 
 static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
@@ -268,6 +288,20 @@ static enum mfu_trainer_kind usual_trainer(const struct mfu_config *c)
     return c->setting[MFU_S_ZERO] >= 3 ? MFU_TRAINER_FSDP : MFU_TRAINER_DDP;
 }
 
+/* The GPUs of a context group that exchange heads: all, none, or as many as are in a node. */
+static void derive_cp_heads(struct mfu_config *c)
+{
+    const struct mfu_context_row *row = &mfu_contexts[(int)c->setting[MFU_S_CONTEXT]];
+    double cp = c->setting[MFU_S_CP], heads = row->keys ? 1 : cp;
+
+    if (row->heads && row->keys && c->setting[MFU_S_CP_HEADS] > 0)
+        return;
+    while (row->heads && row->keys && 2 * heads * c->setting[MFU_S_TP] <= mfu_config_unit_gpus(c)
+           && fmod(cp, 2 * heads) == 0 && 2 * heads < cp)
+        heads *= 2;
+    c->setting[MFU_S_CP_HEADS] = heads;
+}
+
 /* The trainer that is usual for a runtime and its sharding, and the runtime that is
  * usual for a trainer; what it overlaps. */
 static void derive_trainer(struct mfu_config *c)
@@ -288,6 +322,8 @@ static void derive_trainer(struct mfu_config *c)
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
     mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
+    mfu_derive(c, MFU_S_CONTEXT, t->context);
+    derive_cp_heads(c);
     /* Where no trainer is named, what fuses so much takes flash-attn's kernels, or has a loss of its own. */
     runtime = &mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]];
     mfu_derive(c, MFU_S_LOSS_FUSION,

@@ -151,6 +151,13 @@ struct mfu_error;
       1000, 0, NULL, "parallel", "layers that the last pipeline stage has less than others, since it holds the head")  \
     X(CP, "cp", "context_parallel_size context_parallel_degree", MFU_COUNT_OF_GPUS,                                    \
       "GPUs that split the sequence (context parallel)")                                                               \
+    X(CONTEXT, "cp_comm_type", "context_parallel_rotate_method", MFU_COUNT, 0, MFU_CONTEXT_KIND_COUNT - 1, 0,          \
+      mfu_context_names, "parallel",                                                                                   \
+      "how attention meets the rest of a sequence under cp: keys around a ring, keys gathered, heads exchanged "       \
+      "(Ulysses), or heads among neighbours and keys around the rest")                                                 \
+    X(CP_HEADS, "cp_heads", "", MFU_COUNT, 0, 65536, 0, NULL, "parallel",                                              \
+      "of cp, GPUs that exchange heads where cp_comm_type is a2a+p2p (hierarchical_context_parallel_sizes); 0: those " \
+      "of a node")                                                                                                     \
     X(EP, "ep", "expert_parallel_size expert_parallel_degree expert_model_parallel_size", MFU_COUNT_OF_GPUS,           \
       "GPUs that split the experts (expert parallel)")                                                                 \
     X(DISPATCHER, "moe_dispatcher", "moe_token_dispatcher_type", MFU_COUNT, 0, MFU_DISPATCHER_COUNT - 1, 0,            \

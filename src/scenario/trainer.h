@@ -44,6 +44,32 @@ enum mfu_dispatcher {
 };
 extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
 
+/* How attention meets the rest of a sequence whose parts are on the ranks of a context group (TransformerEngine d0067d0,
+ * attention/dot_product_attention/context_parallel.py; torch's rotate methods are the first two).  Heads are exchanged
+ * among neighbours, keys along what is left of the group.  X(identifier, name, fields) */
+#define MFU_CONTEXT_KINDS(X)                                                                                           \
+    X(CONTEXT_P2P, "p2p", .keys = true, .ring = true, .aliases = "ring alltoall")                                      \
+    X(CONTEXT_ALL_GATHER, "all_gather", .keys = true, .aliases = "allgather")                                          \
+    X(CONTEXT_A2A, "a2a", .heads = true, .aliases = "ulysses")                                                         \
+    X(CONTEXT_A2A_P2P, "a2a+p2p", .heads = true, .keys = true, .ring = true, .aliases = "usp")
+
+enum mfu_context_kind {
+#define X(id, ...) MFU_##id,
+    MFU_CONTEXT_KINDS(X)
+#undef X
+        MFU_CONTEXT_KIND_COUNT
+};
+
+struct mfu_context_row {
+    const char *name;
+    const char *aliases, *stands_for;
+    bool heads; /* each rank gets all tokens of a part of the heads, and gives its own back */
+    bool keys;  /* keys and values come to each rank's queries: */
+    bool ring;  /* a part at a time, beside attention to the part before; else all at once, before attention */
+};
+extern const struct mfu_context_row mfu_contexts[MFU_CONTEXT_KIND_COUNT];
+extern const char *const mfu_context_names[MFU_CONTEXT_KIND_COUNT + 1]; /* and NULL */
+
 /* The kernels of the loss, where the softmax is one. */
 enum mfu_loss_fusion {
     MFU_LOSS_UNFUSED, /* a kernel for each line of Python */
@@ -62,9 +88,9 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
       .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
-      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
+      .context = MFU_CONTEXT_ALL_GATHER, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                      \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
-      .half_shards = true, .pipes_whole = true, .host_layer = MFU_COEFFICIENT_COUNT)                                   \
+      .context = MFU_CONTEXT_A2A, .half_shards = true, .pipes_whole = true, .host_layer = MFU_COEFFICIENT_COUNT)       \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON,                \
       .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true,                \
       .fuses_softmax = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")             \
@@ -108,6 +134,7 @@ struct mfu_trainer {
     enum mfu_tp_overlap tp_overlap;
     enum mfu_loss_fusion loss_fusion;
     enum mfu_dispatcher dispatcher; /* of its published recipes */
+    enum mfu_context_kind context;  /* its default */
     double tp_overlap_since;        /* a year of the software; 0: always */
     double bucket_bytes;            /* of gradients that leave together, beside backward */
     bool reduces_whole;             /* ZeRO 1 all-reduces, though each rank needs its part only */

@@ -59,6 +59,41 @@ static double calls(const struct mfu_program *p, enum mfu_collective_kind op, do
     return n;
 }
 
+/* What each kind of context parallelism sends in a step of 32 layers (TransformerEngine, context_parallel.py): a ring and
+ * gathered keys the same, heads less than either the more ranks there are. */
+static void contexts_send_what_they_exchange(void **state)
+{
+    static const struct {
+        const char *kind, *cp, *heads;
+        double gathered, scattered,
+            exchanged; /* times keys and values of all ranks; times q, k, v and the output of one */
+    } rows[] = {
+        {"p2p", "4", "1", 3, 0, 0},
+        {"all_gather", "4", "1", 2, 1, 0},
+        {"a2a", "4", "4", 0, 0, 2},
+        {"a2a+p2p", "8", "2", 1.5, 0, 2}, /* rings of four ranks with half the heads each */
+    };
+    const double keys = 2 * 8 * 128, queries = 32 * 128, layers = 32, seq = 8192;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const settings[] = {
+            "gpus",         rows[i].cp,   "cp",   rows[i].cp,     "zero", "0",        "runtime",
+            "fused",        "seq",        "8192", "half_weights", "off",  "cp_heads", rows[i].heads,
+            "cp_comm_type", rows[i].kind, NULL};
+        double gathered, scattered, exchanged, cp = atof(rows[i].cp);
+
+        assert_true(make(&plan, "h100-sxm", "llama-3-8b", settings));
+        calls(&plan.program, MFU_ALL_GATHER, &gathered);
+        calls(&plan.program, MFU_REDUCE_SCATTER, &scattered);
+        calls(&plan.program, MFU_ALL_TO_ALL, &exchanged);
+        assert_true(fabs(gathered - rows[i].gathered * layers * 2 * seq * keys) <= EXACT * gathered);
+        assert_true(fabs(scattered - rows[i].scattered * layers * 2 * seq * keys) <= EXACT * scattered);
+        assert_true(fabs(exchanged - rows[i].exchanged * layers * 2 * seq / cp * (2 * queries + keys))
+                    <= EXACT * exchanged);
+    }
+}
+
 /* However a layer is recomputed, its weights are gathered once for forward and
  * once for backward, and its gradients leave once. */
 static void collectives_of_a_layer_do_not_depend_on_checkpointing(void **state)
@@ -778,6 +813,7 @@ int main(void)
         cmocka_unit_test(gradients_of_learned_keys_are_collected_once),
         cmocka_unit_test(learned_tokens_have_positions),
         cmocka_unit_test(paged_states_cost_nothing_until_the_gpu_is_full),
+        cmocka_unit_test(contexts_send_what_they_exchange),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),

@@ -334,7 +334,6 @@ static void megatron_lists_may_be_quoted(void **state)
     done();
 }
 
-/* As the scripts of 2023 had it. */
 /* --recompute-modules takes words up to the next option, and counts with granularity selective alone. */
 static void megatron_names_modules_to_recompute(void **state)
 {
@@ -355,6 +354,19 @@ static void megatron_names_modules_to_recompute(void **state)
     done();
 }
 
+/* The first of the hierarchical sizes is that of the groups that exchange heads. */
+static void megatron_says_how_context_is_exchanged(void **state)
+{
+    (void)state;
+    read_as("a.sh",
+            MEGATRON "--context-parallel-size 8 --cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes 2 4",
+            "megatron", "8");
+    assert_near(setting(MFU_S_CONTEXT), MFU_CONTEXT_A2A_P2P, 0);
+    assert_near(setting(MFU_S_CP_HEADS), 2, 0);
+    done();
+}
+
+/* As the scripts of 2023 had it. */
 static void megatron_arguments_may_be_a_variable(void **state)
 {
     (void)state;
@@ -1239,6 +1251,7 @@ int main(void)
         cmocka_unit_test(megatron_experts_have_all_heads),
         cmocka_unit_test(megatron_lists_may_be_quoted),
         cmocka_unit_test(megatron_names_modules_to_recompute),
+        cmocka_unit_test(megatron_says_how_context_is_exchanged),
         cmocka_unit_test(megatron_arguments_may_be_a_variable),
         cmocka_unit_test(torchtitan_shards_over_the_scenarios_gpus),
         cmocka_unit_test(the_global_batch_is_that_of_the_file),

@@ -54,6 +54,8 @@ static const struct mfu_import_row rows[] = {
     {"--num-layers-per-virtual-pipeline-stage", NULL, NULL, "taken with the layers and stages", false},
     {"--num-virtual-stages-per-pipeline-rank", "vpp", NULL, NULL, false},
     {"--context-parallel-size", "cp", NULL, NULL, false},
+    {"--cp-comm-type", "cp_comm_type", "p2p=p2p all_gather=all_gather a2a=a2a a2a+p2p=a2a+p2p", NULL, false},
+    {"--hierarchical-context-parallel-sizes", NULL, NULL, "cp_comm_type a2a+p2p alone reads them", false},
     {"--expert-model-parallel-size", "ep", NULL, NULL, false},
     {"--sequence-parallel", "sp", "=on true=on", NULL, false},
     {"--use-distributed-optimizer", "zero", "=1 true=1", NULL, false},
@@ -141,7 +143,8 @@ static const struct mfu_import_row rows[] = {
 /* arguments.py's own. */
 static const char *const defaults[] = {"--clip-grad", "1.0", "--optimizer", "adam", NULL};
 
-static const char *const lists[] = {"--recompute-modules", NULL};
+static const char *const lists[] = {"--recompute-modules", "--hierarchical-context-parallel-sizes", "--cp-comm-type",
+                                    NULL};
 
 static bool has(struct mfu_import *m, const char *name)
 {
@@ -387,8 +390,19 @@ static void find_recomputed(struct mfu_import *m)
         mfu_import_assume(m, "checkpoint", "none", "Megatron's default");
 }
 
+/* Groups of the first of the sizes exchange heads. */
+static void find_context(struct mfu_import *m)
+{
+    struct mfu_entry *sizes = mfu_import_find(m, "--hierarchical-context-parallel-sizes");
+
+    if (sizes && is(m, "--cp-comm-type", "a2a+p2p"))
+        mfu_import_set(m, sizes, "cp_heads", "the first of them", "%.*s", (int)strcspn(sizes->value, ", "),
+                       sizes->value);
+}
+
 static void find_rest(struct mfu_import *m)
 {
+    find_context(m);
     if (!has(m, "--transformer-impl"))
         mfu_import_assume(m, "trainer", "megatron-te", "layers of Transformer Engine, Megatron's default");
     if (!has(m, "--bf16") && !has(m, "--fp16") && !has(m, "--fp8-format"))

@@ -52,6 +52,7 @@ static const struct mfu_import_row rows[] = {
     {"parallelism.expert_parallel_degree", "ep", NULL, NULL, false},
     {"parallelism.expert_tensor_parallel_degree", NULL, "1=-", "how experts are split", true},
     {"parallelism.pipeline_parallel_*", NULL, NULL, schedule, false},
+    {"parallelism.context_parallel_rotate_method", "cp_comm_type", "allgather=all_gather alltoall=p2p", NULL, false},
     {"parallelism.context_parallel_*", NULL, NULL, schedule, false},
     {"parallelism.fsdp_reshard_after_forward", NULL, "default=- always=-", "weights stay gathered until backward",
      true},
