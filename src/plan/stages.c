@@ -350,7 +350,7 @@ int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum
                                      .w_s = all + W_S * stages,
                                      .send_s = all + SEND_S * stages,
                                      .meets_s = {meets_s(p, FORWARD_MESSAGES), meets_s(p, BACKWARD_MESSAGES)},
-                                     .sends_overlap = p->config.pipeline.schedule->sends_beside},
+                                     .sends_overlap = p->config.setting[MFU_S_OVERLAP_P2P] > 0},
         mode, step, err);
     free(all);
     return status;

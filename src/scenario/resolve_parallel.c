@@ -208,6 +208,11 @@ static void derive_pipeline(struct mfu_config *c)
         }
     }
     schedule = mfu_schedules[(int)c->setting[MFU_S_SCHEDULE]];
+    if (pp > 1)
+        mfu_derive(
+            c, MFU_S_OVERLAP_P2P,
+            schedule->sends_beside
+                && !(c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < schedule->sends_beside_since));
     c->pipeline = (struct mfu_pipeline_layout){.schedule = schedule,
                                                .pp = (int)pp,
                                                .vpp = (int)c->setting[MFU_S_VPP],
@@ -322,7 +327,8 @@ static void derive_trainer(struct mfu_config *c)
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
     mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
-    mfu_derive(c, MFU_S_CONTEXT, t->context);
+    if (c->setting[MFU_S_CP] > 1)
+        mfu_derive(c, MFU_S_CONTEXT, t->context);
     derive_cp_heads(c);
     /* Where no trainer is named, what fuses so much takes flash-attn's kernels, or has a loss of its own. */
     runtime = &mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]];

@@ -100,8 +100,9 @@ struct mfu_schedule {
     bool usual;             /* what trainers run where nothing is said */
     enum mfu_placement placement;
     int least_vpp, most_vpp;
-    bool splits_backward; /* W is run apart from B: the trainer must be able to */
-    bool sends_beside;    /* messages travel while the sender computes */
+    bool splits_backward;   /* W is run apart from B: the trainer must be able to */
+    bool sends_beside;      /* messages travel while the sender computes, unless overlap_p2p is off */
+    int sends_beside_since; /* year from which trainers let them unasked; 0: always */
     /* The norm of the gradients is checked after the optimizer: ranks begin the next
      * step one after another, as they ended this one (sail-sg's post-validation). */
     bool norm_later;

@@ -144,6 +144,8 @@ struct mfu_error;
       "virtual pipeline stages per GPU", .keeps_graph = true)                                                          \
     X(SCHEDULE, "schedule", "pipeline_parallel_schedule pp_engine pp_schedule", MFU_COUNT, 0, 255, 0,                  \
       mfu_schedule_names, "parallel", "order in which pipeline stages run forward and backward", .keeps_graph = true)  \
+    X(OVERLAP_P2P, "overlap_p2p", "overlap_p2p_comm overlap_p2p_communication", MFU_COUNT, 0, 1, 0, mfu_switch_names,  \
+      "parallel", "whether messages of a pipeline travel while the sender computes", .keeps_graph = true)              \
     X(FIRST_STAGE_LESS, "first_stage_less", "first_stage_less_layers account_for_embedding_in_pipeline_split",         \
       MFU_COUNT, 0, 1000, 0, NULL, "parallel",                                                                         \
       "layers that the first pipeline stage has less than others, since it holds the embedding")                       \

@@ -69,6 +69,31 @@ static void zero_bubble_trades_memory_for_time(void **state)
     assert_true(memory_of("dualpipe") > memory_of("dualpipev")); /* parameters twice */
 }
 
+/* Chunks send vpp times as many messages, which cost a step something where they do not travel beside compute, as
+ * Megatron's did not before October 2023. */
+static void messages_in_the_way_cost_chunks_most(void **state)
+{
+    static const char *const schedules[] = {"1f1b", "interleaved"};
+    double lost[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        double times[2];
+
+        for (int off = 0; off < 2; off++) {
+            plan(&one, "a100-80gb-sxm", "gpt2-medium",
+                 (const char *const[]){"pp", "4", "schedule", schedules[i], "accum", "16", "runtime", "fused",
+                                       "overlap_p2p", off ? "off" : "on", NULL});
+            times[off] = one.step.time_s;
+        }
+        lost[i] = times[1] / times[0];
+    }
+    assert_true(lost[0] >= 1 && lost[1] > lost[0]);
+    plan(&one, "a100-80gb-sxm", "gpt2-medium",
+         (const char *const[]){"pp", "4", "schedule", "interleaved", "accum", "16", "software", "2023", NULL});
+    assert_near(one.config.setting[MFU_S_OVERLAP_P2P], 0, 0);
+}
+
 /* Where layers do not divide but do with two more, embedding and head count as one each. */
 static void ends_count_as_layers(void **state)
 {
@@ -88,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule_plans_every_layer),
         cmocka_unit_test(zero_bubble_trades_memory_for_time),
+        cmocka_unit_test(messages_in_the_way_cost_chunks_most),
         cmocka_unit_test(ends_count_as_layers),
     };
     int failed = cmocka_run_group_tests(tests, open_catalog, close_catalog);

@@ -77,6 +77,7 @@ const struct mfu_schedule mfu_schedule_interleaved = {
     .least_vpp = 2,
     .most_vpp = MFU_MOST_CHUNKS,
     .sends_beside = true,
+    .sends_beside_since = 2024, /* Megatron-LM 4eeff55d, October 2023: overlap_p2p_comm by default */
     .check = check,
     .order = order,
 };

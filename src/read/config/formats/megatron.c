@@ -82,6 +82,8 @@ static const struct mfu_import_row rows[] = {
     {"--attention-backend", "attention", "auto=- flash=flash fused=cudnn unfused=math local=math", NULL, false},
     {"--overlap-grad-reduce", "overlap_grad_reduce", "=on true=on", NULL, false},
     {"--overlap-param-gather", "overlap_param_gather", "=on true=on", NULL, false},
+    {"--overlap-p2p-communication", "overlap_p2p", "=on true=on", NULL, false},
+    {"--no-overlap-p2p-communication", "overlap_p2p", "=off true=off", NULL, false},
     {"--overlap-*", NULL, NULL, "overlap is assumed", false},
     {"--tp-comm-overlap", "tp_overlap", "=products true=products", NULL, false},
     {"--no-async-tensor-model-parallel-allreduce", "tp_overlap", "=off true=off", NULL, false},
