@@ -321,14 +321,28 @@ static void a_walk_remembers_nothing(void **unused)
 
 /* ---- directions ------------------------------------------------------------ */
 
+/* Whether something goes on beside the kernels of a pass, in every microbatch: shards are gathered, activations leave; or
+ * in one, which counts as its mean over all. */
+static bool exchanges(const struct mfu_plan *p, bool in_every_microbatch)
+{
+    const struct mfu_program *g = &p->program;
+
+    for (int i = 0; i < g->n_launches; i++)
+        if (g->launches[i].communicates && g->launches[i].stream != MFU_STREAM_COMPUTE
+            && (!in_every_microbatch || g->launches[i].when == MFU_EVERY_MICRO_STEP)
+            && g->launches[i].phase != MFU_OPTIMIZER_PHASE)
+            return true;
+    return false;
+}
+
 /* Seconds by which the step of `fast`, which computes less or on a better card, may be the longer one, in a pipeline.
- * Exchanges and copies of every microbatch that do not hide stand behind the schedule: of those a rank's own passes hide
- * less, by what they are shorter, while others set the schedule.  Where no rank waits for all norms, a step is the longest
- * time from a rank's own first pass on, which begins as much earlier as the forwards before it are shorter. */
+ * Exchanges that do not hide stand behind the schedule: of those a rank's own passes hide less, by what they are shorter,
+ * while others set the schedule; those of one microbatch only where no rank waits for all norms: there a step is the
+ * longest time from a rank's own first pass on, which begins as much earlier as the forwards before it are shorter. */
 static double may_be_longer_s(const struct mfu_plan *slow, const struct mfu_plan *fast)
 {
     const struct mfu_pipeline_layout *from = &slow->config.pipeline, *to = &fast->config.pipeline;
-    bool every = (slow->config.replicas > 1 && slow->config.setting[MFU_S_ZERO] >= 2) || mfu_offloads(&slow->config);
+    bool norm_later = slow->n_stages > 0 && from->schedule->norm_later;
     double hides_less_s = 0, earlier_s = 0;
 
     for (int i = 0; i < slow->n_stages; i++) {
@@ -339,7 +353,7 @@ static double may_be_longer_s(const struct mfu_plan *slow, const struct mfu_plan
                                 - mfu_pipeline_passes(to) * (y->forward_s + y->backward_s));
         earlier_s += fmax(x->forward_s - y->forward_s, 0);
     }
-    return (every ? hides_less_s : 0) + (slow->n_stages > 0 && from->schedule->norm_later ? earlier_s : 0);
+    return (exchanges(slow, !norm_later) ? hides_less_s : 0) + (norm_later ? earlier_s : 0);
 }
 
 /* Of higher clocks alone: what products hide of L2's write-back, others wait for. */

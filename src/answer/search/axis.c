@@ -93,17 +93,20 @@ static struct mentioned mentioned_in(const struct mfu_axis *a, const struct mfu_
 int mfu_axis_add_text(struct mfu_axis *a, const char *text, struct mfu_error *err)
 {
     bool first = !a->texts;
+    char *copy;
 
     if (!MFU_ROOM(a->texts, a->n + 1, a->cap_texts))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (size_t i = 0; first && i < a->n; i++)
         a->texts[i] = NULL;
-    if (!(a->texts[a->n] = text ? strdup(text) : NULL) && text)
+    if (!(copy = text ? strdup(text) : NULL) && text)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    if (append(a, NAN, err) == 0)
-        return 0;
-    free(a->texts[a->n]);
-    return -1;
+    if (append(a, NAN, err) < 0) {
+        free(copy);
+        return -1;
+    }
+    a->texts[a->n - 1] = copy;
+    return 0;
 }
 
 /* A value behind one with a text has a place for one, too. */
