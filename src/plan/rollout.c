@@ -304,7 +304,7 @@ int mfu_rollout(const struct mfu_scenario *from, const struct mfu_rollout_option
     struct pass step = {o, 1, 1, o->prompt}, prompt = {o, 1, o->prompt, 0};
     struct sizes z, first;
 
-    *r = (struct mfu_rollout){.options = *o};
+    *r = (struct mfu_rollout){.options = *o, .unsure = *mfu_scenario_unpredicted(from) != '\0'};
     if (from->setting_given[MFU_S_PP] && from->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "a rollout over a pipeline (pp) is not modelled; tp is");
     if (from->setting_given[MFU_S_ADAPTER] && mfu_method_precedes(&mfu_methods[(int)from->setting[MFU_S_ADAPTER]]))

@@ -47,6 +47,7 @@ struct mfu_rollout {
     double answer_tokens;
     double weight_bytes, kv_token_bytes, kv_bytes, activation_bytes, context_bytes, capacity_bytes;
     bool fits;
+    bool unsure; /* whether it does: something is not modelled */
     enum mfu_limit prefill_limit, decode_limit;
 };
 

@@ -181,6 +181,23 @@ def check_calibrated(tmp):
             fault(line, "the note of a calibration in force")
 
 
+def verdicts(part):
+    """Every `fits` of an answer."""
+    if isinstance(part, dict):
+        return [v for k, v in part.items() if k == "fits"] + [v for x in part.values() for v in verdicts(x)]
+    return [v for x in part for v in verdicts(x)] if isinstance(part, list) else []
+
+
+def check_unknown(tmp):
+    """Where something is not modelled, no answer says that anything fits, or does not."""
+    for line in ("plan", "memory", "memory stages", "advise", "why batch", "compare a", "rollout", "iteration new 64",
+                 "observe step_ms 400"):
+        answer = run(f'set not_modelled "a switch"; keep a; set batch 2; {line}', "--json", tmp).splitlines()[-1]
+        found = verdicts(json.loads(answer))
+        if [x for x in found if x is not None] or (not found and line in ("plan", "memory", "advise", "rollout")):
+            fault(line, f"says {found} of what nobody knows")
+
+
 def main():
     schema = Schema(subprocess.run([PROGRAM, "--schema"], capture_output=True, check=True).stdout)
     try:
@@ -209,6 +226,7 @@ def main():
             if ";" not in line and not wrong and answers and not line.startswith(("gpu ", "model ")):
                 check_csv(answers[-1], run(line, "--csv", tmp), line)
         check_calibrated(tmp + "/own")
+        check_unknown(tmp)
     for kind in schema.whole["anyOf"]:
         if "answer " + kind["$ref"] not in schema.used:
             fault("schema", f"no answer was {kind['$ref']}")

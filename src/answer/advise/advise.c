@@ -39,6 +39,7 @@ int mfu_outcome_of(const struct mfu_scenario *scenario, struct mfu_plan *p, stru
                               .memory_bytes = p->memory.smi_bytes,
                               .fill = p->memory.fill,
                               .fits = p->memory.fits,
+                              .unsure = isnan(mfu_plan_fits(p)),
                               .cached_bytes = fmax(0, p->memory.reserved_bytes - p->memory.peak.bytes),
                               .weight_bytes = p->program.weight_bytes,
                               .gradient_bytes = p->program.gradient_bytes,

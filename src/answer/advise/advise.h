@@ -46,6 +46,7 @@ struct mfu_outcome {
     double weight_bytes, gradient_bytes; /* of one parameter, as it computes */
     bool masters;                        /* fp32 weights beside them in the optimizer */
     bool fits;
+    bool unsure;                                /* whether it does: something is not modelled */
     double group_s[MFU_G_COUNT];                /* of the step (split.h) */
     double parts[MFU_PART_COUNT], cached_bytes; /* of the memory */
 };

@@ -59,7 +59,7 @@ MFU_PART_RECORD(why_part, const struct part *p, PART_WITH_LEAVES)
     X(NUMBER, tokens_per_s, MFU_COUNT,   r->tokens_per_s, "tokens trained per second") \
     X(NUMBER, mfu,          MFU_RATIO,   r->mfu,          "model FLOP over the dense peak") \
     X(NUMBER, memory_bytes, MFU_BYTES,   r->memory_bytes, "as nvidia-smi shows it") \
-    X(FLAG,   fits,         0,           r->fits,         "whether the memory suffices")
+    X(OPEN_FLAG, fits, 0, r->unsure ? (double)NAN : r->fits, "whether the memory suffices; null: unknown")
 MFU_PART_RECORD(why_row, const struct mfu_why_row *r, WHY_ROW)
 
 #define SYMPTOM(X) \
@@ -151,7 +151,7 @@ static const char *put_key(const struct mfu_scenario *s, struct mfu_key key, dou
     X(NUMBER, step_time_s,     MFU_SECONDS, o->step_s,       "one optimizer step") \
     X(NUMBER, tokens_per_step, MFU_TOKENS,  o->tokens,       "tokens of one optimizer step") \
     X(NUMBER, memory_bytes,    MFU_BYTES,   o->memory_bytes, "as nvidia-smi shows it") \
-    X(FLAG,   fits,            0,           o->fits,         "whether the memory suffices") \
+    X(OPEN_FLAG, fits, 0, o->unsure ? (double)NAN : o->fits, "whether the memory suffices; null: unknown") \
     X(NUMBER, mfu,             MFU_RATIO,   o->mfu,          "model FLOP over the dense peak") \
     X(NUMBER, hfu,             MFU_RATIO,   o->hfu,          "the same with recomputed FLOP")
 MFU_PART_RECORD(outcome, const struct mfu_outcome *o, OUTCOME)
@@ -295,7 +295,7 @@ const struct mfu_record mfu_record_train = MFU_RECORD(train, .command = "train")
     X(TEXT,   by,            0, mfu_sender_names[(int)r->options.sender], "what sends the kernels") \
     X(NUMBER, sequences,     MFU_COUNT,   r->sequences,       "at once") \
     X(NUMBER, largest_batch, MFU_COUNT,   r->most_sequences,  "sequences whose prompts and answers fit at once") \
-    X(FLAG,   fits,          0, r->fits,                      "whether these do") \
+    X(OPEN_FLAG, fits,       0, r->unsure ? (double)NAN : r->fits, "whether these do; null: unknown") \
     X(NUMBER, seconds,       MFU_SECONDS, r->seconds,         "prompts and answers of all sequences") \
     X(NUMBER, seconds_low,   MFU_SECONDS, r->low_s,           "lower end of its 90 % interval") \
     X(NUMBER, seconds_high,  MFU_SECONDS, r->high_s,          "upper end of its 90 % interval") \

@@ -40,7 +40,7 @@ struct mfu_symptom {
 /* The same scenario with another micro-batch (topic batch). */
 struct mfu_why_row {
     double batch, accum, step_s, tokens_per_s, mfu, memory_bytes;
-    bool fits, now;
+    bool fits, unsure, now;
 };
 
 struct mfu_why {

@@ -37,7 +37,8 @@ static int measure(const struct mfu_scenario *base, double batch, double accum, 
                                 .tokens_per_s = o.tokens / o.step_s,
                                 .mfu = o.mfu,
                                 .memory_bytes = o.memory_bytes,
-                                .fits = o.fits};
+                                .fits = o.fits,
+                                .unsure = o.unsure};
     return 0;
 }
 

@@ -33,7 +33,10 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_advic
 /* Full with cached blocks, it fits as `plan` says it does. */
 static const char *fits(const struct mfu_outcome *o)
 {
-    return !o->fits ? "does not fit" : o->fill > 1 ? "fits when cached memory is given back" : "fits";
+    return o->unsure  ? "whether it fits is unknown"
+        : !o->fits    ? "does not fit"
+        : o->fill > 1 ? "fits when cached memory is given back"
+                      : "fits";
 }
 
 /* "other maths" and the like. */

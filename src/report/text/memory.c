@@ -106,7 +106,7 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     else
         mfu_flow_words(&f, MFU_GOOD, "Fits: %s full, %s free.", P(m->fill),
                        Q((1 - m->fill) * m->capacity_bytes, MFU_BYTES));
-    if (m->fits_probability > 0.001 && m->fits_probability < 0.999)
+    if (!isnan(mfu_plan_fits(p)) && m->fits_probability > 0.001 && m->fits_probability < 0.999)
         mfu_flow_words(&f, MFU_PLAIN, "It fits in %s of what is possible.", P(m->fits_probability));
     mfu_flow_words(&f, MFU_PLAIN, "90 %% of such runs show %s to %s in nvidia-smi.", Q(m->smi_low_bytes, MFU_BYTES),
                    Q(m->smi_high_bytes, MFU_BYTES));

@@ -13,7 +13,13 @@ static void memory(FILE *out, const struct mfu_term *t, const struct mfu_rollout
 {
     struct mfu_flow f = mfu_flow_start(out, t, "VRAM", INDENT);
 
-    mfu_flow_piece(&f, r->fits ? MFU_GOOD : MFU_BAD, r->fits ? "fits" : "does not fit");
+    mfu_flow_piece(&f,
+                   r->unsure     ? MFU_WARN
+                       : r->fits ? MFU_GOOD
+                                 : MFU_BAD,
+                   r->unsure     ? "whether it fits is unknown"
+                       : r->fits ? "fits"
+                                 : "does not fit");
     mfu_flow_piece(&f, MFU_PLAIN, "weights %s (%s)", Q(r->weight_bytes, MFU_BYTES),
                    mfu_held_names[(int)r->options.weights]);
     mfu_flow_piece(&f, MFU_PLAIN, "KV cache %s (%s), %s a token", Q(r->kv_bytes, MFU_BYTES),

@@ -65,7 +65,7 @@ static void tell_the_same(FILE *out, const struct mfu_term *t, const struct mfu_
 static const char *column_value(const struct mfu_sweep *s, size_t c, double value, char buf[MFU_QUANTITY_MAX])
 {
     if (strcmp(s->column_names[c], "fits") == 0)
-        return value > 0 ? "yes" : "no";
+        return isnan(value) ? "unknown" : value > 0 ? "yes" : "no";
     return mfu_quantity_format(buf, value, mfu_question_dim(s->columns[c]));
 }
 

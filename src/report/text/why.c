@@ -56,7 +56,10 @@ static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 
         mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s%s", Q(r->batch, MFU_COUNT), Q(r->accum, MFU_COUNT),
                         Q(r->step_s, MFU_SECONDS), Q(r->tokens_per_s, MFU_COUNT), P(r->mfu), r->mfu,
-                        Q(r->memory_bytes, MFU_BYTES), r->fits ? mfu_translate("fits") : mfu_translate("does not fit"),
+                        Q(r->memory_bytes, MFU_BYTES),
+                        mfu_translate(r->unsure     ? "unknown"
+                                          : r->fits ? "fits"
+                                                    : "does not fit"),
                         r->now ? mfu_translate(", now") : "");
     }
     mfu_table_print(out, t, &table, 0);
