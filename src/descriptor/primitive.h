@@ -22,6 +22,7 @@ struct mfu_attribute {
                                    or a choice; NULL: must be given */
     const char *const *choices; /* NULL-terminated; the value is the index */
     const char *help;
+    double least; /* where the operation is run: what divides, and is no flag, is 1 or more */
 };
 
 /* An operation of a model with its attributes worked out for a scenario. */

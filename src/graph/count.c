@@ -22,7 +22,7 @@ static size_t count_choices(const char *const *choices)
 }
 
 static int check_attribute(const struct mfu_model *m, const struct mfu_model_section *section,
-                           const struct mfu_model_op *op, int a, double value, struct mfu_error *err)
+                           const struct mfu_model_op *op, int a, double value, bool runs, struct mfu_error *err)
 {
     const struct mfu_attribute *attribute = &op->primitive->attributes[a];
     size_t n = count_choices(attribute->choices);
@@ -30,6 +30,9 @@ static int check_attribute(const struct mfu_model *m, const struct mfu_model_sec
     if (!isfinite(value) || value < 0 || value > 1e15)
         return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug, attribute->name, section->name, op->name,
                         value);
+    if (runs && value < attribute->least)
+        return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g: expected %g or more", m->slug, attribute->name,
+                        section->name, op->name, value, attribute->least);
     if (n > 0 && !(value == floor(value) && value < (double)n)) /* the index of one of them */
         return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g: expected a whole number from 0 (%s) to %zu (%s)",
                         m->slug, attribute->name, section->name, op->name, value, attribute->choices[0], n - 1,
@@ -44,16 +47,17 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
 
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
+        bool runs = !sec->repeat || mfu_expression_eval(sec->repeat, s->config->dim) > 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_model_op *source = &m->ops[i];
             struct mfu_operation *op = &s->operations[i];
 
             *op = (struct mfu_operation){.primitive = source->primitive, .name = source->name};
-            s->left_out[i] = source->when && !(mfu_expression_eval(source->when, s->config->dim) > 0);
+            s->left_out[i] = !runs || (source->when && !(mfu_expression_eval(source->when, s->config->dim) > 0));
             for (int a = 0; a < MFU_ATTRIBUTES && source->primitive->attributes[a].name; a++) {
                 op->attribute[a] = mfu_expression_eval(source->attribute[a], s->config->dim);
-                if (check_attribute(m, sec, source, a, op->attribute[a], err) < 0)
+                if (check_attribute(m, sec, source, a, op->attribute[a], !s->left_out[i], err) < 0)
                     return -1;
             }
             s->passes[i] = 0;

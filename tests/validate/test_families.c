@@ -170,6 +170,37 @@ static void parameters_of_variants_are_exact(void **state)
     check_variants(*state, MFUPLAN_SOURCE_DIR "/tests/oracle/hub_params.csv");
 }
 
+/* Whatever dim of whatever model is 0: what is planned is finite, or it is refused. */
+static void no_dim_of_0_makes_nonsense(void **state)
+{
+    struct fixture *f = *state;
+    size_t n;
+    const char *const *names = mfu_catalog_models(f->catalog, &n);
+    int refused = 0, planned = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct mfu_error err = {0};
+        const struct mfu_model *m = mfu_catalog_model(f->catalog, names[i], &err);
+
+        for (int dim = 0; dim < m->n_dims; dim++) {
+            struct mfu_scenario s = mfu_scenario_start(m, mfu_catalog_gpu(f->catalog, "a100-80gb-sxm", &err));
+
+            if (mfu_scenario_set(&s, m->dims[dim].name, "0", &err) < 0 || mfu_plan_make(&f->plan, &s, &err) < 0) {
+                refused++;
+                continue;
+            }
+            planned++;
+            if (!(f->plan.memory.peak.bytes > 0 && isfinite(f->plan.memory.peak.bytes) && f->plan.step.time_s > 0
+                  && isfinite(f->plan.step.time_s) && f->plan.mfu.model_flops >= 0
+                  && isfinite(f->plan.mfu.model_flops)))
+                fail_msg("%s with %s 0: %g bytes, %g s, %g FLOP", names[i], m->dims[dim].name,
+                         f->plan.memory.peak.bytes, f->plan.step.time_s, f->plan.mfu.model_flops);
+        }
+    }
+    print_message("%d planned, %d refused\n", planned, refused);
+    assert_true(planned > 500 && refused > 500);
+}
+
 /* Fine-tuning, a longer context and the day of a release leave the shape, wherever a name says them. */
 static void names_of_the_hub_are_shapes(void **state)
 {
@@ -236,6 +267,7 @@ int main(void)
         cmocka_unit_test(no_type_is_planned_as_another),
         cmocka_unit_test(parameters_of_variants_are_exact),
         cmocka_unit_test(names_of_the_hub_are_shapes),
+        cmocka_unit_test(no_dim_of_0_makes_nonsense),
         cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),
     };
 

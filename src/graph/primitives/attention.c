@@ -552,9 +552,9 @@ const struct mfu_primitive mfu_primitive_attention = {
     .summary = "softmax(Q K^T) V over the tokens of a sequence",
     .attributes =
         {
-            [HEADS] = {"heads", "n_head", NULL, "query heads"},
-            [KV_HEADS] = {"kv_heads", "n_kv_head", NULL, "key/value heads"},
-            [HEAD_DIM] = {"head_dim", "head_dim", NULL, "width of one head"},
+            [HEADS] = {"heads", "n_head", NULL, "query heads", 1},
+            [KV_HEADS] = {"kv_heads", "n_kv_head", NULL, "key/value heads", 1},
+            [HEAD_DIM] = {"head_dim", "head_dim", NULL, "width of one head", 1},
             [CAUSAL] = {"causal", "1", NULL, "whether a token sees only earlier ones"},
             [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
             [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},

@@ -76,7 +76,7 @@ const struct mfu_primitive mfu_primitive_columns = {
     .name = "columns",
     .summary = "a part of a row, or several parts joined",
     .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"},
-                   [FOLD] = {"fold", "1", NULL, "rows that become one"}},
+                   [FOLD] = {"fold", "1", NULL, "rows that become one", 1}},
     .least_inputs = 1,
     .most_inputs = MFU_INPUTS,
     .split_columns = 1u << WIDTH,

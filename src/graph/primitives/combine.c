@@ -55,7 +55,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_combine = {
     .name = "combine",
     .summary = "weighted sum of the experts' rows (MoE)",
-    .attributes = {[TOP_K] = {"top_k", "top_k", NULL, "rows that become one"},
+    .attributes = {[TOP_K] = {"top_k", "top_k", NULL, "rows that become one", 1},
                    [WEIGHTED] = {"weighted", "1", NULL, "whether they are weighed here, not before the experts"}},
     .least_inputs = 1,
     .most_inputs = 1,

@@ -181,10 +181,12 @@ const struct mfu_primitive mfu_primitive_conv = {
     .summary = "a convolution over the positions of a sample",
     .attributes =
         {
-            [WIDTH] = {"width", NULL, NULL, "channels of the result"},
-            [TAPS] = {"taps", "1", NULL, "positions of a window: the square of an image's kernel size"},
-            [STRIDE] = {"stride", "1", NULL, "positions read for one that is written: the square of an image's stride"},
-            [GROUPS] = {"groups", "1", NULL, "parts of the channels that do not meet; as many as channels: depthwise"},
+            [WIDTH] = {"width", NULL, NULL, "channels of the result", 1},
+            [TAPS] = {"taps", "1", NULL, "positions of a window: the square of an image's kernel size", 1},
+            [STRIDE] = {"stride", "1", NULL, "positions read for one that is written: the square of an image's stride",
+                        1},
+            [GROUPS] = {"groups", "1", NULL, "parts of the channels that do not meet; as many as channels: depthwise",
+                        1},
             [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
             [CHANNELS] = {"channels", "3", NULL, "of raw input"},
             [POSITIONS] = {"positions", "0", NULL, "of raw input, in a sample"},

@@ -390,8 +390,8 @@ const struct mfu_primitive mfu_primitive_delta = {
     .attributes =
         {
             [KEY_HEADS] = {"key_heads", "n_head", NULL, "of queries and keys"},
-            [HEADS] = {"heads", "n_head", NULL, "of values"},
-            [KEY_DIM] = {"key_dim", "head_dim", NULL, "elements of a head's key"},
+            [HEADS] = {"heads", "n_head", NULL, "of values", 1},
+            [KEY_DIM] = {"key_dim", "head_dim", NULL, "elements of a head's key", 1},
             [VALUE_DIM] = {"value_dim", "head_dim", NULL, "elements of a head's value"},
             [CHUNK] = {"chunk", "64", NULL, "tokens that are computed together"},
         },

@@ -79,7 +79,7 @@ const struct mfu_primitive mfu_primitive_embedding = {
     .attributes =
         {
             [ROWS] = {"rows", NULL, NULL, "entries of the table"},
-            [WIDTH] = {"width", NULL, NULL, "elements of an entry"},
+            [WIDTH] = {"width", NULL, NULL, "elements of an entry", 1},
             [INDEX] = {"index", "token", indices, "what selects the entry"},
             [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq"},
             [FIXED] = {"fixed", "0", NULL, "whether the table is given and never trains"},

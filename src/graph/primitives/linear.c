@@ -140,7 +140,7 @@ const struct mfu_primitive mfu_primitive_linear = {
     .summary = "matrix product with a weight",
     .attributes =
         {
-            [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
+            [WIDTH] = {"width", NULL, NULL, "elements of an output row", 1},
             [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
             [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
             [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},

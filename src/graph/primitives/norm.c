@@ -440,7 +440,7 @@ const struct mfu_primitive mfu_primitive_norm = {
                       "layer_by_hand, rms_given, batch, rms_whole, layer_1p or group"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
-            [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
+            [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)", 1},
             [CHANNELS_LAST] = {"channels_last", "0", NULL, "of group: whether the convolutions around it want them so"},
         },
     .least_inputs = 1,

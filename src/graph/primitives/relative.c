@@ -80,7 +80,7 @@ const struct mfu_primitive mfu_primitive_relative = {
     .summary = "a learned bias of scores by head and distance (T5)",
     .attributes =
         {
-            [HEADS] = {"heads", "n_head", NULL, "query heads"},
+            [HEADS] = {"heads", "n_head", NULL, "query heads", 1},
             [CLASSES] = {"classes", "0", NULL, "of distances; 0: no bias is learned"},
             [QUERIES] = {"queries", NULL, NULL, "tokens that attend"},
             [KEYS] = {"keys", NULL, NULL, "tokens that are attended to"},

@@ -132,7 +132,7 @@ const struct mfu_primitive mfu_primitive_route = {
     .attributes =
         {
             [EXPERTS] = {"experts", "n_experts", NULL, "experts to choose from"},
-            [TOP_K] = {"top_k", "top_k", NULL, "experts that one token visits"},
+            [TOP_K] = {"top_k", "top_k", NULL, "experts that one token visits", 1},
             [BIAS] = {"bias", "0", NULL, "whether a bias is added to the scores"},
             [FP32] = {"fp32", "0", NULL, "whether the code scores in fp32 (outside autocast)"},
             [EARLY] = {"early", "0", NULL, "whether rows are weighed on their way to the experts"},

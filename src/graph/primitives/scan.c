@@ -383,11 +383,11 @@ const struct mfu_primitive mfu_primitive_scan = {
     .summary = "a state space's recurrence over tokens, in chunks (Mamba-2)",
     .attributes =
         {
-            [HEADS] = {"heads", "n_head", NULL, "of x"},
-            [HEAD_DIM] = {"head_dim", "head_dim", NULL, "elements of a head"},
-            [STATE] = {"state", NULL, NULL, "numbers kept for each element of a head"},
-            [GROUPS] = {"groups", "1", NULL, "of heads that share B and C"},
-            [CHUNK] = {"chunk", "256", NULL, "tokens that are computed together"},
+            [HEADS] = {"heads", "n_head", NULL, "of x", 1},
+            [HEAD_DIM] = {"head_dim", "head_dim", NULL, "elements of a head", 1},
+            [STATE] = {"state", NULL, NULL, "numbers kept for each element of a head", 1},
+            [GROUPS] = {"groups", "1", NULL, "of heads that share B and C", 1},
+            [CHUNK] = {"chunk", "256", NULL, "tokens that are computed together", 1},
         },
     .least_inputs = 2,
     .most_inputs = 2,

@@ -42,7 +42,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_sinks = {
     .name = "sinks",
     .summary = "a learned score per head that takes part in the softmax",
-    .attributes = {[HEADS] = {"heads", "n_head", NULL, "query heads"}},
+    .attributes = {[HEADS] = {"heads", "n_head", NULL, "query heads", 1}},
     .least_inputs = 1,
     .most_inputs = 1,
     .split_columns = 1u << HEADS,
