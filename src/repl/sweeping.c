@@ -186,6 +186,7 @@ void mfu_sweep_words_begin(struct mfu_session *session, struct mfu_sweep_words *
 {
     w->sort = w->sort_axis = -1;
     w->sweep.scenario = &session->memory.now;
+    w->sweep.lost = &session->lost;
     w->sweep.run = session->has_run ? &session->run : NULL;
 }
 

@@ -264,6 +264,11 @@ void mfu_allocator_free(struct mfu_allocator *a, int handle)
     free_block(a, handle);
 }
 
+bool mfu_allocator_lost(const struct mfu_allocator *a)
+{
+    return a->broken;
+}
+
 uint64_t mfu_allocator_address(const struct mfu_allocator *a, int handle)
 {
     return allocated(a, handle) ? a->blocks[handle].address : 0;

@@ -32,6 +32,9 @@ void mfu_allocator_release(struct mfu_allocator *);
 int mfu_allocator_malloc(struct mfu_allocator *, uint64_t bytes, int stream);
 void mfu_allocator_free(struct mfu_allocator *, int handle);
 
+/* Whether memory of this program ran out since _new: what it says is not to be trusted.  _malloc tells at once, as -2. */
+bool mfu_allocator_lost(const struct mfu_allocator *);
+
 /* Where a live block lies in the simulated address space; 0 if it has none. */
 uint64_t mfu_allocator_address(const struct mfu_allocator *, int handle);
 

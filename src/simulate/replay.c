@@ -470,7 +470,7 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
     out->steady = *s;
     out->fragmentation =
         s->peak_reserved_bytes > 0 ? 1 - (double)s->peak_allocated_bytes / (double)s->peak_reserved_bytes : 0;
-    status = p.broken ? -1 : 0;
+    status = p.broken || mfu_allocator_lost(p.a) ? -1 : 0;
 done:
     if (status < 0)
         mfu_fail(err, MFU_ENOMEM, "out of memory");

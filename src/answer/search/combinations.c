@@ -57,8 +57,10 @@ int mfu_sweep_make_at(const struct mfu_sweep *s, const size_t *at, struct mfu_sc
 struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *s, size_t combination)
 {
     struct mfu_scenario x;
+    struct mfu_error err = {0};
 
-    mfu_sweep_make(s, combination, &x, NULL);
+    if (mfu_sweep_make(s, combination, &x, &err) < 0 && err.code == MFU_ENOMEM && s->lost)
+        *s->lost = true;
     return x;
 }
 

@@ -24,6 +24,7 @@
 
 struct mfu_sweep {
     const struct mfu_scenario *scenario;
+    bool *lost; /* set where memory ran out while a row's values were worked out again; NULL: nobody asks */
     const struct mfu_run *run; /* of train.seconds and the like in questions; NULL: none */
     struct mfu_axis axes[MFU_AXES];
     size_t n_axes;

@@ -53,7 +53,7 @@ int mfu_kineto_read(FILE *in, const char *path, struct mfu_trace_events *t, stru
 
     errno = 0;
     t->document = json_loadf(in, 0, &problem);
-    if (!t->document && errno == ENOMEM) /* jansson calls it a syntax error */
+    if (errno == ENOMEM) /* jansson calls it a syntax error, or drops a piece of a name */
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (!t->document) {
         mfu_fail(err, MFU_EINPUT, "no JSON: %.160s", problem.text);
