@@ -201,9 +201,9 @@ void mfu_plan_add_up_amounts(struct mfu_plan *);
 void mfu_plan_memory_spread(struct mfu_plan *);
 
 /* Of the program at hand; and what it adds to reserved memory with so many microbatches in flight, as far as the card
- * has room for it beside `others` bytes of other processes (withheld.c). */
+ * has room for it beside `others` bytes of other processes; all of it is returned (withheld.c). */
 struct mfu_withheld mfu_plan_withheld(const struct mfu_plan *);
-void mfu_withhold(const struct mfu_withheld *, double microbatches, double others, struct mfu_memory_answer *);
+double mfu_withhold(const struct mfu_withheld *, double microbatches, double others, struct mfu_memory_answer *);
 
 /* Seconds in which the loader delivers the micro-batches of a step. */
 double mfu_plan_loader_s(const struct mfu_plan *);

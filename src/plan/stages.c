@@ -431,10 +431,11 @@ static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_
     m->peak.parts[MFU_PART_ACTIVATIONS] += more;
     m->reserved_bytes += factor * more;
     m->missing_bytes += more;
-    /* Blocks of so many microbatches are not replayed: what splinters of the cached memory
-     * stays is anything up to the whole. */
+    /* Blocks of so many microbatches are not replayed: what splinters of the cached memory stays is anything up to the
+     * whole.  What NCCL still reads comes back before the card is full, but others were cut in its place. */
     m->loose_bytes = m->reserved_bytes - m->peak.bytes;
-    mfu_withhold(&s->withheld, waits ? 1 : fmax(in_flight, 1), p->config.setting[MFU_S_VRAM_RESERVED], m);
+    m->loose_bytes +=
+        mfu_withhold(&s->withheld, waits ? 1 : fmax(in_flight, 1), p->config.setting[MFU_S_VRAM_RESERVED], m);
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
     m->fits = m->missing_bytes + m->loose_bytes / 2 <= 0;

@@ -80,17 +80,19 @@ static double withheld_bytes(const struct mfu_withheld *w, double microbatches, 
     return forward * w->pass[0].bytes + (lead > 1 ? fmin(lead - 1, left * w->pass[1].queued) * w->pass[1].bytes : 0);
 }
 
-void mfu_withhold(const struct mfu_withheld *w, double microbatches, double others, struct mfu_memory_answer *m)
+double mfu_withhold(const struct mfu_withheld *w, double microbatches, double others, struct mfu_memory_answer *m)
 {
     /* It is given back before the card is full. */
-    double room = fmax(m->capacity_bytes - m->context_bytes - others - m->reserved_bytes, 0);
+    double room = fmax(m->capacity_bytes - m->context_bytes - others - m->reserved_bytes, 0), bytes;
 
     if (w->pass[0].bytes + w->pass[1].bytes <= 0) {
         m->withheld_bytes = m->least_withheld_bytes = m->most_withheld_bytes = 0;
-        return;
+        return 0;
     }
-    m->withheld_bytes = fmin(withheld_bytes(w, microbatches, w->lead), room);
+    bytes = withheld_bytes(w, microbatches, w->lead);
+    m->withheld_bytes = fmin(bytes, room);
     m->least_withheld_bytes = fmin(withheld_bytes(w, microbatches, w->least_lead), room);
     m->most_withheld_bytes = fmin(withheld_bytes(w, microbatches, w->most_lead), room);
     m->reserved_bytes += m->withheld_bytes;
+    return bytes;
 }
