@@ -326,6 +326,8 @@ static void the_year_of_the_libraries_is_read(void **state)
         {"notes", "torch==2.6", "software=2025: the PyTorch"},
         {"framework", "pytorch 1.4", "software=2020: the PyTorch"},
         {"source", "somebody's blog (2022-2024)", "software=2024: the last year"},
+        {"source", "Nobody et al. 2024 (ICML 24) Table 1", "software=2023: the year before"},
+        {"source", "Nobody et al. 2022 (arXiv 2205.05198)", "software=2022: the last year"},
         {"source", "file 1020233 of 120 GiB", NULL},
         {"notes", "torchrun --nproc 8", NULL},
         {"software", "2019", NULL},

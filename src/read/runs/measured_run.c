@@ -582,6 +582,10 @@ static bool set_software(struct mfu_row *r)
     if (!year) {
         by = "the last year that the source names";
         year = last_year(mfu_row_cell(r, "source"));
+        if (year && says(mfu_row_cell(r, "source"), "et al") && !says(mfu_row_cell(r, "source"), "arxiv")) {
+            by = "the year before the proceedings'"; /* what was reviewed had been run; a preprint is of its own year */
+            year--;
+        }
     }
     if (!year)
         return true;
