@@ -281,7 +281,8 @@ bool mfu_last_recomputed(const struct mfu_builder *, int index);
 int mfu_node_weight(struct mfu_builder *, struct mfu_node *, int which);
 /* In backward: the view that forward saved, or, of a quantised weight, a new one. */
 int mfu_node_weight_again(struct mfu_builder *, struct mfu_node *, int saved);
-/* The same for a product in fp8; Megatron quantises once for all micro-steps. */
+/* The same for a product in fp8: as it is, and by columns.  Megatron quantises once for all micro-steps, or, where the
+ * weight lies quantised, transposes. */
 void mfu_node_weight_quantised(struct mfu_builder *, struct mfu_node *, int copies[2]);
 /* The weight in its own type, for reading by norms and embeddings. */
 void mfu_param_grad_add(struct mfu_builder *, struct mfu_node *, int which, int view);
@@ -296,6 +297,8 @@ double mfu_state_params(const struct mfu_builder *, enum mfu_state);
  * (of `type` where all train). */
 double mfu_state_bytes(const struct mfu_builder *, enum mfu_state);
 double mfu_trained_bytes(const struct mfu_builder *, enum mfu_type);
+/* Bytes of a trained weight as forward reads it, in the mean. */
+double mfu_weight_bytes(const struct mfu_builder *);
 /* FSDP: each of several GPUs holds a part of every weight, in fp32. */
 bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner, or for the host, as soon as it is complete. */

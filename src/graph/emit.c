@@ -423,15 +423,36 @@ void mfu_emit_quantise(struct mfu_builder *s, const char *suffix, int view, int 
     quantise(s, suffix, view, MFU_PART_OTHER, MFU_ALONE, copies);
 }
 
+/* Of a weight that lies quantised only the copy by columns is made (TransformerEngine d0067d0d,
+ * pytorch/tensor/utils.py, post_all_gather_processing). */
+static void transpose(struct mfu_builder *s, int weight, int copies[2])
+{
+    copies[0] = MFU_NO_VIEW;
+    copies[1] = mfu_tensor_new(s, 1, mfu_view_columns(s, weight), s->numerics.operand, MFU_PART_WEIGHT_CASTS);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){
+            .suffix = "transpose_weight", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_PARAMETER},
+        1, &weight, 1, &copies[1]);
+}
+
 void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int copies[2])
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[0]];
+    bool held = p->type == s->numerics.operand;
     int weight;
 
+    if (held && !s->numerics.transposes) {
+        copies[0] = copies[1] = MFU_NO_VIEW; /* used where it lies */
+        return;
+    }
     if (p->cast == MFU_NO_VIEW) {
-        weight = mfu_view_as(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
-        quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, p->quantised);
-        p->cast = p->quantised[0];
+        weight = mfu_view_as(s, 0, 1, p->elements, p->type); /* tensor 0: all weights */
+        if (held)
+            transpose(s, weight, p->quantised);
+        else
+            quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, p->quantised);
+        p->cast = p->quantised[1];
         if (s->runtime->keeps_quantised && !s->failed)
             mfu_launch_once(&s->program->launches[s->program->n_launches - 1], MFU_FIRST_MICRO_STEP, s->config->accum);
     }

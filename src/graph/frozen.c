@@ -20,14 +20,14 @@ static unsigned set_of(const struct mfu_builder *s, enum mfu_setting_id id)
     return (unsigned)s->config->setting[id];
 }
 
-static bool in_layers(const struct mfu_builder *s, int op)
+static const struct mfu_model_section *section_of(const struct mfu_builder *s, int op)
 {
     const struct mfu_model *m = s->config->model;
+    int i = 0;
 
-    for (int i = 0; i < m->n_sections; i++)
-        if (op >= m->sections[i].first && op < m->sections[i].first + m->sections[i].count)
-            return m->sections[i].repeat != NULL;
-    return false;
+    while (i + 1 < m->n_sections && op >= m->sections[i].first + m->sections[i].count)
+        i++;
+    return &m->sections[i];
 }
 
 double mfu_frozen_layers(const struct mfu_builder *s, const char *section, double times)
@@ -47,7 +47,7 @@ static bool trains(const struct mfu_builder *s, int op, int which, bool frozen)
         bits |= MFU_MODULE_BIT(BIASES);
     if (frozen
         || (c->setting[MFU_S_TRAINABLE_LAYERS] > 0 && c->setting_origin[MFU_S_TRAINABLE] != MFU_ORIGIN_USER
-            && !in_layers(s, op)))
+            && !section_of(s, op)->repeat))
         return false;
     return (set_of(s, MFU_S_TRAINABLE) & bits) != 0;
 }
@@ -61,10 +61,19 @@ static bool is_linear(const struct mfu_builder *s, int op)
         || (kind == MFU_MODULE_OTHERS && mfu_is(&s->operations[op], MFU_ADAPTABLE));
 }
 
+/* The type of a weight by what reads it: a product whose operands are quantised has one of its own. */
+static enum mfu_type type_of(const struct mfu_builder *s, int op, int which)
+{
+    struct mfu_node n = {.op = &s->operations[op], .section = section_of(s, op)->name};
+    bool product = which == 0 && mfu_is(n.op, MFU_ADAPTABLE) && !mfu_makes_logits(s, &n);
+
+    return product ? s->numerics.product : s->numerics.weight;
+}
+
 struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool frozen)
 {
     const struct mfu_base_row *base = &mfu_bases[(int)s->config->setting[MFU_S_BASE]];
-    struct mfu_held h = {.type = s->numerics.weight, .trains = trains(s, op, which, frozen)};
+    struct mfu_held h = {.type = type_of(s, op, which), .trains = trains(s, op, which, frozen)};
     struct mfu_weights w = s->operations[op].primitive->params(&s->operations[op]);
     bool linear = is_linear(s, op) || s->config->model->ops[op].module_kind == MFU_MODULE_EXPERTS;
 

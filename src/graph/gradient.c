@@ -227,7 +227,7 @@ int mfu_node_weight_again(struct mfu_builder *s, struct mfu_node *n, int saved)
 /* The type of .grad. */
 static enum mfu_type gradient_type(const struct mfu_builder *s, const struct mfu_parameter *p)
 {
-    return p->type == s->numerics.weight ? s->numerics.gradient : p->type;
+    return p->type == s->numerics.weight || p->type == s->numerics.product ? s->numerics.gradient : p->type;
 }
 
 /* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,

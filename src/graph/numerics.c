@@ -84,6 +84,7 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
         n.gradient = MFU_F32;
     n.quantises = row->operand != MFU_OPERAND_AS_COMPUTED;
     n.operand = n.quantises ? operands[row->operand] : n.compute;
+    n.product = c->setting[MFU_S_FP8_WEIGHTS] > 0 ? n.operand : n.weight;
     n.transposes = row->both_ways || !(c->gpu->compute_capability >= TRANSPOSES);
     if (n.quantises && !r->keeps_wide)
         n.activation = n.operand;

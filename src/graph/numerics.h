@@ -14,7 +14,8 @@ struct mfu_runtime;
 /* The type of everything by its role.  A precision is a row of such a table, or
  * two: whether weights are kept in 16 bits (with masters) or cast as they are used. */
 struct mfu_numerics {
-    enum mfu_type weight;      /* parameters, as the model holds them */
+    enum mfu_type weight;      /* parameters, as the model holds them; */
+    enum mfu_type product;     /* of them, those of linears but the head */
     enum mfu_type compute;     /* what linears and attention read and write */
     enum mfu_type gradient;    /* .grad */
     enum mfu_type residual;    /* embedding outputs */

@@ -136,8 +136,8 @@ static void update_tensors(struct mfu_builder *s, const struct mfu_optimizer_row
                            double at_once, double g, double temporary_bytes, int gradient)
 {
     double p = master_bytes(s), moved = r->p * p + r->g * g + r->s * state_bytes(r, p);
-    /* The 16-bit copy that forward reads is written beside the master. */
-    double copy = s->numerics.masters ? mfu_type_bytes[s->numerics.weight] : 0;
+    /* The narrower copy that forward reads is written beside the master. */
+    double copy = s->numerics.masters ? mfu_weight_bytes(s) : 0;
     /* Of parameters, gradients and states more is read than written: 4 of 7
      * tensors in AdamW; 0.6 for all of them (chosen; only the sum takes time), so that
      * sums of many are exact (scale.h). */
@@ -179,7 +179,7 @@ double mfu_host_update_bytes(const struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
-    double p = master_bytes(s), g = mfu_host_gradient_bytes(s), sent = mfu_type_bytes[s->numerics.weight];
+    double p = master_bytes(s), g = mfu_host_gradient_bytes(s), sent = mfu_weight_bytes(s);
     bool copies = s->numerics.masters && !mfu_shards_are_masters(s);
     double clips = c->setting[MFU_S_GRAD_CLIP] > 0 ? (mfu_trainers[c->trainer].half_shards ? 2 : 3) * g : 0;
 

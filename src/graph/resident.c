@@ -37,7 +37,7 @@ static void offload(struct mfu_builder *s)
             gradients += mfu_type_bytes[s->numerics.gradient];
         p->host_bytes[MFU_PART_GRADIENTS] = gradients * params;
         if (set[MFU_S_OFFLOAD_PARAMS] == 0)
-            p->host_bytes[MFU_PART_WEIGHTS] = mfu_trained_bytes(s, s->numerics.weight) * params;
+            p->host_bytes[MFU_PART_WEIGHTS] = mfu_weight_bytes(s) * params;
     }
     p->pinned_bytes = p->host_bytes[MFU_PART_WEIGHTS] + p->host_bytes[MFU_PART_GRADIENTS];
 }
@@ -107,7 +107,8 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
     if (c->setting[MFU_S_GRAD_REDUCE] != MFU_REDUCE_AS_ADDED)
         p->gradient_bytes = mfu_type_bytes[c->setting[MFU_S_GRAD_REDUCE] == MFU_REDUCE_FP32 ? MFU_F32 : MFU_F16];
-    p->weight_bytes = s->frozen_parts ? p->rank_bytes / p->rank_params : mfu_type_bytes[s->numerics.weight];
+    p->weight_bytes = s->frozen_parts || s->numerics.product != s->numerics.weight ? p->rank_bytes / p->rank_params
+                                                                                   : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     page(s);
     offload(s);

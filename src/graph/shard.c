@@ -146,6 +146,11 @@ double mfu_trained_bytes(const struct mfu_builder *s, enum mfu_type type)
     return s->frozen_parts && !(s->numerics.masters && type == MFU_F32) ? s->trained_bytes : mfu_type_bytes[type];
 }
 
+double mfu_weight_bytes(const struct mfu_builder *s)
+{
+    return s->numerics.product != s->numerics.weight ? s->trained_bytes : mfu_trained_bytes(s, s->numerics.weight);
+}
+
 bool mfu_fully_sharded(const struct mfu_builder *s)
 {
     return mfu_state_share(s, MFU_STATE_WEIGHT) < 1;
@@ -542,8 +547,7 @@ static void update_on_host(struct sharder *x)
     if (offloads(s, MFU_S_OFFLOAD_PARAMS))
         return;
     x->after = MFU_STREAM_TO_HOST;
-    issue_in(x, MFU_STREAM_FROM_HOST, MFU_FROM_HOST,
-             mfu_state_params(s, MFU_STATE_OPTIMIZER) * mfu_trained_bytes(s, s->numerics.weight), 1,
+    issue_in(x, MFU_STREAM_FROM_HOST, MFU_FROM_HOST, mfu_state_params(s, MFU_STATE_OPTIMIZER) * mfu_weight_bytes(s), 1,
              MFU_EVERY_MICRO_STEP);
     x->after = MFU_STREAM_FROM_HOST;
 }
@@ -557,8 +561,7 @@ static void write_segment(struct sharder *x, int k, int last)
     if (x->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         begin_segment(x, k);
     if (k == 0 && gathers_beside(x))
-        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_trained_bytes(x->s, x->s->numerics.weight), 1,
-              MFU_FIRST_MICRO_STEP);
+        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_weight_bytes(x->s), 1, MFU_FIRST_MICRO_STEP);
     if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k)) {
         if (!x->by_block && !in_buckets(x))
             reduce(x, x->p->rank_trained * x->p->gradient_bytes, 1, MFU_EVERY_MICRO_STEP);
@@ -571,7 +574,7 @@ static void write_segment(struct sharder *x, int k, int last)
     if (k == x->p->n_segments - 1)
         update_on_host(x);
     if (k == x->p->n_segments - 1 && gathers_after(x) && !gathers_beside(x))
-        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_trained_bytes(x->s, x->s->numerics.weight), 1,
+        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_weight_bytes(x->s), 1,
               MFU_EVERY_MICRO_STEP); /* the new weights */
     seg->first = first;
     seg->count = x->n - first;

@@ -41,17 +41,17 @@ enum mfu_operand {
     X(BF16_PURE, "bf16-pure", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,    \
       .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters", .aliases = "bf16-true")     \
     X(FP8, "fp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,                 \
-      .operand = MFU_OPERAND_F8, .kernels = 1, .delayed = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,              \
-      .aliases = "fp8-delayed delayed")                                                                                \
+      .operand = MFU_OPERAND_F8, .kernels = 1, .delayed = true, .gathers = true,                                       \
+      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp8-delayed delayed")                                      \
     X(BF16_SR, "bf16-sr", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,        \
       .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters",                             \
       .aliases = "bf16-stochastic bf16-stochastic-rounding")                                                           \
     X(FP8_CURRENT, "fp8-current", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, \
-      .operand = MFU_OPERAND_F8, .kernels = 3, .scans = 1, .no_half_weights = MFU_QUANTISED_WEIGHTS,                   \
+      .operand = MFU_OPERAND_F8, .kernels = 3, .scans = 1, .gathers = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,  \
       .aliases = "fp8-tensorwise tensorwise")                                                                          \
     X(FP8_BLOCK, "fp8-block", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,     \
-      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,      \
-      .aliases = "fp8-blockwise blockwise deepseek")                                                                   \
+      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1, .both_ways = true, .gathers = true,                               \
+      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp8-blockwise blockwise deepseek")                         \
     X(MXFP8, "mxfp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true,        \
       .operand = MFU_OPERAND_F8_BLOCK, .kernels = 2, .both_ways = true, .least_capability = 10, .isa = "gfx950",       \
       .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                                        \
@@ -83,9 +83,10 @@ struct mfu_precision_row {
     bool scaler;                 /* gradients are scaled and unscaled (GradScaler) */
     const char *no_half_weights; /* why half_weights cannot be on; NULL: it can */
     enum mfu_operand operand;    /* of linears, forward and backward */
-    double kernels, scans;   /* of one quantisation; of them, those that read the tensor before: its largest value */
-    bool delayed;            /* scales are those of steps before */
-    bool both_ways;          /* scales go along rows or columns: both copies exist, whatever the GPU can transpose */
+    double kernels, scans; /* of one quantisation; of them, those that read the tensor before: its largest value */
+    bool delayed;          /* scales are those of steps before */
+    bool both_ways;        /* scales go along rows or columns: both copies exist, whatever the GPU can transpose */
+    bool gathers;          /* a weight by rows says what it is by columns: ranks may send it to one another quantised */
     double least_capability; /* of a GPU whose tensor cores read such scales; 0: any that has the peak */
     const char *isa;         /* where there is no compute capability: the instruction set that reads them */
     int preference;          /* the highest that a GPU has is its default; 0: the last resort, or by name only */

@@ -340,10 +340,35 @@ static void derive_trainer(struct mfu_config *c)
         mfu_derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
 }
 
+/* Megatron d98e8a64, training/arguments.py and core/fp8_utils.py.  MXFP8's weights are gathered in 16 bits, through the
+ * buffer of the gradients; its FSDP's have buffers of their own. */
+static int check_fp8_weights(const struct mfu_config *c, struct mfu_error *err)
+{
+    const char *key = mfu_settings[MFU_S_FP8_WEIGHTS].key;
+
+    if (c->setting[MFU_S_FP8_WEIGHTS] == 0)
+        return 0;
+    if (!mfu_precisions[c->precision].gathers)
+        return mfu_fail(err, MFU_EINPUT, "%s: with precision %s %s (set precision fp8)", key,
+                        mfu_precisions[c->precision].name,
+                        mfu_precisions[c->precision].operand == MFU_OPERAND_AS_COMPUTED ? "no weight has 8 bits"
+                                                                                        : "this is not modelled");
+    if (!mfu_trainers[c->trainer].transformer_engine || !mfu_runtimes[c->runtime].half_weights)
+        return mfu_fail(err, MFU_EINPUT, "%s: %s has no such switch, Megatron has (set trainer megatron-te)", key,
+                        mfu_trainers[c->trainer].name);
+    if (c->setting[MFU_S_ZERO] < 1 || c->setting[MFU_S_ZERO] > 2)
+        return mfu_fail(err, MFU_EINPUT, "%s: %s (set zero 1)", key,
+                        c->setting[MFU_S_ZERO] < 1 ? "Megatron has it with its distributed optimizer only"
+                                                   : "sharded fp8 weights are not modelled");
+    return 0;
+}
+
 int mfu_check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
     double model = c->setting[MFU_S_TP] * c->setting[MFU_S_PP] * c->setting[MFU_S_CP], gpus = c->setting[MFU_S_GPUS];
 
+    if (check_fp8_weights(c, err) < 0)
+        return -1;
     if (c->setting[MFU_S_DP] * model != gpus) {
         if (model == 1)
             return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs; dp %.0f or gpus %.0f would do",

@@ -120,6 +120,8 @@ struct mfu_error;
       "16-bit weights and gradients with fp32 masters in the optimizer: FSDP's mixed precision, DeepSpeed, apex O2; "  \
       "ZeRO uses this unless "                                                                                         \
       "you set it to off")                                                                                             \
+    X(FP8_WEIGHTS, "fp8_param_gather", "fp8_param", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                  \
+      "weights of linears held and gathered in fp8 (Megatron's distributed optimizer)")                                \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
       "replay of the step as CUDA graphs", .keeps_graph = true)                                                        \
     X(GRAPH_SCOPE, "cuda_graph_scope", "", MFU_COUNT, 0, MFU_GRAPH_SCOPE_COUNT - 1, 0, mfu_graph_scope_names,          \

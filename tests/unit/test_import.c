@@ -334,6 +334,30 @@ static void megatron_lists_may_be_quoted(void **state)
     done();
 }
 
+/* Weights in fp8 where Megatron has them so, and mfuplan too. */
+static void megatron_holds_weights_in_fp8(void **state)
+{
+    static const struct {
+        const char *options;
+        enum mfu_fate fate;
+    } rows[] = {{"--fp8-format hybrid --use-distributed-optimizer", MFU_UNDERSTOOD},
+                {"--fp8-format e4m3 --fp8-recipe blockwise --use-distributed-optimizer", MFU_UNDERSTOOD},
+                {"--fp8-format e4m3 --fp8-recipe mxfp8 --use-distributed-optimizer", MFU_UNMODELLED},
+                {"--fp8-format hybrid --use-torch-fsdp2", MFU_IGNORED},
+                {"--use-distributed-optimizer", MFU_IGNORED}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[1024];
+
+        snprintf(text, sizeof text, MEGATRON "--fp8-param-gather %s", rows[i].options);
+        read_as("a.sh", text, "megatron", NULL);
+        assert_int_equal(fate("--fp8-param-gather"), rows[i].fate);
+        assert_near(setting(MFU_S_FP8_WEIGHTS), rows[i].fate == MFU_UNDERSTOOD, 0);
+        done();
+    }
+}
+
 /* --recompute-modules takes words up to the next option, and counts with granularity selective alone. */
 static void megatron_names_modules_to_recompute(void **state)
 {
@@ -407,6 +431,11 @@ static void torchtitan_shards_over_the_scenarios_gpus(void **state)
     assert_int_equal(config.runtime, MFU_COMPILE);
     assert_int_equal(config.checkpoint, MFU_NONE);
     assert_int_equal(config.optimizer, MFU_ADAMW);
+    assert_near(setting(MFU_S_GRAD_REDUCE), MFU_REDUCE_FP32, 0); /* torchtitan's default */
+    done();
+    read_as("a.toml", "[model]\nname = \"llama3\"\n[training]\nmixed_precision_reduce = \"bfloat16\"\n[parallelism]\n",
+            "torchtitan", NULL);
+    assert_near(setting(MFU_S_GRAD_REDUCE), MFU_REDUCE_BF16, 0);
     done();
     read_as("a.toml",
             "[model]\nname = \"llama3\"\n[training]\n[parallelism]\ndata_parallel_replicate_degree = 4\n"
@@ -1250,6 +1279,7 @@ int main(void)
         cmocka_unit_test(megatron_has_its_own_defaults),
         cmocka_unit_test(megatron_experts_have_all_heads),
         cmocka_unit_test(megatron_lists_may_be_quoted),
+        cmocka_unit_test(megatron_holds_weights_in_fp8),
         cmocka_unit_test(megatron_names_modules_to_recompute),
         cmocka_unit_test(megatron_says_how_context_is_exchanged),
         cmocka_unit_test(megatron_arguments_may_be_a_variable),

@@ -197,12 +197,135 @@ static void narrow_operands_keep_no_more(void **state)
         assert_true(kept[narrow][1] < kept[narrow][0]);
 }
 
+/* A plan of Llama 3.2 1B on 8 GPUs, four micro-steps a step; `settings` are keys and values in turn, then NULL. */
+static int make_on_8(const char *gpu, const char *precision, const char *const *settings, struct mfu_error *err)
+{
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, "llama-3.2-1b", NULL), mfu_catalog_gpu(catalog, gpu, NULL));
+
+    assert_int_equal(mfu_scenario_set(&s, "gpus", "8", err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "accum", "4", err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "precision", precision, err), 0);
+    for (; settings[0]; settings += 2)
+        assert_int_equal(mfu_scenario_set(&s, settings[0], settings[1], err), 0);
+    return mfu_plan_make(&plan, &s, err);
+}
+
+/* Bytes of all collectives of a kind, in the mean over micro-steps. */
+static double sent(enum mfu_collective_kind kind)
+{
+    double bytes = 0;
+
+    for (int k = 0; k < plan.program.n_segments; k++)
+        for (int i = plan.program.segments[k].first;
+             i < plan.program.segments[k].first + plan.program.segments[k].count; i++) {
+            const struct mfu_launch *l = &plan.program.launches[i];
+
+            if (l->collective.axes != 0 && l->collective.kind == kind)
+                bytes += plan.program.segments[k].repeat * l->kernel.launches * l->collective.bytes;
+        }
+    return bytes;
+}
+
+/* Weights of linears but the head, of Llama: q and o, k and v, gate, up and down. */
+static double linear_weights(void)
+{
+    double width = mfu_config_dim(&plan.config, "n_embd");
+    double keys = width * mfu_config_dim(&plan.config, "n_kv_head") / mfu_config_dim(&plan.config, "n_head");
+
+    return mfu_config_dim(&plan.config, "n_layer") * width
+        * (2 * width + 2 * keys + 3 * mfu_config_dim(&plan.config, "d_ff"));
+}
+
+/* Held and gathered in 8 bits with their scales, never quantised in forward, transposed where the GPU needs both orders. */
+static void primary_weights_take_the_bytes_of_operands(void **state)
+{
+    static const struct {
+        const char *gpu, *precision;
+        double bytes, transposed;
+    } rows[] = {{"h100-sxm", "fp8", 1, 1},
+                {"h100-sxm", "fp8-current", 1, 1},
+                {"h100-sxm", "fp8-block", 1 + 1. / 32, 1 + 1. / 32},
+                {"b200", "fp8", 1, 0}};
+    static const char *const off[] = {"trainer", "megatron-te", "zero", "1", NULL};
+    static const char *const on[] = {"trainer", "megatron-te", "zero", "1", "fp8_param_gather", "on", NULL};
+    struct mfu_error err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double weights, states, gradients, gathered, reduced, kernels, read, linears;
+
+        assert_int_equal(make_on_8(rows[i].gpu, rows[i].precision, off, &err), 0);
+        linears = linear_weights();
+        weights = plan.program.constant_bytes[MFU_PART_WEIGHTS];
+        states = plan.program.constant_bytes[MFU_PART_OPTIMIZER];
+        gradients = plan.program.constant_bytes[MFU_PART_GRADIENTS];
+        gathered = sent(MFU_ALL_GATHER);
+        reduced = sent(MFU_REDUCE_SCATTER);
+        assert_near(weights, 2 * plan.program.params, 1e-12);
+        assert_near(gathered, 2 * plan.program.params, 1e-12);
+        assert_true(quantised("quantise_weight", &kernels, &read) > 0);
+        assert_int_equal(make_on_8(rows[i].gpu, rows[i].precision, on, &err), 0);
+        assert_near(plan.program.constant_bytes[MFU_PART_WEIGHTS], weights - (2 - rows[i].bytes) * linears, 1e-12);
+        assert_near(sent(MFU_ALL_GATHER), gathered - (2 - rows[i].bytes) * linears, 1e-12);
+        assert_near(plan.program.constant_bytes[MFU_PART_OPTIMIZER], states, 0);
+        assert_near(plan.program.constant_bytes[MFU_PART_GRADIENTS], gradients, 0);
+        assert_near(sent(MFU_REDUCE_SCATTER), reduced, 0);
+        assert_near(quantised("quantise_weight", &kernels, &read), 0, 0);
+        assert_near(quantised("transpose_weight", &kernels, &read), rows[i].transposed * linears / 4, 1e-9);
+        assert_near(read, rows[i].transposed * linears / 4, 1e-9);
+    }
+}
+
+static void primary_weights_are_megatrons(void **state)
+{
+    static const struct {
+        const char *precision, *settings[4], *says;
+    } rows[] = {{"bf16", {"trainer", "megatron-te", "zero", "1"}, "no weight has 8 bits"},
+                {"nvfp4", {"trainer", "megatron-te", "zero", "1"}, "not modelled"},
+                {"fp8", {"trainer", "fsdp", "zero", "1"}, "megatron-te"},
+                {"fp8", {"trainer", "megatron-te", "zero", "0"}, "set zero 1"},
+                {"fp8", {"trainer", "megatron-te", "zero", "3"}, "set zero 1"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *settings[7] = {rows[i].settings[0], rows[i].settings[1], rows[i].settings[2],
+                                   rows[i].settings[3], "fp8_param_gather",  "on"};
+        struct mfu_error err = {0};
+
+        assert_true(make_on_8("b200", rows[i].precision, settings, &err) < 0);
+        assert_non_null(strstr(err.text, "fp8_param_gather"));
+        assert_non_null(strstr(err.text, rows[i].says));
+    }
+}
+
+/* FSDP's reduce-scatter moves the type that grad_reduce says, whatever weights have. */
+static void sums_of_gradients_have_the_type_that_is_said(void **state)
+{
+    static const struct {
+        const char *type;
+        double bytes;
+    } rows[] = {{"as-added", 2}, {"bf16", 2}, {"fp32", 4}};
+    struct mfu_error err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *settings[] = {"trainer", "torchtitan", "zero", "3", "grad_reduce", rows[i].type, NULL};
+
+        assert_int_equal(make_on_8("h100-sxm", "bf16", settings, &err), 0);
+        assert_near(sent(MFU_REDUCE_SCATTER), rows[i].bytes * plan.program.params, 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_have_the_bytes_of_their_recipe),
         cmocka_unit_test(what_is_kept_follows_the_operand),
         cmocka_unit_test(narrow_operands_keep_no_more),
+        cmocka_unit_test(primary_weights_take_the_bytes_of_operands),
+        cmocka_unit_test(primary_weights_are_megatrons),
+        cmocka_unit_test(sums_of_gradients_have_the_type_that_is_said),
         cmocka_unit_test(peaks_that_a_card_lacks_are_refused),
         cmocka_unit_test(software_runs_where_it_exists),
         cmocka_unit_test(time_follows_units_and_kernels),

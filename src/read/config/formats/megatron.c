@@ -46,6 +46,7 @@ static const struct mfu_import_row rows[] = {
     {"--fp16", "precision", "=fp16 true=fp16", NULL, false},
     {"--fp8-format", "precision", "hybrid=fp8 e4m3=fp8", NULL, false},
     {"--fp8-recipe", NULL, "delayed=- tensorwise=- blockwise=- mxfp8=-", "another recipe of fp8", true},
+    {"--fp8-param-gather", "fp8_param_gather", "=on true=on", NULL, false},
     {"--fp8-*", NULL, NULL, "details of fp8", true},
     {"--clip-grad", "grad_clip", NULL, NULL, false},
     {"--optimizer", "optimizer", "adam=adamw sgd=sgd-momentum muon=muon", NULL, false},
@@ -362,6 +363,7 @@ static void settle_doubles(struct mfu_import *m)
         {"tensorwise", "fp8-current"}, {"blockwise", "fp8-block"}, {"mxfp8", "mxfp8"}};
     struct mfu_entry *recipe = mfu_import_find(m, "--fp8-recipe");
     struct mfu_entry *fused = mfu_import_find(m, "--cross-entropy-fusion-impl");
+    struct mfu_entry *gather = mfu_import_find(m, "--fp8-param-gather");
 
     for (size_t i = 0; recipe && is_given(m, "--fp8-format") && i < sizeof recipes / sizeof recipes[0]; i++)
         if (strcmp(recipe->value, recipes[i][0]) == 0) {
@@ -374,6 +376,13 @@ static void settle_doubles(struct mfu_import *m)
         mfu_import_leave(mfu_import_find(m, "--cross-entropy-loss-fusion"), MFU_IGNORED, "its implementation says it");
     if (is_given(m, "--fp8-format") && has(m, "--bf16"))
         mfu_import_leave(mfu_import_find(m, "--bf16"), MFU_IGNORED, "what is not fp8");
+    if (gather && has(m, "--use-torch-fsdp2"))
+        mfu_import_leave(gather, MFU_IGNORED, "FSDP2 gathers in 16 bits");
+    else if (gather && !mfu_import_find(m, "--fp8-format"))
+        mfu_import_leave(gather, MFU_IGNORED, "not without --fp8-format");
+    else if (gather
+             && (is(m, "--fp8-recipe", "mxfp8") || is(m, "--data-parallel-sharding-strategy", "optim_grads_params")))
+        mfu_import_leave(gather, MFU_UNMODELLED, "fp8 weights of this recipe or sharding");
     if (optimizer && (has(m, "--use-torch-fsdp2") || is_given(m, "--data-parallel-sharding-strategy")))
         mfu_import_leave(optimizer, MFU_IGNORED, "taken with the sharding strategy");
     if (has(m, "--recompute-activations") && has(m, "--recompute-granularity"))
