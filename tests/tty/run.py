@@ -9,7 +9,7 @@ history, in order.  Keys are typed when what was awaited has come.
 """
 import glob, os, pty, re, select, signal, stat, sys, tempfile, time
 
-PATIENCE_S = 10
+PATIENCE_S = 30
 
 
 class Conversation:
