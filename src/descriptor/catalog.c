@@ -9,6 +9,7 @@
  */
 #include "descriptor/catalog.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -395,11 +396,31 @@ static void scan(struct mfu_catalog *c, struct shelf *s)
     s->scanned = true;
 }
 
+/* The same name, and the same numbers in it: llama-27b is no llama-2-7b. */
+static bool same(const char *a, const char *b)
+{
+    if (!mfu_same_name(a, b))
+        return false;
+    for (bool digit = false;; a++, b++) { /* whether the character before was one */
+        bool apart_a = strchr("-_ ", *a) && *a, apart_b = strchr("-_ ", *b) && *b;
+
+        while (strchr("-_ ", *a) && *a)
+            a++;
+        while (strchr("-_ ", *b) && *b)
+            b++;
+        if (*a == '\0' || *b == '\0')
+            return true;
+        if (digit && isdigit((unsigned char)*a) && apart_a != apart_b)
+            return false;
+        digit = isdigit((unsigned char)*a) != 0;
+    }
+}
+
 static const struct alias *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)
 {
     scan(c, s);
     for (const struct alias *a = s->aliases; a; a = a->next)
-        if (a->usual == usual && mfu_same_name(a->text, name))
+        if (a->usual == usual && same(a->text, name))
             return a;
     return NULL;
 }
@@ -416,7 +437,7 @@ static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char 
     if (list(c, s, err) < 0)
         return NULL;
     for (size_t i = 0; i < s->n; i++)
-        if (mfu_same_name(s->names[i], name))
+        if (same(s->names[i], name))
             return s->names[i];
     if (!(a = find_alias(c, s, name, false)))
         return NULL;
@@ -685,20 +706,29 @@ const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *nam
     return l ? l->model : NULL;
 }
 
-/* Whether a part of a name says nothing of the shape: what it was tuned for, how it is stored, the length of its
- * context ("128k", "1M"), the day of a release ("2507"). */
+static int two_digits(const char *p)
+{
+    return 10 * (p[0] - '0') + p[1] - '0';
+}
+
+/* Whether a part of a name says nothing of the shape: what it was tuned for, the length of its context ("128k", "1M"),
+ * the day or month of a release ("0324", "2507").  Quantised weights are another shape, and so are other sizes. */
 static bool shapeless(const char *part, size_t n)
 {
-    static const char *const words[] = {"hf",        "base",     "pt",   "instruct", "it",      "chat",      "python",
-                                        "deduped",   "sft",      "dpo",  "preview",  "bnb",     "4bit",      "unsloth",
-                                        "reasoning", "reasoner", "plus", "thinking", "GPTQ",    "AWQ",       "GGUF",
-                                        "bf16",      "fp8",      "int4", "int8",     "dynamic", "quantized", "8bit"};
+    static const char *const words[] = {"hf",  "base", "pt",      "instruct", "it",        "chat", "deduped",
+                                        "sft", "dpo",  "preview", "unsloth",  "reasoning", "plus", "thinking"};
     size_t digits = strspn(part, "0123456789");
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strlen(words[i]) == n && strncasecmp(part, words[i], n) == 0)
             return true;
-    return digits > 0 && (n == digits ? n == 4 : n == digits + 1 && strchr("kKM", part[digits]));
+    if (digits == 4 && n == 4) {
+        int first = two_digits(part), second = two_digits(part + 2);
+
+        return (first >= 1 && first <= 12 && second >= 1 && second <= 31)
+            || (first >= 22 && first <= 39 && second >= 1 && second <= 12);
+    }
+    return digits > 0 && digits + 1 == n && (part[digits] == 'k' || (n == 2 && memcmp(part, "1M", 2) == 0));
 }
 
 /* Leaves out the last such part, but never the first of a name; false: there is none. */

@@ -178,7 +178,6 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->accum = c->setting[MFU_S_ACCUM];
     c->seq = mfu_config_dim(c, "seq");
     c->tokens = c->batch * c->seq / c->setting[MFU_S_CP];
-    c->ranks = c->setting[MFU_S_GPUS];
     c->replicas = c->setting[MFU_S_DP] * c->setting[MFU_S_CP];
     derive_documents(c);
     derive_loader(c);

@@ -154,16 +154,23 @@ static int check_heads(const struct mfu_config *c, const char *dim, struct mfu_e
 /* A rank with a part of each sequence has no sample to compare. */
 static int check_context_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
+    const struct mfu_context_row *row = &mfu_contexts[(int)c->setting[MFU_S_CONTEXT]];
+    double heads = c->setting[MFU_S_CP_HEADS];
+
     for (int i = 0; c->setting[MFU_S_CP] > 1 && c->model && i < c->model->n_ops; i++)
         if (c->model->ops[i].primitive->traits & MFU_COMPARES)
             return mfu_fail(
                 err, MFU_EINPUT,
                 "cp: not possible with %s: its loss compares whole samples with each other; dp %.0f splits them",
                 c->model->name, c->setting[MFU_S_CP] * c->setting[MFU_S_DP]);
-    if (c->setting[MFU_S_CP] > 1 && fmod(c->setting[MFU_S_CP], c->setting[MFU_S_CP_HEADS]) != 0)
-        return mfu_fail(err, MFU_EINPUT, "cp_heads: %.0f does not divide cp %.0f", c->setting[MFU_S_CP_HEADS],
-                        c->setting[MFU_S_CP]);
-    return check_heads(c, "n_head", err) < 0 || check_heads(c, "n_kv_head", err) < 0
+    if (heads != (row->keys ? 1 : c->setting[MFU_S_CP]) && !(row->heads && row->keys && c->setting[MFU_S_CP] > 1))
+        return mfu_fail(err, MFU_EINPUT,
+                        "cp_heads: %.0f of %.0f ranks, and cp_comm_type %s: only a2a+p2p splits a context group (unset "
+                        "cp_heads)",
+                        heads, c->setting[MFU_S_CP], row->name);
+    if (c->setting[MFU_S_CP] > 1 && fmod(c->setting[MFU_S_CP], heads) != 0)
+        return mfu_fail(err, MFU_EINPUT, "cp_heads: %.0f does not divide cp %.0f", heads, c->setting[MFU_S_CP]);
+    return check_heads(c, "n_kv_head", err) < 0 || check_heads(c, "n_head", err) < 0
         ? -1
         : check_divides(c, "seq", MFU_S_CP, err);
 }
@@ -280,6 +287,7 @@ static void derive_mesh(struct mfu_config *c)
         mfu_cluster_with(c->cluster, c->gpu, &k);
         mfu_derive(c, MFU_S_NODES, ceil(c->setting[MFU_S_GPUS] / k.node_gpus));
     }
+    c->ranks = c->setting[MFU_S_GPUS];
 }
 
 static enum mfu_trainer_kind usual_trainer(const struct mfu_config *c)
@@ -299,8 +307,8 @@ static void derive_cp_heads(struct mfu_config *c)
     const struct mfu_context_row *row = &mfu_contexts[(int)c->setting[MFU_S_CONTEXT]];
     double cp = c->setting[MFU_S_CP], heads = row->keys ? 1 : cp;
 
-    if (row->heads && row->keys && c->setting[MFU_S_CP_HEADS] > 0)
-        return;
+    if (c->setting_origin[MFU_S_CP_HEADS] == MFU_ORIGIN_USER && c->setting[MFU_S_CP_HEADS] > 0)
+        return; /* where it is none, check_context_parallel() says so */
     while (row->heads && row->keys && 2 * heads * c->setting[MFU_S_TP] <= mfu_config_unit_gpus(c)
            && fmod(cp, 2 * heads) == 0 && 2 * heads < cp)
         heads *= 2;

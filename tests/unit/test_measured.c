@@ -463,6 +463,10 @@ static void families_are_those_of_the_catalog(void **state)
         {"olmo", "2048", "graph of OLMo 1B"},
         {"qwen2.5", "768", "n_kv_head=12: the model's"},
         {"deepseek", "4096", " family 'deepseek' is not modelled"}, /* of two families */
+        {"deepseek-r1", "7168", "graph of DeepSeek"},
+        {"exaone", "4096", " family 'exaone' is not modelled"}, /* of another generation */
+        {"open", "4096", " family 'open' is not modelled"},
+        {"flan-t5", "1024", "graph of flan-t5-large"},
         {"mini", "4096", " family 'mini' is not modelled"},
         {"g", "4096", " family 'g' is not modelled"},
     };

@@ -97,6 +97,7 @@ bool mfu_claim_take_aside(struct mfu_reading *r, struct mfu_claim_number *n)
 {
     const char *p = mfu_claim_back(&r->t, n->at);
     const struct mfu_claim *last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
+    const struct mfu_claim *before;
     int sign = *p == '+' ? 1 : *p == '-' ? -1 : 0;
     struct mfu_phrase m = {.begin = n->at, .end = n->end, .kind = -1};
 
@@ -106,10 +107,9 @@ bool mfu_claim_take_aside(struct mfu_reading *r, struct mfu_claim_number *n)
         return false;
     if (*p != '(')
         return false;
-    if (last->state == MFU_AFTER && last->kind == r->topic) {
-        n->roles |= sign < 0 || (sign == 0 && last->value < mfu_claim_stated(r->audit, last->kind, MFU_BEFORE)->value)
-            ? MFU_W_DOWN
-            : MFU_W_UP;
+    before = mfu_claim_stated(r->audit, last->kind, MFU_BEFORE); /* it may have become another kind by its size */
+    if (last->state == MFU_AFTER && last->kind == r->topic && before) {
+        n->roles |= sign < 0 || (sign == 0 && last->value < before->value) ? MFU_W_DOWN : MFU_W_UP;
         return mfu_claim_read_change(r, n);
     }
     for (size_t i = 0; i < N(shares); i++)

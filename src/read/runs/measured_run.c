@@ -227,18 +227,43 @@ static bool choose_cluster(struct mfu_row *r)
     return true;
 }
 
-/* Whether a file's name goes on behind the family with a part of its own: "phi3" of phi-3-mini, "glm4" of glm-4-9b, not
+/* The letters and digits of a text, small. */
+static void letters(char *to, size_t size, const char *text)
+{
+    size_t n = 0;
+
+    for (; *text && n + 1 < size; text++)
+        if (isalnum((unsigned char)*text))
+            to[n++] = (char)tolower((unsigned char)*text);
+    to[n] = '\0';
+}
+
+/* Where a file's name goes on behind the family with a part of its own: "phi3" of phi-3-mini, "glm4" of glm-4-9b, not
  * of glm-4.5, and "mini" of no ministral-8b. */
-static bool begins_with(const char *name, const char *family)
+static const char *begins_with(const char *name, const char *family)
 {
     for (; *family; family++)
         if (isalnum((unsigned char)*family)) {
             while (*name == '-' || *name == '_' || *name == '.')
                 name++;
             if (tolower((unsigned char)*name++) != tolower((unsigned char)*family))
-                return false;
+                return NULL;
         }
-    return *name == '\0' || *name == '-' || *name == '_';
+    return *name == '\0' || *name == '-' || *name == '_' ? name : NULL;
+}
+
+/* Whether this model is of the family that its name begins with: not of a later generation, which has a graph of its own
+ * ("exaone" and exaone4), and with a size behind it, unless the graph is called so ("flan-t5" of t5). */
+static bool is_of(const struct mfu_model *m, const char *family, const char *rest)
+{
+    char word[64], theirs[64];
+
+    letters(word, sizeof word, family);
+    letters(theirs, sizeof theirs, m->family);
+    if (strcmp(word, theirs) == 0)
+        return true;
+    return strncmp(theirs, word, strlen(word)) != 0
+        && (isdigit((unsigned char)rest[*rest != '\0']) || strstr(word, theirs));
 }
 
 /* The i-th model of the catalog that is called so; "": it is called something else; NULL: no more. */
@@ -274,7 +299,7 @@ static const struct mfu_model *named_like(const struct mfu_row *r, const char *f
         bool same = m && mfu_same_letters(m->family, family);
         double far = m ? fabs(log(width_of(m) / width)) : NAN;
 
-        if (!m || (exact && !same))
+        if (!m || (exact && !same) || !is_of(m, family, begins_with(name, family)))
             continue;
         if (best && exact == same && strcmp(best->family, m->family) != 0)
             return NULL;
@@ -302,7 +327,7 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
                 mfu_row_assume(r, "%s", w->note);
             model = mfu_catalog_model(r->catalog, w->ours, NULL);
         }
-    if (!model && (model = named_like(r, family)))
+    if (!model && ((model = mfu_catalog_model(r->catalog, family, NULL)) || (model = named_like(r, family))))
         mfu_row_assume(r, "graph of %s for %s", model->name, family);
     if (!model)
         mfu_row_skip(r, "family '%s' is not modelled", family);
