@@ -363,6 +363,9 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     if (adapters && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA) {
         if (c->setting[MFU_S_LORA_KERNELS] != MFU_ADAPTER_PEFT)
             return mfu_fail(err, MFU_EINPUT, "lora_kernels: only peft's code of %s is modelled", method->name);
+        if (mfu_optimizers[c->optimizer].newton_schulz_steps > 0)
+            return mfu_fail(err, MFU_EINPUT, "optimizer: %s beside adapter %s is not modelled",
+                            mfu_optimizers[c->optimizer].name, method->name);
         if (method->unsized && c->setting[MFU_S_LORA] != method->size)
             return mfu_fail(err, MFU_EINPUT, "lora: %s has no rank (unset lora)", method->name);
         if (base->quantised)

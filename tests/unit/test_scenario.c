@@ -175,6 +175,7 @@ static void contradictions_are_refused_when_planning(void **state)
         {"gpt2", "h100-sxm", {"objective", "dpo", "runtime", "fused"}, "with runtime fused", ""},
         {"gpt2", "h100-sxm", {"objective", "dpo", "loss_chunks", "8"}, "8 pieces of objective dpo", ""},
         {"gpt2", "h100-sxm", {"adapter", "vera", "base_precision", "nf4"}, "beside quantised weights", ""},
+        {"gpt2", "h100-sxm", {"adapter", "loha", "optimizer", "muon"}, "muon beside adapter loha", ""},
         {"gpt2",
          "h100-sxm",
          {"adapter", "p-tuning", "doc_len", "99", "packing", "1"},
