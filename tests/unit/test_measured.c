@@ -315,6 +315,108 @@ static void adapters_are_read_by_their_columns(void **state)
     assert_near(bytes[3], bytes[1], 0);
 }
 
+/* Software named behind a method is what its settings say; a word that is none of them is named. */
+static void software_beside_a_method_is_settings(void **state)
+{
+    static const struct {
+        const char *method, *assumed, *why; /* why NULL: planned */
+    } rows[] = {
+        {"lora", "", NULL},
+        {"lora+cce", "loss_chunks=64 for cce", NULL},
+        {"lora+hf+unsloth", "kernel_package=unsloth for unsloth", NULL},
+        {"lora+hf+fa2", "attention=flash2 for fa2", NULL},
+        {"lora+nothing", "", "'nothing' of method 'lora+nothing' is not modelled"},
+        {"lora+cce+", "", "'' of method"},
+        {"boft+cce", "", "method 'boft' is not modelled"},
+    };
+    double bytes[LENGTH(rows)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all;
+        char cells[64];
+
+        snprintf(cells, sizeof cells, "9340,%s,8", rows[i].method);
+        all = one("step_time_ms,method,lora_rank", cells);
+        if (rows[i].why ? !strstr(all->rows[0].skipped, rows[i].why) : all->rows[0].skipped[0] != '\0')
+            fail_msg("%s: '%s'", cells, all->rows[0].skipped);
+        if (!strstr(all->rows[0].assumed, rows[i].assumed))
+            fail_msg("%s: '%s'", cells, all->rows[0].assumed);
+        bytes[i] = all->rows[0].predicted_allocated_bytes;
+        mfu_validation_free(all);
+    }
+    assert_true(bytes[1] < bytes[0]);
+    assert_true(bytes[2] < bytes[3]);
+}
+
+/* What one row says of a card, a length and an outcome. */
+static struct mfu_validation *with_outcome(const char *gpu, double seq, const char *outcome)
+{
+    struct mfu_error err = {0};
+    struct mfu_validation *all;
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "gpu,mem_as_printed,outcome,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,precision,"
+             "compile,optimizer,attention,act_ckpt\n"
+             "%s,12 GB card,%s,gpt2,%.0f,12,12,768,50304,1,1,bf16-amp,eager,adamw-fused,flash2,none\n",
+             gpu, outcome, seq);
+    if (!(all = validate(text, &err)))
+        fail_msg("%s", err.text);
+    assert_int_equal(all->n_rows, 1);
+    return all;
+}
+
+static bool fits(double seq)
+{
+    struct mfu_validation *all = with_outcome("rtx4070", seq, "oom");
+    bool yes = all->rows[0].fits;
+
+    assert_string_equal(all->rows[0].skipped, "");
+    mfu_validation_free(all);
+    return yes;
+}
+
+/* The longest sequence that fits does not depend on what the row states, fits, and one that is longer does not. */
+static void the_longest_sequence_that_fits_is_found(void **state)
+{
+    struct mfu_validation *all = with_outcome("rtx4070", 1024, "limit");
+    double longest = all->rows[0].predicted_seq;
+
+    (void)state;
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_near(all->rows[0].measured_seq, 1024, 0);
+    assert_int_equal(all->seq.n, 1);
+    assert_int_equal(all->seq_near, 0);
+    assert_int_equal(all->ran + all->oom, 0);
+    mfu_validation_free(all);
+    assert_true(longest > 1024 && fits(longest) && fits(0.87 * longest) && !fits(1.15 * longest));
+    all = with_outcome("rtx4070", longest, "limit");
+    assert_near(all->rows[0].predicted_seq, longest, 0);
+    assert_int_equal(all->seq_near, 1);
+    mfu_validation_free(all);
+    all = with_outcome("", longest, "limit"); /* another card, as large */
+    assert_near(all->rows[0].predicted_seq, longest, 0.1 * longest);
+    mfu_validation_free(all);
+    all = with_outcome("", longest, "ran"); /* a time is of one GPU, not of a size */
+    assert_string_equal(all->rows[0].skipped, "the GPU is not stated");
+    mfu_validation_free(all);
+}
+
+/* A row that trains another number of weights than its columns say is told from one that cannot be modelled. */
+static void rows_that_train_other_weights_are_told(void **state)
+{
+    struct mfu_validation *all = one("step_time_ms,method,lora_rank,trainable_m", "9340,lora,8,77");
+
+    (void)state;
+    assert_true(all->rows[0].trains_other);
+    assert_non_null(strstr(all->rows[0].skipped, "trainable_m 77"));
+    mfu_validation_free(all);
+    all = one("step_time_ms,method", "9340,boft");
+    assert_false(all->rows[0].trains_other);
+    mfu_validation_free(all);
+}
+
 /* The libraries are those of the PyTorch that is named, else of the source's last year; nothing else has one. */
 static void the_year_of_the_libraries_is_read(void **state)
 {
@@ -675,6 +777,9 @@ int main(void)
         cmocka_unit_test(words_name_what_is_not_modelled),
         cmocka_unit_test(words_that_are_settings_are_set),
         cmocka_unit_test(adapters_are_read_by_their_columns),
+        cmocka_unit_test(software_beside_a_method_is_settings),
+        cmocka_unit_test(the_longest_sequence_that_fits_is_found),
+        cmocka_unit_test(rows_that_train_other_weights_are_told),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),

@@ -40,6 +40,9 @@ static void put_known(bool known, bool flag, struct mfu_value *v)
     X(SCALAR, ran,  0, put_known(r->ran >= 0, r->ran, v),          "whether it ran; null: not stated") \
     X(NUMBER, fits_probability, MFU_RATIO, r->fits_probability, "share of what the run may need that fits") \
     X(SCALAR, fits, 0, put_known(!r->skipped[0], r->fits, v),      "predicted; null: not planned") \
+    X(NUMBER, measured_seq,  MFU_TOKENS, r->measured_seq,  "longest sequence that fits, as stated; null: none is") \
+    X(NUMBER, predicted_seq, MFU_TOKENS, r->predicted_seq, "longest sequence that fits; 0: none does") \
+    X(FLAG,   trains_other, 0, r->trains_other, "not planned, since the row states another number of weights that train") \
     X(WORDS,  assumed, 0, r->assumed,                              "what the row leaves open") \
     X(TEXT,   skipped, 0, r->skipped[0] ? r->skipped : NULL,       "why it was not planned; else null") \
     X(TEXT,   refused, 0, r->skipped[0] ? r->skipped : NULL,       "the same")
@@ -67,6 +70,8 @@ MFU_PART_RECORD(calls, const struct mfu_validation *v_, CALLS)
     X(OBJECT, memory_allocated, &errors, &a->allocated, "peak allocated memory") \
     X(OBJECT, memory_reserved,  &errors, &a->reserved,  "peak reserved memory") \
     X(OBJECT, fits,             &calls,  a,             "right answers to `fits`") \
+    X(OBJECT, longest_sequence, &errors, &a->seq,       "longest sequence that fits") \
+    X(NUMBER, longest_near, MFU_COUNT, (double)a->seq_near, "of them, predicted within 15 %") \
     X(OBJECT, baseline_constant_mfu, &errors, &a->baseline, "step time, had one MFU per GPU been assumed") \
     X(NUMBER, planned,    MFU_COUNT, (double)(a->n_rows - a->n_skipped), "rows that were planned") \
     X(NUMBER, assumed,    MFU_COUNT, (double)a->n_assumed,    "of them, those that leave something open") \

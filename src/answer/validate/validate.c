@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/search/solve.h"
 #include "read/runs/measured_rollout.h"
 #include "read/runs/measured_run.h"
 #include "plan/plan.h"
@@ -205,6 +206,29 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
     v->fits_probability = p->memory.fits_probability;
 }
 
+#define SEQ_STEP 8   /* tokens between the lengths that are tried (chosen) */
+#define SHORTEST "8" /* the first of them */
+
+/* The longest sequence that fits beside the one that the row states; 0: none fits. */
+static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                            struct mfu_validated *v)
+{
+    struct mfu_key key = mfu_scenario_key(&run->scenario, "seq", NULL);
+    struct mfu_solution longest = {0};
+    struct mfu_scenario other;
+    struct mfu_error err = {0};
+
+    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
+    take_predicted(v, p, run);
+    v->measured_seq = run->seq;
+    if (key.kind == MFU_KEY_NONE || !(run->seq > 0))
+        snprintf(v->skipped, sizeof v->skipped, "the longest sequence is not stated");
+    else if (mfu_solve(&run->scenario, key, SEQ_STEP, true, NULL, p, simulation, &longest, &err) < 0
+             && !could_be(p, simulation, run, "seq", SHORTEST, &other))
+        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+    v->predicted_seq = longest.value;
+}
+
 static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
                     struct mfu_validated *v)
 {
@@ -218,6 +242,11 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
     if (run->skipped[0]) {
         snprintf(v->skipped, sizeof v->skipped, "%.190s", run->skipped);
+        v->trains_other = run->trains_other;
+        return;
+    }
+    if (run->limit) {
+        predict_longest(p, simulation, run, v);
         return;
     }
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
@@ -271,6 +300,11 @@ static double allocated_error(const struct mfu_validated *v)
 static double reserved_error(const struct mfu_validated *v)
 {
     return v->predicted_reserved_bytes / v->measured_reserved_bytes - 1;
+}
+
+static double seq_error(const struct mfu_validated *v)
+{
+    return v->predicted_seq / v->measured_seq - 1;
 }
 
 static const char *gpu_of(const struct mfu_validated *v)
@@ -329,7 +363,7 @@ static struct mfu_errors_summary sum_up(const struct mfu_validation *all, error_
     s.bias = bias / (double)s.n;
     s.median = s.n % 2 ? errors[s.n / 2] : (errors[s.n / 2 - 1] + errors[s.n / 2]) / 2;
     s.p90 = errors[(size_t)ceil(0.9 * (double)s.n) - 1];
-    if (error != allocated_error)
+    if (error == step_error || error == reserved_error)
         s.coverage90 = inside / (double)s.n;
     return s;
 }
@@ -420,10 +454,12 @@ static int summarize(struct mfu_validation *all)
         all->ran_called_fit += v->ran == 1 && v->fits;
         all->oom += v->ran == 0;
         all->oom_called_oom += v->ran == 0 && !v->fits;
+        all->seq_near += fabs(seq_error(v)) <= MFU_SEQ_NEAR;
     }
     all->step = sum_up(all, step_error, NULL, NULL, scratch);
     all->allocated = sum_up(all, allocated_error, NULL, NULL, scratch);
     all->reserved = sum_up(all, reserved_error, NULL, NULL, scratch);
+    all->seq = sum_up(all, seq_error, NULL, NULL, scratch);
     all->baseline = baseline(all, scratch);
     if (group_by(all, "gpu", gpu_of, scratch) == 0 && group_by(all, "runtime", runtime_of, scratch) == 0
         && group_by(all, "sharding", sharding_of, scratch) == 0 && group_by(all, "gpus", spread_of, scratch) == 0)
@@ -500,6 +536,7 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         v->measured_allocated_bytes = v->predicted_allocated_bytes = NAN;
         v->measured_reserved_bytes = v->predicted_reserved_bytes = NAN;
         v->reserved_low_bytes = v->reserved_high_bytes = v->fits_probability = NAN;
+        v->measured_seq = v->predicted_seq = NAN;
         if (mfu_is_rollout_row(&csv, i)) {
             predict_rollout(catalog, &csv, i, &plan, v);
             continue;

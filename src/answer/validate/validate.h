@@ -8,6 +8,7 @@
 #ifndef MFU_VALIDATE_H
 #define MFU_VALIDATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mfu_catalog;
@@ -22,12 +23,16 @@ struct mfu_validated {
     double measured_reserved_bytes, predicted_reserved_bytes;
     double reserved_low_bytes, reserved_high_bytes;
     double fits_probability;
-    double model_flops, peak_flops; /* for the constant-MFU baseline */
-    int ran;                        /* 1: it ran, 0: out of memory, -1: not stated */
-    int fits;                       /* predicted */
-    char assumed[640];              /* separated by "; " */
-    char skipped[200];              /* the reason, or "" */
+    double model_flops, peak_flops;     /* for the constant-MFU baseline */
+    int ran;                            /* 1: it ran, 0: out of memory, -1: not stated */
+    int fits;                           /* predicted */
+    double measured_seq, predicted_seq; /* tokens of the longest sequence that fits; NAN: the row states none */
+    bool trains_other;                  /* skipped: the row states another number of weights that train */
+    char assumed[640];                  /* separated by "; " */
+    char skipped[200];                  /* the reason, or "" */
 };
+
+#define MFU_SEQ_NEAR 0.15 /* relative (chosen) */
 
 struct mfu_errors_summary {
     size_t n;
@@ -48,12 +53,14 @@ struct mfu_validation {
     size_t n_rows, n_skipped;
     size_t n_assumed; /* planned, though the row leaves something open */
     struct mfu_errors_summary step, allocated, reserved;
+    struct mfu_errors_summary seq;      /* longest sequences that fit */
     struct mfu_errors_summary baseline; /* one MFU per GPU, leave-one-out */
     struct mfu_validation_group *groups;
     size_t n_groups;
     size_t n_calibrated;     /* predicted with a calibration of this user: maybe fitted to */
     char calibrated_gpu[48]; /* the last such GPU */
     size_t ran, ran_called_fit, oom, oom_called_oom;
+    size_t seq_near; /* longest sequences within MFU_SEQ_NEAR */
 };
 
 /* The step time that a run states or that follows from its MFU; NAN: none. */

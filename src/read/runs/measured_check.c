@@ -163,7 +163,8 @@ void mfu_measured_check_size(struct mfu_measured_run *run, double params, double
 
     if (differ(params / 1e6, run->params_m, SAME_SIZE))
         mfu_row_assume(&r, "params_m %.6g is not used: the model has %.4g", run->params_m, params / 1e6);
-    if (differ(trainable / 1e6, run->trainable_m, SAME_TRAINED))
+    run->trains_other = differ(trainable / 1e6, run->trainable_m, SAME_TRAINED);
+    if (run->trains_other)
         mfu_row_skip(&r, "trainable_m %.6g: what the row states trains %.6g, so it was set otherwise", run->trainable_m,
                      trainable / 1e6);
 }

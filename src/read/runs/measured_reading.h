@@ -19,6 +19,7 @@ struct mfu_row {
     const struct mfu_csv *csv;
     size_t row;
     struct mfu_measured_run *run;
+    char method[48]; /* what trains, without the software that its column names */
 };
 
 /* The cell as it stands; "" where there is none. */

@@ -88,7 +88,7 @@ static bool choose(struct mfu_row *r, struct mfu_rollout_options *o)
 void mfu_measured_rollout(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t row,
                           struct mfu_measured_run *run, struct mfu_rollout_options *o, bool *first)
 {
-    struct mfu_row r = {catalog, csv, row, run};
+    struct mfu_row r = {.catalog = catalog, .csv = csv, .row = row, .run = run};
     double rate = mfu_cell_number(&r, "out_tok_s");
 
     *run = (struct mfu_measured_run){.ran = -1, .step_s = 1 / rate};

@@ -70,6 +70,23 @@ static const struct word targets[] = {{"", "all-linear", "lora_targets=all-linea
                                       {NULL, NULL, NULL}};
 static const struct word quants[] = {{"none", "", NULL}, {"", "", NULL}, {NULL, NULL, NULL}};
 
+/* The software that `method` names behind the method ("qlora+unsloth"), as settings.
+ *
+ * Cut cross-entropy never holds the logits; head and loss in so many pieces are as small beside all else.  It is
+ * unsloth's default (unsloth_zoo 2025.8.8, compiler.py: UNSLOTH_ENABLE_CCE; from PyTorch 2.8 on its own loss in pieces,
+ * unsloth_zoo 002a0c99, loss_utils.py). */
+#define CUT_CROSS_ENTROPY "64"
+static const struct {
+    const char *word;
+    const char *key, *value;
+} beside_method[] = {{"unsloth", "kernel_package", "unsloth"},
+                     {"unsloth", "lora_kernels", "unsloth"},
+                     {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
+                     {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
+                     {"fa2", "attention", "flash2"},
+                     {"hf", "runtime", "eager"},
+                     {"hf", "upcast_logits", "1"}}; /* transformers' loss_utils.py */
+
 /* What other columns and the notes say of a run in words: a property that is a setting here, or one that is
  * not modelled.  A phrase counts where it stands as words of its own and nothing before it denies it. */
 // clang-format off
@@ -169,12 +186,51 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
     return set(r, key, mfu_settings[id].choices[choice]);
 }
 
+/* Whether seq_len is the longest that fits. */
+static bool is_limit(const struct mfu_row *r)
+{
+    return mfu_cell_is(r, "outcome", "limit");
+}
+
+/* Whether no time is measured: only what fits. */
+static bool of_memory_alone(const struct mfu_row *r)
+{
+    return is_limit(r) || mfu_cell_is(r, "outcome", "oom");
+}
+
+/* Ampere: bf16 and FlashAttention-2. */
+#define LEAST_CAPABILITY 8.0
+
+/* "48 GB card": the first such GPU of the catalog with so much memory of its own, which decides what fits. */
+static bool choose_card(struct mfu_row *r)
+{
+    double gb;
+    int end = 0;
+    size_t n;
+    const char *const *names = mfu_catalog_gpus(r->catalog, &n);
+
+    if (sscanf(mfu_row_cell(r, "mem_as_printed"), "%lf GB card%n", &gb, &end) != 1 || !end)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_gpu *gpu = mfu_catalog_gpu(r->catalog, names[i], NULL);
+
+        if (gpu && gpu->compute_capability >= LEAST_CAPABILITY && gpu->pcie[0] && round(gpu->size_bytes / 1e9) == gb) {
+            mfu_row_assume(r, "gpu=%s: its memory is as large as stated", gpu->slug);
+            r->run->scenario.gpu = gpu;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool choose_gpu(struct mfu_row *r)
 {
     const char *name = mfu_row_cell(r, "gpu"), *slug = name;
     struct mfu_error err = {0};
     double memory_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
 
+    if (*slug == '\0' && of_memory_alone(r) && choose_card(r))
+        return true;
     if (*slug == '\0')
         return mfu_row_skip(r, "the GPU is not stated");
     if (strcasecmp(slug, "cpu") == 0)
@@ -434,7 +490,38 @@ static const char *method_of(const struct mfu_row *r)
     for (size_t i = 0; i < sizeof names / sizeof *names && mfu_cell_empty(r, "method"); i++)
         if (says(mfu_row_cell(r, "model"), names[i]))
             return names[i];
-    return mfu_row_cell(r, "method");
+    return r->method;
+}
+
+/* The method itself, without the software behind it. */
+static void read_method(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "method");
+
+    snprintf(r->method, sizeof r->method, "%.*s", (int)strcspn(text, "+"), text);
+}
+
+/* The words behind the method. */
+static bool set_beside_method(struct mfu_row *r)
+{
+    const char *at = strchr(mfu_row_cell(r, "method"), '+');
+
+    for (; at; at = strchr(at + 1, '+')) {
+        size_t n = strcspn(at + 1, "+");
+        bool known = false;
+
+        for (size_t i = 0; i < sizeof beside_method / sizeof *beside_method; i++) {
+            if (strlen(beside_method[i].word) != n || strncasecmp(beside_method[i].word, at + 1, n) != 0)
+                continue;
+            known = true;
+            mfu_row_assume(r, "%s=%s for %s", beside_method[i].key, beside_method[i].value, beside_method[i].word);
+            if (!set(r, beside_method[i].key, beside_method[i].value))
+                return false;
+        }
+        if (!known)
+            return mfu_row_skip(r, "'%.*s' of method '%s' is not modelled", (int)n, at + 1, mfu_row_cell(r, "method"));
+    }
+    return true;
 }
 
 /* What programs do that no other column says, by the program that the source or the notes name. */
@@ -1304,6 +1391,7 @@ static void read_memory(struct mfu_row *r)
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
     run->params_m = mfu_cell_number(r, "params_m");
     run->trainable_m = mfu_cell_number(r, "trainable_m");
+    run->limit = is_limit(r);
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage")
         || says(basis, "nvidia-smi") || says(basis, "unstated");
@@ -1329,17 +1417,18 @@ static void read_memory(struct mfu_row *r)
 
 void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t row, struct mfu_measured_run *run)
 {
-    struct mfu_row r = {catalog, csv, row, run};
+    struct mfu_row r = {.catalog = catalog, .csv = csv, .row = row, .run = run};
 
     memset(run, 0, sizeof *run);
     run->scenario = mfu_scenario_start(NULL, NULL);
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
     run->params_m = run->trainable_m = run->seq = NAN;
     run->ran = -1;
+    read_method(&r);
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
         && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
-        && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_said(&r) && set_schedule(&r)
-        && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
+        && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_beside_method(&r) && set_said(&r)
+        && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);

@@ -35,6 +35,8 @@ struct mfu_measured_run {
     bool reserved_is_smi; /* the figure is nvidia-smi's */
     bool of_last_rank;    /* the memory is the last rank's, which has a pipeline's last stage */
     int ran;              /* 1, 0 (out of memory), -1: not stated */
+    bool limit;           /* seq is the longest that fits */
+    bool trains_other;    /* skipped: the row states another number of weights that train */
     char assumed[640];    /* what was filled in or mapped */
     char skipped[200];    /* why it cannot be modelled, or "" */
 };

@@ -40,6 +40,8 @@ static void overall(FILE *out, const struct mfu_term *t, const struct mfu_valida
     row(&table, "step time", &v->step);
     row(&table, "memory allocated", &v->allocated);
     row(&table, "memory reserved", &v->reserved);
+    if (v->seq.n > 0)
+        row(&table, "longest sequence", &v->seq);
     mfu_table_rule(&table);
     row(&table, "step, one MFU per GPU", &v->baseline);
     mfu_table_print(out, t, &table, 0);
@@ -103,22 +105,20 @@ static void groups(FILE *out, const struct mfu_term *t, const struct mfu_validat
 
 static void fits(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
-    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
-
-    if (v->ran + v->oom > 0) {
-        mfu_flow_words(
-            &f, MFU_PLAIN,
+    if (v->ran + v->oom > 0)
+        mfu_paragraph(
+            out, t, "", 0, MFU_PLAIN,
             "Fits or not: %zu of %zu runs that fitted were predicted to fit, %zu of %zu that ran out of memory not to.",
             v->ran_called_fit, v->ran, v->oom_called_oom, v->oom);
-        mfu_flow_end(&f);
-    }
-    if (v->n_calibrated > 0) {
-        mfu_flow_words(&f, MFU_PLAIN,
-                       "Your own calibration was used for %zu of the runs (%s): if it was fitted to "
-                       "them, their errors say little.",
-                       v->n_calibrated, v->calibrated_gpu);
-        mfu_flow_end(&f);
-    }
+    if (v->seq.n > 0)
+        mfu_paragraph(out, t, "", 0, MFU_PLAIN,
+                      "The longest sequence that fits: %zu of %zu were predicted within %.0f %% of what is stated.",
+                      v->seq_near, v->seq.n, 100 * MFU_SEQ_NEAR);
+    if (v->n_calibrated > 0)
+        mfu_paragraph(out, t, "", 0, MFU_PLAIN,
+                      "Your own calibration was used for %zu of the runs (%s): if it was fitted to "
+                      "them, their errors say little.",
+                      v->n_calibrated, v->calibrated_gpu);
 }
 
 /* Rows with the largest error of the step time. */
@@ -205,7 +205,7 @@ static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_valida
     for (size_t i = 0; i < v->n_rows; i++) {
         size_t k = 0;
 
-        if (!v->rows[i].skipped[0])
+        if (!v->rows[i].skipped[0] || v->rows[i].trains_other)
             continue;
         while (k < n && !same_reason(all[k].reason, v->rows[i].skipped))
             k++;
@@ -231,6 +231,23 @@ static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_valida
     free(all);
 }
 
+/* Rows whose adapter is not the one that their columns state, each by itself. */
+static void other_weights(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
+{
+    static const struct mfu_column columns[] = {{"train other weights", .left = true}, {"because", .left = true}};
+    struct mfu_table table = MFU_TABLE(columns);
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->n_rows; i++)
+        if (v->rows[i].trains_other) {
+            n++;
+            mfu_table_cells(&table, "%s\t%s", v->rows[i].id, v->rows[i].skipped);
+        }
+    if (n)
+        fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+}
+
 void mfu_text_validation(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
@@ -246,6 +263,7 @@ void mfu_text_validation(FILE *out, const struct mfu_term *t, const struct mfu_v
     groups(out, t, v);
     worst(out, t, v);
     skipped(out, t, v);
+    other_weights(out, t, v);
 }
 
 /* ---- kernel by kernel ------------------------------------------------------ */
