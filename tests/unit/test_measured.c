@@ -398,6 +398,9 @@ static void the_longest_sequence_that_fits_is_found(void **state)
     all = with_outcome("", longest, "limit"); /* another card, as large */
     assert_near(all->rows[0].predicted_seq, longest, 0.1 * longest);
     mfu_validation_free(all);
+    all = with_outcome("rtx4070", NAN, "limit");
+    assert_non_null(strstr(all->rows[0].skipped, "seq_len"));
+    mfu_validation_free(all);
     all = with_outcome("", longest, "ran"); /* a time is of one GPU, not of a size */
     assert_string_equal(all->rows[0].skipped, "the GPU is not stated");
     mfu_validation_free(all);

@@ -209,24 +209,27 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
 #define SEQ_STEP 8   /* tokens between the lengths that are tried (chosen) */
 #define SHORTEST "8" /* the first of them */
 
-/* The longest sequence that fits beside the one that the row states; 0: none fits. */
+/* The longest sequence that fits beside the one that the row states; 0: not even the shortest does. */
 static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
                             struct mfu_validated *v)
 {
-    struct mfu_key key = mfu_scenario_key(&run->scenario, "seq", NULL);
+    struct mfu_error err = {0};
+    struct mfu_key key = mfu_scenario_key(&run->scenario, "seq", &err);
     struct mfu_solution longest = {0};
     struct mfu_scenario other;
-    struct mfu_error err = {0};
+    bool found;
 
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
     take_predicted(v, p, run);
     v->measured_seq = run->seq;
-    if (key.kind == MFU_KEY_NONE || !(run->seq > 0))
-        snprintf(v->skipped, sizeof v->skipped, "the longest sequence is not stated");
-    else if (mfu_solve(&run->scenario, key, SEQ_STEP, true, NULL, p, simulation, &longest, &err) < 0
-             && !could_be(p, simulation, run, "seq", SHORTEST, &other))
+    found = key.kind != MFU_KEY_NONE
+        && mfu_solve(&run->scenario, key, SEQ_STEP, true, NULL, p, simulation, &longest, &err) == 0;
+    if (found
+        || (key.kind != MFU_KEY_NONE && err.code != MFU_ENOMEM && !*mfu_scenario_unpredicted(&run->scenario)
+            && could_be(p, simulation, run, "seq", SHORTEST, &other)))
+        v->predicted_seq = longest.value;
+    else
         snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
-    v->predicted_seq = longest.value;
 }
 
 static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,

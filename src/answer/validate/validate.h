@@ -32,7 +32,7 @@ struct mfu_validated {
     char skipped[200];                  /* the reason, or "" */
 };
 
-#define MFU_SEQ_NEAR 0.15 /* relative (chosen) */
+#define MFU_SEQ_NEAR 0.15 /* a longest sequence is predicted well within this, relative (chosen) */
 
 struct mfu_errors_summary {
     size_t n;

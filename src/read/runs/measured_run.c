@@ -1392,6 +1392,8 @@ static void read_memory(struct mfu_row *r)
     run->params_m = mfu_cell_number(r, "params_m");
     run->trainable_m = mfu_cell_number(r, "trainable_m");
     run->limit = is_limit(r);
+    if (run->limit && mfu_cell_empty(r, "seq_len"))
+        mfu_row_skip(r, "the longest sequence is not stated (seq_len)");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage")
         || says(basis, "nvidia-smi") || says(basis, "unstated");
