@@ -136,10 +136,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
         s->last_saver = mfu_last_saver(s, st);
         s->recomputing = true;
         s->next_kept = st->first_kept;
-        for (int i = st->first_node; i < st->first_node + st->n_nodes; i++)
-            for (int w = 0; w < 2; w++)
-                if (s->nodes[i].parameter[w] >= 0)
-                    s->parameters[s->nodes[i].parameter[w]].cast = MFU_NO_VIEW;
+        mfu_forget_casts(s, st->first_node, st->n_nodes);
         run_forward(s, st);
         s->recomputing = false;
     }

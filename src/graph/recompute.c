@@ -42,16 +42,26 @@ static unsigned modules_again(const struct mfu_builder *s)
 /* What Megatron's modules are in a layer, by what operations do. */
 struct parts {
     int begin, end;        /* the layer's nodes */
-    const char *attention; /* the module that mixes tokens */
+    const char *attention; /* the module that mixes tokens, the last one */
     int core;              /* its kernel; -1: none */
     int route, combine;    /* -1: no experts */
-    int first, last;       /* products of neither: the MLP, or experts that all tokens visit */
+    int first, last;       /* products behind all mixers: the MLP, or experts that all tokens visit */
 };
 
 static bool reads(const struct mfu_builder *s, int node, int input)
 {
     for (int k = 0; k < MFU_INPUTS; k++)
         if (s->nodes[node].in[k] == input)
+            return true;
+    return false;
+}
+
+/* Whether of a module that mixes tokens: attention, a scan. */
+static bool is_of_mixer(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    for (int i = p->begin; i < p->end; i++)
+        if (mfu_is(s->nodes[i].op, MFU_MIXES_ROWS | MFU_PASSES_STATES)
+            && s->nodes[i].source->module == s->nodes[node].source->module)
             return true;
     return false;
 }
@@ -69,8 +79,10 @@ static struct parts parts_of(const struct mfu_builder *s, const struct mfu_layer
     }
     p.attention = p.core >= 0 ? s->nodes[p.core].source->module : NULL;
     for (int i = p.begin; i < p.end; i++)
-        if (mfu_is(s->nodes[i].op, MFU_MULTIPLIES) && s->nodes[i].source->module != p.attention
-            && (p.route < 0 || s->nodes[i].source->module != s->nodes[p.route].source->module)) {
+        if (is_of_mixer(s, &p, i))
+            p.first = -1;
+        else if (mfu_is(s->nodes[i].op, MFU_MULTIPLIES)
+                 && (p.route < 0 || s->nodes[i].source->module != s->nodes[p.route].source->module)) {
             p.first = p.first < 0 ? i : p.first;
             p.last = i;
         }
@@ -97,14 +109,13 @@ static bool is_routed(const struct mfu_builder *s, const struct parts *p, int no
 
 static bool is_for_all(const struct mfu_builder *s, const struct parts *p, int node)
 {
-    return p->first >= 0 && node >= p->first && node <= p->last && !is_routed(s, p, node)
-        && s->nodes[node].source->module != p->attention;
+    return p->first >= 0 && node >= p->first && node <= p->last && !is_routed(s, p, node);
 }
 
 static bool is_core(const struct mfu_builder *s, const struct parts *p, int node)
 {
-    (void)s;
-    return node == p->core;
+    (void)p;
+    return mfu_is(s->nodes[node].op, MFU_MIXES_ROWS);
 }
 
 /* The norms before attention and MLP.  TransformerEngine's layers make them part of the product behind it, unless
@@ -122,7 +133,7 @@ static bool is_layer_norm(const struct mfu_builder *s, const struct parts *p, in
             product = true;
             alone |= i == p->route || leads_to_product(s, p, i);
         }
-    return product && alone && (!p->attention || s->nodes[node].source->module != p->attention);
+    return product && alone && !is_of_mixer(s, p, node);
 }
 
 static bool is_activation(const struct mfu_builder *s, const struct parts *p, int node)
@@ -192,6 +203,14 @@ bool mfu_result_dropped(const struct mfu_builder *s, int node)
     return node >= 0 && s->nodes[node].recomputed && !runs_whole(&s->nodes[node]);
 }
 
+void mfu_forget_casts(struct mfu_builder *s, int first, int n)
+{
+    for (int i = first; i < first + n; i++)
+        for (int w = 0; w < 2; w++)
+            if (s->nodes[i].parameter[w] >= 0)
+                s->parameters[s->nodes[i].parameter[w]].cast = MFU_NO_VIEW;
+}
+
 /* In llm.c by a kernel of its own; operations that saved the old result read the new one. */
 static void compute_again(struct mfu_builder *s, const struct mfu_layer *st, int node)
 {
@@ -199,6 +218,7 @@ static void compute_again(struct mfu_builder *s, const struct mfu_layer *st, int
     int old = n->out, first = s->program->n_launches;
 
     n->again = true;
+    mfu_forget_casts(s, node, 1);
     for (int k = 0; k < n->source->n_in; k++)
         if (n->in[k] >= st->first_node && s->nodes[n->in[k]].recomputed && !s->nodes[n->in[k]].again)
             compute_again(s, st, n->in[k]);
@@ -218,13 +238,15 @@ static void compute_again(struct mfu_builder *s, const struct mfu_layer *st, int
     n->shard = n->shard == old ? n->out : n->shard;
 }
 
-/* What backward of a node reads and forward has not kept: its module as a whole, or results that were dropped. */
+/* What backward of a node reads and forward has not kept: its module as a whole (each attention is one), or results that
+ * were dropped. */
 void mfu_compute_missing(struct mfu_builder *s, const struct mfu_layer *st, int node)
 {
     const struct mfu_node *n = &s->nodes[node];
 
     for (int i = st->first_node; runs_whole(n) && i < st->first_node + st->n_nodes; i++)
-        if (s->nodes[i].recomputed == n->recomputed && !s->nodes[i].again)
+        if (s->nodes[i].recomputed == n->recomputed && !s->nodes[i].again
+            && (i == node || !mfu_is(n->op, MFU_MIXES_ROWS)))
             compute_again(s, st, i);
     for (int i = st->first_node; i < node; i++)
         for (int k = 0; k < n->n_saved; k++)

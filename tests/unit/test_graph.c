@@ -192,6 +192,73 @@ static void megatron_computes_modules_again(void **state)
     assert_near(computed_again("ln_1") + computed_again("ln_2"), 0, 0);
 }
 
+/* A module more that is computed again: no more memory, no less time. */
+static void more_modules_take_no_more_memory(void **state)
+{
+    static const char *const models[][2] = {
+        {"deepseek-v3", "5"}, {"deepseek-v2-lite", "4"},  {"mixtral-8x7b", "4"},
+        {"bamba-9b", "12"},   {"mamba2-1.3b", "8"},       {"mamba2-2.7b", "8"},
+        {"bart-base", "6"},   {"whisper-small", "12"},    {"llama-3-8b", "4"},
+        {"gpt2", "12"},       {"qwen1.5-moe-a2.7b", "4"}, {"qwen3-next-80b-a3b", "8"},
+    };
+    static const char *const precisions[] = {"bf16", "fp8", "fp8-current"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(models) * LENGTH(precisions); i++) {
+        const char *const *m = models[i / LENGTH(precisions)], *precision = precisions[i % LENGTH(precisions)];
+        double bytes[1 << MFU_RECOMPUTED_MODULE_COUNT], busy_s[1 << MFU_RECOMPUTED_MODULE_COUNT];
+
+        for (unsigned set = 0; set < 1u << MFU_RECOMPUTED_MODULE_COUNT; set++) {
+            char modules[MFU_QUANTITY_MAX * 2] = "";
+
+            if (strcmp(precision, "fp8") == 0
+                && set & (MFU_RECOMPUTED_BIT(AGAIN_NORMS) | MFU_RECOMPUTED_BIT(AGAIN_ACTIVATION)))
+                continue;
+            for (int k = 0; k < MFU_RECOMPUTED_MODULE_COUNT; k++)
+                if (set >> k & 1) {
+                    strcat(modules, *modules ? "," : "");
+                    strcat(modules, mfu_recomputed_modules[k].name);
+                }
+            plan(&plan_made, "h200-sxm", m[0],
+                 (const char *const[]){"n_layer", m[1], "runtime", "fused", "trainer", "megatron", "precision",
+                                       precision, set ? "recompute_modules" : "checkpoint", set ? modules : "none",
+                                       NULL});
+            bytes[set] = plan_made.memory.peak.bytes;
+            busy_s[set] = plan_made.step.busy_s;
+            for (int k = 0; k < MFU_RECOMPUTED_MODULE_COUNT; k++) {
+                unsigned less = set & ~(1u << k);
+
+                if (bytes[set] > bytes[less] * (1 + 1e-9) || busy_s[set] < busy_s[less] * (1 - 1e-9))
+                    fail_msg("%s %s: %s, %s among them: %.0f -> %.0f bytes, %g -> %g s", m[0], precision, modules,
+                             mfu_recomputed_modules[k].name, bytes[less], bytes[set], busy_s[less], busy_s[set]);
+            }
+        }
+    }
+}
+
+/* Every attention is core_attn; the MLP is what comes behind all that mixes tokens; no module is of a Mamba mixer. */
+static void modules_leave_mixers_alone(void **state)
+{
+    static const struct {
+        const char *model, *module, *again[2], *not_again[3];
+    } rows[] = {
+        {"bart-base", "core_attn", {"attn.core", "cross.core"}, {"attn.q", "cross.q", "mlp.up"}},
+        {"bart-base", "mlp", {"mlp.up", "mlp.down"}, {"attn.q", "attn.core", "cross.k"}},
+        {"bamba-9b", "mlp", {"mlp.gate", "mlp.down"}, {"mixer.in", "mixer.scan", "mixer.out"}},
+        {"bamba-9b", "layernorm", {"ln_2"}, {"mixer.norm", "mixer.in", "mlp.up"}},
+        {"qwen3-next-80b-a3b", "moe", {"moe.down", "shared.down"}, {"delta.qkvz", "delta.rule", "delta.out"}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        plan(&plan_made, "b200-sxm", rows[i].model, WITH("recompute_modules", rows[i].module));
+        for (int k = 0; k < 2; k++)
+            assert_true(!rows[i].again[k] || computed_again(rows[i].again[k]) > 0);
+        for (int k = 0; k < 3; k++)
+            assert_near(computed_again(rows[i].not_again[k]), 0, 0);
+    }
+}
+
 /* PyTorch with AdamW: 16 bytes per parameter in fp32 and under autocast, 8 in
  * pure bf16 (docs: ZeRO paper, section 3.1). */
 static void states_take_sixteen_bytes_per_parameter(void **state)
@@ -334,6 +401,8 @@ int main(void)
         cmocka_unit_test(llmc_computes_no_product_again),
         cmocka_unit_test(megatron_computes_attention_again),
         cmocka_unit_test(megatron_computes_modules_again),
+        cmocka_unit_test(more_modules_take_no_more_memory),
+        cmocka_unit_test(modules_leave_mixers_alone),
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
         cmocka_unit_test(muon_counts_every_matrix),
         cmocka_unit_test(loops_over_tensors_keep_temporaries_of_one),

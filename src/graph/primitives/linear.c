@@ -44,7 +44,7 @@ static enum mfu_peak math_of(const struct mfu_builder *s, const struct mfu_node 
  * [3] as backward wants them. */
 static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, int out[4])
 {
-    int copies[2], x = mfu_node_input(s, n, 0);
+    int copies[2], given = mfu_node_input(s, n, 0), x = given;
     bool made = quantised && mfu_view_type(s, x) == s->numerics.operand; /* before it was gathered */
 
     if (!made)
@@ -57,7 +57,9 @@ static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, 
     if (!made) {
         mfu_emit_quantise(s, "quantise", x, copies);
         out[0] = copies[0];
-        out[2] = s->numerics.activation == s->numerics.operand && !mfu_result_dropped(s, n->in[0]) ? copies[1] : x;
+        out[2] = s->numerics.activation != s->numerics.operand ? x : copies[1];
+        if (mfu_result_dropped(s, n->in[0]))
+            out[2] = given; /* not a copy that would stay (TransformerEngine, linear.py: save_original_input) */
     }
     mfu_node_weight_quantised(s, n, copies);
     out[1] = copies[0];
@@ -106,7 +108,7 @@ static void backward(struct mfu_builder *s, int index)
     if (mfu_quantises(s, n)) {
         mfu_emit_quantise(s, "quantise_grad", g[0], g);
         if (mfu_view_type(s, x) != operand) { /* it was kept as it is */
-            mfu_emit_quantise(s, "quantise", x, again);
+            mfu_emit_quantise(s, "quantise", mfu_autocast(s, x), again);
             x = again[1];
         }
     }
