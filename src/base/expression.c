@@ -127,10 +127,27 @@ struct parser {
 
 /* Values ----------------------------------------------------------------- */
 
-/* Neither 0 nor nan: what is not known is not true. */
+/* Neither 0 nor nan. */
 static inline bool is_true(double x)
 {
     return x < 0 || x > 0;
+}
+
+/* Kleene's: what is not known stays so, unless the other one decides alone. */
+static inline double either(double x, double y)
+{
+    return is_true(x) || is_true(y) ? 1 : x + y; /* 0, or nan */
+}
+
+static inline double both(double x, double y)
+{
+    return x == 0 || y == 0 ? 0 : isnan(x) || isnan(y) ? NAN : 1;
+}
+
+/* 1, 0, or nan where one of the two is not known. */
+static inline double compared(const double *x, bool holds)
+{
+    return isnan(x[0]) || isnan(x[1]) ? NAN : holds;
 }
 
 /* 2/3*4*d may miss a whole number by its rounding, and ceil() would then add
@@ -146,15 +163,15 @@ static double settled(double x)
 static inline double apply(enum op op, const double *x)
 {
     switch (op) {
-    case OR: return is_true(x[0]) || is_true(x[1]);
-    case AND: return is_true(x[0]) && is_true(x[1]);
-    case NOT: return !is_true(x[0]);
-    case LESS: return x[0] < x[1];
-    case LESS_EQUAL: return x[0] <= x[1];
-    case MORE: return x[0] > x[1];
-    case MORE_EQUAL: return x[0] >= x[1];
-    case EQUAL: return x[0] == x[1];
-    case UNEQUAL: return x[0] != x[1];
+    case OR: return either(x[0], x[1]);
+    case AND: return both(x[0], x[1]);
+    case NOT: return isnan(x[0]) ? NAN : !is_true(x[0]);
+    case LESS: return compared(x, x[0] < x[1]);
+    case LESS_EQUAL: return compared(x, x[0] <= x[1]);
+    case MORE: return compared(x, x[0] > x[1]);
+    case MORE_EQUAL: return compared(x, x[0] >= x[1]);
+    case EQUAL: return compared(x, x[0] == x[1]);
+    case UNEQUAL: return compared(x, x[0] != x[1]);
     case ADD: return x[0] + x[1];
     case SUBTRACT: return x[0] - x[1];
     case MULTIPLY: return x[0] * x[1];
@@ -173,7 +190,7 @@ static inline double apply(enum op op, const double *x)
     case LOG: return log(x[0]);
     case LOG2: return log2(x[0]);
     case MULTIPLE: return ceil(settled(x[0] / x[1])) * x[1];
-    case IF: return is_true(x[0]) ? x[1] : x[2];
+    case IF: return isnan(x[0]) ? NAN : is_true(x[0]) ? x[1] : x[2];
     case NUMBER:
     case SLOT: break; /* these have no arguments */
     }

@@ -10,8 +10,9 @@
  * Functions: min max (any number of arguments), ceil floor round abs sqrt exp
  * log log2, multiple(x, m) = x rounded up to a multiple of m, if(c, a, b).
  * Literals carry units (24GB, 300ms, 90%); a comparison gives 1 or 0, and does
- * not chain.  What is not known (nan) is not true, and not less than anything;
- * ceil, floor and multiple take 2048.0000000000002 for 2048.
+ * not chain.  What is not known (nan) stays so, also through comparisons, `not`
+ * and `if`; `0 and nan` is 0, `1 or nan` is 1.  ceil, floor and multiple take
+ * 2048.0000000000002 for 2048.
  *
  * Names are resolved to slots when compiling, so that evaluating is a short
  * walk over a postfix program: about ten nanoseconds, no allocation.

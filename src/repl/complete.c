@@ -181,9 +181,10 @@ bool mfu_complete_hint(struct mfu_session *s, const char *line, char *text, size
     struct mfu_config config;
     struct mfu_range range;
     enum mfu_dim dim;
+    char word[MFU_QUANTITY_MAX];
 
     mfu_arena_free(&arena);
-    if (k.kind == MFU_KEY_NONE || mfu_key_choices(k))
+    if (k.kind == MFU_KEY_NONE || mfu_key_word(word, k, 0))
         return false;
     dim = mfu_key_dim(now, k);
     range = mfu_scenario_range(now, k);

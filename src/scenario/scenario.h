@@ -13,6 +13,7 @@
 #define MFU_SCENARIO_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "descriptor/cluster.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
@@ -32,6 +33,8 @@ struct mfu_error;
 /* Room for the rows of scenario/setting.h, which few need to see. */
 #define MFU_MAX_SETTINGS 88
 
+#define MFU_HEARD 40 /* imported files and what they left out that are remembered (chosen) */
+
 /* Where a value came from. */
 enum mfu_origin { MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED, MFU_ORIGIN_USER };
 extern const char *const mfu_origin_names[];
@@ -48,6 +51,9 @@ struct mfu_scenario {
     double coefficient[MFU_COEFFICIENT_COUNT];
     bool coefficient_given[MFU_COEFFICIENT_COUNT];
     char not_modelled[240]; /* what imported files say and nothing here predicts (unpredicted.c); "": nothing */
+    struct {
+        uint32_t file, piece; /* hashes; piece 0: the file was imported */
+    } heard[MFU_HEARD];
 };
 
 /* What the model's or an imported file says and no figure predicts; "": nothing.  Whether the scenario
@@ -58,11 +64,12 @@ const char *mfu_scenario_unpredicted(const struct mfu_scenario *);
  * are not asked for. */
 const char *mfu_scenario_adapters_unpredicted(const struct mfu_scenario *);
 
-/* Adds something that an imported file says, once: "NAME VALUE"; what there is no room for is "and more". */
-void mfu_scenario_leave_out(struct mfu_scenario *, const char *name, const char *value);
+/* Adds something that the imported file at `path` says, once: "NAME VALUE", unless its value is a file that was imported, too;
+ * what there is no room for is "and more". */
+void mfu_scenario_leave_out(struct mfu_scenario *, const char *path, const char *name, const char *value);
 
-/* Forgets of it what is about this key, or about the choice of a model, or has this file as its value: mfu_scenario_set() and
- * mfu_scenario_model() do so, and who imports a file. */
+/* Forgets of it what is about this key, or about the choice of a model, or has this file as its value or was said by it:
+ * mfu_scenario_set() and mfu_scenario_model() do so, and who imports a file. */
 void mfu_scenario_answer_key(struct mfu_scenario *, struct mfu_key);
 void mfu_scenario_answer_model(struct mfu_scenario *);
 void mfu_scenario_answer_file(struct mfu_scenario *, const char *path);

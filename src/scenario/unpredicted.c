@@ -2,11 +2,14 @@
  * unpredicted.c - what no figure predicts of a scenario: of its model, of adapters, of imported files.
  *
  * What files say are pieces "NAME VALUE" between commas in one text, which scripts save.  A piece is gone once something
- * answers it: its key is set, a model is chosen, the file that it names is imported, too.
+ * answers it: its key is set, a model is chosen, the file that it names is imported, too (before or after), or the file
+ * that it is from is imported again.  Files are known by the hashes of their names, without folders; a script that was
+ * saved does not have them.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "descriptor/module_kinds.h"
 #include "scenario/adapter.h"
 #include "scenario/keys.h"
@@ -58,13 +61,49 @@ static const char *last_part(const char *path, size_t *n)
     return path;
 }
 
+/* Of the last part of a path of n bytes. */
+static uint32_t hash_of(const char *path, size_t n)
+{
+    const char *last = last_part(path, &n);
+    uint32_t hash = MFU_HASH;
+
+    for (size_t i = 0; i < n; i++)
+        hash = mfu_hash_byte(hash, last[i]);
+    return hash;
+}
+
+/* Whether a file of this hash was imported and, where a piece is given, said it. */
+static bool is_heard(const struct mfu_scenario *s, uint32_t file, uint32_t piece)
+{
+    for (int i = 0; i < MFU_HEARD; i++)
+        if (s->heard[i].file == file && s->heard[i].piece == piece)
+            return true;
+    return false;
+}
+
+/* The oldest makes room. */
+static void hear(struct mfu_scenario *s, uint32_t file, uint32_t piece)
+{
+    if (is_heard(s, file, piece))
+        return;
+    memmove(s->heard + 1, s->heard, sizeof s->heard - sizeof s->heard[0]);
+    s->heard[0].file = file;
+    s->heard[0].piece = piece;
+}
+
+static size_t value_length(const struct piece *p)
+{
+    return p->length - (size_t)(p->value - p->text);
+}
+
+/* Whether the piece names this file, or is from it. */
 static bool is_file(const struct mfu_scenario *s, const struct piece *p, const void *path)
 {
-    size_t n = p->length - (size_t)(p->value - p->text), length = strlen(path);
-    const char *own = last_part(p->value, &n), *other = last_part(path, &length);
+    uint32_t file = hash_of(path, strlen(path)), piece = MFU_HASH;
 
-    (void)s;
-    return n > 0 && n == length && strncmp(own, other, n) == 0;
+    for (size_t i = 0; i < p->length; i++)
+        piece = mfu_hash_byte(piece, p->text[i]);
+    return (value_length(p) > 0 && hash_of(p->value, value_length(p)) == file) || is_heard(s, file, piece);
 }
 
 static void forget(struct mfu_scenario *s,
@@ -97,15 +136,22 @@ void mfu_scenario_answer_model(struct mfu_scenario *s)
 void mfu_scenario_answer_file(struct mfu_scenario *s, const char *path)
 {
     forget(s, is_file, path);
+    hear(s, hash_of(path, strlen(path)), 0);
 }
 
-void mfu_scenario_leave_out(struct mfu_scenario *s, const char *name, const char *value)
+void mfu_scenario_leave_out(struct mfu_scenario *s, const char *path, const char *name, const char *value)
 {
-    static const char more[] = BETWEEN "and more";
+    static const char more[] = "and more";
     size_t used = strlen(s->not_modelled);
+    uint32_t file = hash_of(path, strlen(path));
+    const char *said = more;
     char piece[120];
 
+    if (is_heard(s, hash_of(value, strlen(value)), 0))
+        return;
     snprintf(piece, sizeof piece, "%.60s%s%.50s", name, *value ? " " : "", value);
+    if (used + 2 * strlen(BETWEEN) + strlen(piece) + sizeof more <= sizeof s->not_modelled)
+        said = piece;
     for (const char *text = s->not_modelled; *text;) {
         struct piece p = piece_at(text);
 
@@ -114,10 +160,9 @@ void mfu_scenario_leave_out(struct mfu_scenario *s, const char *name, const char
         text += p.length;
         text += *text ? strlen(BETWEEN) : 0;
     }
-    if (used + strlen(BETWEEN) + strlen(piece) + sizeof more <= sizeof s->not_modelled)
-        snprintf(s->not_modelled + used, sizeof s->not_modelled - used, "%s%s", used ? BETWEEN : "", piece);
-    else if (!strstr(s->not_modelled, more))
-        snprintf(s->not_modelled + used, sizeof s->not_modelled - used, "%s", more);
+    hear(s, file, mfu_hash_text(MFU_HASH, said));
+    if (said == piece || !strstr(s->not_modelled, more))
+        snprintf(s->not_modelled + used, sizeof s->not_modelled - used, "%s%s", used ? BETWEEN : "", said);
 }
 
 const char *mfu_scenario_adapters_unpredicted(const struct mfu_scenario *s)

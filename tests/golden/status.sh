@@ -45,6 +45,16 @@ expect 1 "^mfuplan: no command is called 'paln'" -e 'paln'
 expect 1 "^hint: did you mean 'plan'?" -e 'paln'
 expect 1 '^mfuplan: set: batch: ' -e 'set batch 0; check 0'
 expect 3 '^mfuplan: check: not satisfied: mfu > 40 (mfu = ' -e 'check mfu > 40'
+input='per_device_train_batch_size: 4\nflex_attention: true\nmodel_name_or_path: gpt2\nmax_seq_length: 512\n'
+printf '%b' "$input" >open.yaml
+input=
+for unknown in 'fits' 'not fits' 'fits > 0' 'fits and mfu > 0' 'fits == 0' 'fits or mfu > 99'; do
+    expect 1 'is unknown: flex_attention true is not modelled' -q -e "import open.yaml; check $unknown"
+done
+expect 0 '' -q -e 'import open.yaml; check fits or mfu > 0'
+expect 3 'not satisfied' -q -e 'import open.yaml; check not (fits or mfu > 0)'
+"$program" --data-dir "$data" --json -e 'import open.yaml; sweep batch=1,2 where not fits' >out 2>err
+grep -q '"excluded":2' out || { echo "unknown rows are listed"; failed=1; }
 expect 1 "'0/0' is not a number" -e 'check 0/0'
 expect 1 'batch is given twice' -e 'sweep batch=1,2 micro_batch=3,4'
 expect 1 'gpu is given twice' -e 'sweep gpu=rtx4070 gpu=h100-sxm'
@@ -238,7 +248,7 @@ printf '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2, 
 for begin in 'import ds.json' 'source ds.mfu' 'set batch 2; keep x; reset; use x'; do
     [ "$begin" = 'source ds.mfu' ] && expect 0 '' -q -e 'import ds.json; save ds.mfu'
     [ "${begin#set}" = "$begin" ] || begin="source ds.mfu; $begin"
-    expect 1 "'fits' is unknown: .*offload_optimizer.device nvme" -q -e "$begin; check fits"
+    expect 1 "'fits' is unknown: .*offload_optimizer nvme" -q -e "$begin; check fits"
     expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; solve batch"
     expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; solve batch where fits and mfu > 1%"
     expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; search maximize mfu batch=1..4 where fits"

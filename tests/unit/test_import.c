@@ -378,6 +378,63 @@ static void megatron_names_modules_to_recompute(void **state)
     done();
 }
 
+/* The flag is granularity selective by itself, and adds a module to those that are named. */
+static void megatron_recomputes_experts(void **state)
+{
+    static const struct {
+        const char *options, *modules;
+    } rows[] = {
+        {"--moe-layer-recompute", "core_attn,moe"},
+        {"--moe-layer-recompute --recompute-granularity selective", "core_attn,moe"},
+        {"--moe-layer-recompute --recompute-activations --recompute-modules layernorm", "layernorm,moe"},
+        {"--moe-router-dtype fp32 --recompute-granularity selective", "core_attn"},
+    };
+    char text[MFU_QUANTITY_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[1024];
+
+        snprintf(line, sizeof line, "%s --num-experts 8 --swiglu %s\n", MEGATRON, rows[i].options);
+        read_as("a.sh", line, "megatron", NULL);
+        assert_string_equal(mfu_setting_format(text, MFU_S_RECOMPUTE_MODULES, setting(MFU_S_RECOMPUTE_MODULES)),
+                            rows[i].modules);
+        assert_int_equal(config.checkpoint, MFU_SELECTIVE);
+        done();
+    }
+}
+
+/* Lists of bash on one line lose no option, and what follows an option's words is not one of them. */
+static void megatron_arguments_may_be_an_array(void **state)
+{
+    static const char *const rest[] = {
+        "PAR=(--context-parallel-size 8 --clip-grad 0.5)\npython pretrain_gpt.py ",
+        "PAR=( --context-parallel-size 8 )\nPAR+=(--clip-grad 0.5)\npython pretrain_gpt.py ",
+        "PAR=(\n  --context-parallel-size 8\n  --clip-grad 0.5\n)\npython pretrain_gpt.py ",
+    };
+    static const char *const ends[] = {"${PAR[@]}",   "\"${PAR[@]}\"",  "$@",   "&& echo done",
+                                       "; echo done", "2>&1 | tee log", "> log"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
+        for (size_t k = 0; k < sizeof ends / sizeof ends[0]; k++) {
+            char text[2048];
+
+            snprintf(text, sizeof text,
+                     "%s" MEGATRON "--recompute-activations %s\n" MEGATRON
+                     "--recompute-granularity selective --recompute-modules core_attn mlp %s\n" MEGATRON
+                     "--cp-comm-type a2a %s\n",
+                     rest[i], ends[k], ends[k], ends[k]);
+            read_as("a.sh", text, "megatron", "8");
+            assert_near(setting(MFU_S_CP), 8, 0);
+            assert_near(setting(MFU_S_GRAD_CLIP), 0.5, 0);
+            assert_near(setting(MFU_S_CONTEXT), MFU_CONTEXT_A2A, 0);
+            assert_string_equal(mfu_import_find(import, "--recompute-modules")->value, "core_attn,mlp");
+            assert_string_equal(mfu_import_find(import, "--recompute-activations")->value, "");
+            done();
+        }
+}
+
 /* The first of the hierarchical sizes is that of the groups that exchange heads. */
 static void megatron_says_how_context_is_exchanged(void **state)
 {
@@ -791,8 +848,9 @@ static void what_is_open_stays_open_until_it_is_answered(void **state)
             "per_device_train_batch_size: 4\nbf16: true\nflex_attention: true\ndeepspeed: configs/zero2.json\n"
             "model_name_or_path: nobody/knows-it\n",
             "huggingface", NULL);
-    assert_string_equal(mfu_scenario_unpredicted(&next),
-                        "flex_attention true, deepspeed configs/zero2.json, model nobody/knows-it, seq, model gpt2");
+    assert_string_equal(
+        mfu_scenario_unpredicted(&next),
+        "flex_attention true, deepspeed configs/zero2.json, model nobody/knows-it, seq (not said), model gpt2");
     read_next("zero2.json", sharding, "deepspeed");
     assert_non_null(strstr(mfu_scenario_unpredicted(&next), "flex_attention true"));
     assert_null(strstr(mfu_scenario_unpredicted(&next), "zero2"));
@@ -800,6 +858,36 @@ static void what_is_open_stays_open_until_it_is_answered(void **state)
     assert_null(strstr(mfu_scenario_unpredicted(&next), "seq"));
     mfu_scenario_model(&next, mfu_catalog_model(catalog, "llama-3.2-1b", NULL));
     assert_string_equal(mfu_scenario_unpredicted(&next), "flex_attention true");
+    done();
+}
+
+/* What answers a value that nothing here is like is the key; what a file said is gone when it says it no more; and it is one
+ * which of two files was imported first. */
+static void what_was_open_is_answered(void **state)
+{
+    static const char sharding[] = "{\"zero_optimization\": {\"stage\": 2}, \"bf16\": {\"enabled\": true}}";
+    static const char args[] = "per_device_train_batch_size: 4\nbf16: true\ndeepspeed: configs/zero2.json\n"
+                               "model_name_or_path: gpt2\nmax_seq_length: 512\n";
+    char text[512];
+
+    (void)state;
+    snprintf(text, sizeof text, "%sattn_implementation: sageattn\nflex_attention: true\n", args);
+    read_as("args.yaml", text, "huggingface", NULL);
+    assert_non_null(strstr(mfu_scenario_unpredicted(&next), "attention sageattn"));
+    assert_int_equal(mfu_scenario_set(&next, "attention", "flash", NULL), 0);
+    assert_string_equal(mfu_scenario_unpredicted(&next), "deepspeed configs/zero2.json, flex_attention true");
+    read_next("zero2.json", sharding, "deepspeed");
+    assert_string_equal(mfu_scenario_unpredicted(&next), "flex_attention true");
+    read_next("args.yaml", args, "huggingface");
+    assert_string_equal(mfu_scenario_unpredicted(&next), "");
+    done();
+    read_as("zero2.json", sharding, "deepspeed", NULL);
+    read_next("args.yaml", args, "huggingface");
+    assert_string_equal(mfu_scenario_unpredicted(&next), "");
+    assert_near(setting(MFU_S_ZERO), 2, 0);
+    read_next("other.yaml", text, "huggingface");
+    read_next("args.yaml", args, "huggingface"); /* what another file says stays */
+    assert_string_equal(mfu_scenario_unpredicted(&next), "attention sageattn, flex_attention true");
     done();
 }
 
@@ -812,7 +900,7 @@ static void what_there_is_no_room_for_is_more(void **state)
     (void)state;
     for (int i = 0; i < 40; i++) {
         snprintf(name, sizeof name, "switch_%d", i % 20);
-        mfu_scenario_leave_out(&s, name, "on");
+        mfu_scenario_leave_out(&s, "a.sh", name, "on");
     }
     assert_non_null(strstr(s.not_modelled, ", and more"));
     assert_int_equal(mfu_scenario_set(&s, "batch", "2", NULL), 0);
@@ -905,7 +993,7 @@ static void image_encoders_are_frozen_as_the_program_does(void **state)
             "{\"base_model_name_or_path\": \"llava-hf/llava-1.5-7b-hf\", \"peft_type\": \"LORA\", \"r\": 8, "
             "\"target_modules\": [\"q_proj\"]}",
             "peft", NULL);
-    assert_string_equal(next.not_modelled, "lora_targets"); /* CLIP's layers have q_proj, too */
+    assert_string_equal(next.not_modelled, "lora_targets (not said)"); /* CLIP's layers have q_proj, too */
     done();
 }
 
@@ -1281,6 +1369,8 @@ int main(void)
         cmocka_unit_test(megatron_lists_may_be_quoted),
         cmocka_unit_test(megatron_holds_weights_in_fp8),
         cmocka_unit_test(megatron_names_modules_to_recompute),
+        cmocka_unit_test(megatron_recomputes_experts),
+        cmocka_unit_test(megatron_arguments_may_be_an_array),
         cmocka_unit_test(megatron_says_how_context_is_exchanged),
         cmocka_unit_test(megatron_arguments_may_be_a_variable),
         cmocka_unit_test(torchtitan_shards_over_the_scenarios_gpus),
@@ -1295,6 +1385,7 @@ int main(void)
         cmocka_unit_test(methods_of_peft_are_understood),
         cmocka_unit_test(gaps_of_peft_are_filled_as_peft_fills_them),
         cmocka_unit_test(pieces_of_the_loss_are_decided_once),
+        cmocka_unit_test(what_was_open_is_answered),
         cmocka_unit_test(what_is_open_stays_open_until_it_is_answered),
         cmocka_unit_test(what_there_is_no_room_for_is_more),
         cmocka_unit_test(what_changes_memory_is_planned_or_open),

@@ -295,12 +295,15 @@ static void gpus_and_models_vary(void **state)
     for (size_t i = 0; i < r.n_rows; i++) {
         const char *gpu = i < 4 ? "rtx4090" : "h100-sxm", *model = i / 2 % 2 ? "llama-3-8b" : "gpt2";
         struct mfu_scenario x = scenario_of(gpu, model, i % 2 ? "batch 2 n_layer 3" : "batch 2 n_layer 2");
+        char word[MFU_QUANTITY_MAX];
 
         plan_of(&x, &plan, &simulation);
         assert_true(r.rows[i].columns[0] == plan.step.time_s);
         assert_near(r.rows[i].columns[1], (i % 2 ? 3 : 2) * plan.config.seq, 0);
-        assert_string_equal(mfu_axis_word(&sweep.axes[0], mfu_sweep_value(&sweep, r.rows[i].combination, 0)), gpu);
-        assert_string_equal(mfu_axis_word(&sweep.axes[1], mfu_sweep_value(&sweep, r.rows[i].combination, 1)), model);
+        assert_string_equal(mfu_axis_word(word, &sweep.axes[0], mfu_sweep_value(&sweep, r.rows[i].combination, 0)),
+                            gpu);
+        assert_string_equal(mfu_axis_word(word, &sweep.axes[1], mfu_sweep_value(&sweep, r.rows[i].combination, 1)),
+                            model);
     }
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&sweep);

@@ -16,11 +16,11 @@ static void make_columns(const struct mfu_sweep *s, struct mfu_value *v)
 }
 
 /* A word, but of a switch. */
-static const char *word_of(const struct mfu_axis *a, double value)
+static const char *word_of(char *buf, const struct mfu_axis *a, double value)
 {
     bool is_switch = a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].choices == mfu_switch_names;
 
-    return is_switch ? NULL : mfu_axis_word(a, value);
+    return is_switch ? NULL : mfu_axis_word(buf, a, value);
 }
 
 /* The value of a key, then the results. */
@@ -31,7 +31,7 @@ static void put_cell(const void *answer, size_t row, size_t column, struct mfu_v
     const struct mfu_sweep_row *r = &a->result->rows[row];
     bool result = column >= s->n_axes;
     double value = result ? r->columns[column - s->n_axes] : mfu_sweep_value(s, r->combination, column);
-    const char *word = result ? NULL : word_of(&s->axes[column], value);
+    const char *word = result ? NULL : word_of(v->buf, &s->axes[column], value);
 
     if (word)
         mfu_value_text(v, word);

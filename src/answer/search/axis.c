@@ -414,16 +414,13 @@ double mfu_axis_value(const struct mfu_axis *a, const struct mfu_scenario *x)
     return mfu_scenario_value(x, key);
 }
 
-const char *mfu_axis_word(const struct mfu_axis *a, double value)
+const char *mfu_axis_word(char buf[MFU_QUANTITY_MAX], const struct mfu_axis *a, double value)
 {
-    const char *const *choices = a->key.kind == MFU_KEY_SETTING ? mfu_settings[a->key.id].choices : NULL;
-
     if (isnan(value))
         return NULL;
     return a->gpus  ? a->gpus[(size_t)value]->slug
         : a->models ? a->models[(size_t)value]->slug
-        : choices   ? choices[(int)value]
-                    : NULL;
+                    : mfu_key_word(buf, a->key, value);
 }
 
 bool mfu_axis_grows(const struct mfu_axis *a, int setting)

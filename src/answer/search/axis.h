@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/quantity.h"
 #include "descriptor/catalog.h"
 #include "scenario/scenario.h"
 
@@ -51,9 +52,9 @@ int mfu_axes_check(const struct mfu_axis *, size_t n, const struct mfu_scenario 
 int mfu_axes_apply(const struct mfu_axis *, size_t n, const size_t *at, struct mfu_scenario *, struct mfu_error *err);
 
 /* A value of an axis in a scenario that was made so, and its word where it has
- * one (a choice, a GPU), else NULL. */
+ * one (a choice, a set, a GPU; in `buf` or constant), else NULL. */
 double mfu_axis_value(const struct mfu_axis *, const struct mfu_scenario *);
-const char *mfu_axis_word(const struct mfu_axis *, double value);
+const char *mfu_axis_word(char buf[MFU_QUANTITY_MAX], const struct mfu_axis *, double value);
 
 /* Whether it is this setting, with ever larger values. */
 bool mfu_axis_grows(const struct mfu_axis *, int setting);

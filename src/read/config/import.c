@@ -378,16 +378,18 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
     }
     if (!row->values && !isfinite(number(m, e->value))) {
         mfu_import_leave(e, MFU_UNMODELLED, "its value is no number");
+        e->key = row->key;
         return;
     }
     if (!row->values)
         snprintf(ours, sizeof ours, "%.10g", number(m, e->value));
     else if (!translate(row->values, e->value, ours, sizeof ours)) {
         mfu_import_leave(e, MFU_UNMODELLED, "nothing here is like this value");
+        e->key = row->key; /* that answers it */
         return;
     }
     if (strcmp(ours, "-") == 0) {
-        mfu_import_leave(e, MFU_IGNORED, row->note ? row->note : "as it is here");
+        mfu_import_leave(e, MFU_IGNORED, row->note && !row->unmodelled ? row->note : "as it is here");
         return;
     }
     /* Where a value sets nothing, the note is about that one. */
@@ -657,9 +659,11 @@ void mfu_import_pass_on(const struct mfu_import *m, struct mfu_scenario *next)
         const struct mfu_entry *e = &m->entries[i];
         char name[64], value[64];
 
+        bool open = e->line == 0 && !(e->value && *e->value); /* what a file leaves to others */
+
         if (e->fate == MFU_UNMODELLED && e->name[0] != '$')
-            mfu_scenario_leave_out(next, mfu_printable(name, sizeof name, e->key ? e->key : e->name),
-                                   mfu_printable(value, sizeof value, e->value ? e->value : ""));
+            mfu_scenario_leave_out(next, m->path, mfu_printable(name, sizeof name, e->key ? e->key : e->name),
+                                   open ? "(not said)" : mfu_printable(value, sizeof value, e->value ? e->value : ""));
     }
 }
 

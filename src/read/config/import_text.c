@@ -273,6 +273,35 @@ static bool takes_list(const struct mfu_import *m, const struct mfu_entry *e)
     return false;
 }
 
+/* && || ; | & > 2>&1: what follows belongs to no option. */
+static bool is_operator(const char *word)
+{
+    word += strspn(word, "0123456789");
+    return *word && strchr("&|;<>", *word);
+}
+
+/* ${ARRAY[@]}, $@: options that are read where the array is written. */
+static bool is_expansion(const char *word)
+{
+    if (*word != '$')
+        return false;
+    word += strspn(word, "${");
+    return *word == '@' || *word == '*' || strstr(word, "[@]") || strstr(word, "[*]");
+}
+
+/* The length of NAME= or NAME+= before the bracket of a list of bash; 0: none. */
+static size_t array_name(const char *word)
+{
+    size_t n = 0;
+
+    while (isalnum((unsigned char)word[n]) || word[n] == '_')
+        n++;
+    if (n == 0)
+        return 0;
+    n += word[n] == '+';
+    return word[n] == '=' && word[n + 1] == '(' ? n + 1 : 0;
+}
+
 static void take_words(struct mfu_import *m, const char *text, int line, int depth)
 {
     struct mfu_entry *last = NULL; /* an option that may take this word */
@@ -280,33 +309,37 @@ static void take_words(struct mfu_import *m, const char *text, int line, int dep
 
     for (const char *p = skip(text, &line); *p && !m->failed && depth < 4; p = skip(p, &line)) {
         const char *from = p;
-        size_t n = 0;
+        size_t n = 0, array;
         int here = line;
-        bool closes;
+        bool ends;
 
         p = read_word(m, p, word, sizeof word);
         for (const char *c = from; c < p; c++)
             line += *c == '\n';
         if (p == from)
             p++;
+        if ((array = array_name(word)) > 0) {
+            memmove(word, word + array + 1, strlen(word + array + 1) + 1);
+            last = NULL;
+        }
         while (isalnum((unsigned char)word[n]) || word[n] == '_')
             n++;
-        closes = *word && word[strlen(word) - 1] == ')' && !strchr(word, '(');
-        if (closes)
-            word[strlen(word) - 1] = '\0'; /* the end of a list of bash */
+        ends = *word && (word[strlen(word) - 1] == ';' || (word[strlen(word) - 1] == ')' && !strchr(word, '(')));
+        if (ends)
+            word[strlen(word) - 1] = '\0'; /* the end of a list of bash, or of a command */
         if (is_option(word))
             last = add_option(m, word, here, depth);
-        else if (last && *word && !(n > 0 && word[n] == '=' && word[n + 1] == '(')) {
+        else if (last && *word && !is_operator(word) && !is_expansion(word)) {
             snprintf(list, sizeof list, "%s%s%s", last->value, *last->value ? "," : "", word);
             last->value = mfu_arena_copy(&m->arena, list, strlen(list));
             m->failed |= !last->value;
             last = takes_list(m, last) ? last : NULL;
-        } else if (n > 0 && word[n] == '=' && word[n + 1] != '(') {
-            add_variable(m, word, n, here, depth);
+        } else {
+            if (n > 0 && word[n] == '=')
+                add_variable(m, word, n, here, depth);
             last = NULL;
-        } else
-            last = NULL;
-        if (closes)
+        }
+        if (ends)
             last = NULL;
     }
 }

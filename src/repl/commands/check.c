@@ -80,7 +80,7 @@ const struct mfu_command mfu_command_check = {
             "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
             "Choices are compared by name; `help results` lists the results, and before.mfu\n"
             "is one of what was kept as `before`.  A comparison with an unknown value is\n"
-            "false; a condition that is itself unknown is an error.\n"
+            "unknown, and an unknown condition is an error (status 1).\n"
             "\n"
             "    check fits and mfu > 10%\n"
             "    check runtime == eager\n"

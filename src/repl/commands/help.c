@@ -121,13 +121,24 @@ static void put_limit_here(struct mfu_session *s, struct mfu_key k, const struct
     put_row(s, "here", line);
 }
 
-/* Choices, or the range that is allowed. */
+/* The names that a set is made of. */
+static void put_members(struct mfu_session *s, struct mfu_key k, const struct mfu_range *range)
+{
+    char list[1024] = "none", word[MFU_QUANTITY_MAX];
+    size_t n = strlen(list);
+
+    for (unsigned bit = 1; bit <= range->most && n < sizeof list; bit <<= 1)
+        n += (size_t)snprintf(list + n, sizeof list - n, ", %s", mfu_key_word(word, k, bit));
+    put_row(s, "some of", list);
+}
+
+/* Choices, members of a set, or the range that is allowed. */
 static void put_allowed(struct mfu_session *s, struct mfu_key k)
 {
     const char *const *choices = mfu_key_choices(k);
     char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
     enum mfu_dim dim = mfu_key_dim(&s->memory.now, k);
-    struct mfu_range range;
+    struct mfu_range range = mfu_scenario_range(&s->memory.now, k);
 
     if (choices) {
         char list[1024];
@@ -135,8 +146,11 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
         put_row(s, "one of", mfu_names_list(list, sizeof list, choices, mfu_names_count(choices)));
         return;
     }
+    if (mfu_key_word(least, k, range.most)) {
+        put_members(s, k, &range);
+        return;
+    }
     fprintf(s->out, "takes      %s\n", mfu_dim_help(dim));
-    range = mfu_scenario_range(&s->memory.now, k);
     if (k.kind == MFU_KEY_DIM && !mfu_dim_meaning(mfu_key_name(&s->memory.now, k)))
         return; /* of this model alone: no bounds are stated */
     fprintf(s->out, "range      %s .. %s\n", mfu_quantity_format(least, range.least, dim),

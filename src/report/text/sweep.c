@@ -19,8 +19,8 @@ static void axis_value(const struct mfu_axis *a, double value, char *buf, size_t
     enum mfu_dim dim = a->key.kind == MFU_KEY_SETTING ? mfu_settings[a->key.id].dim
         : a->key.kind == MFU_KEY_COEFFICIENT          ? mfu_coefficient_rows[a->key.id].dim
                                                       : MFU_COUNT;
-    const char *word = mfu_axis_word(a, value);
     char text[MFU_QUANTITY_MAX];
+    const char *word = mfu_axis_word(text, a, value);
 
     snprintf(buf, size, "%s", word ? word : mfu_quantity_format(text, value, dim));
 }

@@ -36,6 +36,7 @@ static const struct mfu_import_row rows[] = {
     {"--num-experts", "n_experts", NULL, NULL, false},
     {"--moe-router-topk", "top_k", NULL, NULL, false},
     {"--moe-ffn-hidden-size", "d_ff", NULL, NULL, false},
+    {"--moe-layer-recompute", "recompute_modules", "=core_attn,moe true=core_attn,moe", NULL, false},
     {"--moe-*", NULL, NULL, "details of the routing", true},
     {"--hidden-dropout", "dropout", NULL, NULL, false},
     {"--attention-dropout", NULL, NULL, "taken with the dropout of the hidden layers", false},
@@ -78,7 +79,6 @@ static const struct mfu_import_row rows[] = {
     {"--recompute-method", NULL, "uniform=-", "all layers are recomputed", true},
     {"--recompute-num-layers", NULL, "1=-", "each layer is recomputed by itself", true},
     {"--recompute-modules", NULL, NULL, "granularity selective alone reads them", false},
-    {"--moe-layer-recompute", "recompute_modules", "=core_attn,moe true=core_attn,moe", NULL, false},
     {"--use-flash-attn", "attention", "=flash true=flash", NULL, false},
     {"--attention-backend", "attention", "auto=- flash=flash fused=cudnn unfused=math local=math", NULL, false},
     {"--overlap-grad-reduce", "overlap_grad_reduce", "=on true=on", NULL, false},
@@ -389,16 +389,23 @@ static void settle_doubles(struct mfu_import *m)
         mfu_import_leave(mfu_import_find(m, "--recompute-activations"), MFU_IGNORED, "the granularity says it");
 }
 
-/* --recompute-activations is granularity selective, of attention unless modules are named. */
+/* --recompute-activations is granularity selective, of attention unless modules are named; --moe-layer-recompute is that
+ * granularity, too, and adds a module (transformer_config.py). */
 static void find_recomputed(struct mfu_import *m)
 {
-    bool selective = is(m, "--recompute-granularity", "selective") || has(m, "--recompute-activations")
-        || has(m, "--moe-layer-recompute");
+    bool experts = is_given(m, "--moe-layer-recompute");
+    bool said = has(m, "--recompute-granularity") || has(m, "--recompute-activations");
+    bool selective = is(m, "--recompute-granularity", "selective") || has(m, "--recompute-activations") || experts;
 
-    if (selective)
-        mfu_import_list(m, "--recompute-modules", "recompute_modules", "");
-    else if (!has(m, "--recompute-granularity"))
-        mfu_import_assume(m, "checkpoint", "none", "Megatron's default");
+    if (selective && mfu_import_list(m, "--recompute-modules", "recompute_modules", "") && experts) {
+        struct mfu_entry *modules = mfu_import_find(m, "--recompute-modules");
+
+        mfu_import_set(m, modules, "recompute_modules", "", "%s,moe", modules->set);
+        mfu_import_leave(mfu_import_find(m, "--moe-layer-recompute"), MFU_IGNORED, "taken with the modules");
+    }
+    if (!said)
+        mfu_import_assume(m, "checkpoint", experts ? "selective" : "none",
+                          experts ? "by --moe-layer-recompute" : "Megatron's default");
 }
 
 /* Groups of the first of the sizes exchange heads. */
