@@ -97,6 +97,7 @@ static void remember(struct mfu_session *s, const struct mfu_observation *o)
     mfu_session_note(s, "observe", "lines_dropped", dropped, MFU_COUNT);
     mfu_session_note(s, "observe", "compared", o->n_compared, MFU_COUNT);
     mfu_session_note(s, "observe", "within", within, MFU_COUNT);
+    mfu_session_note(s, "observe", "findings", o->n_findings, MFU_COUNT);
 }
 
 /* Further files: of other ranks, or of later parts of the run. */
