@@ -230,8 +230,9 @@ static double of_queries(const struct mfu_node *n)
 }
 
 /* In front of attention: heads of q, k, v, or of the gradient of what it gives; then keys and values of all ranks.  A ring
- * passes them on while attention works on those at hand (TransformerEngine keeps the buffers of all its steps), and in
- * backward their gradients with them; where they are gathered, the sums of those wait until attention is done. */
+ * passes them on while attention works on those at hand (TransformerEngine d0067d0 keeps the buffers of all its steps), and
+ * in backward their gradients with them (two buffers of both); where they are gathered, so are the gradients' sums, which
+ * wait until attention is done. */
 static void meet_context(struct mfu_builder *s, struct mfu_node *n, bool backward)
 {
     const struct mfu_context_row *row = &mfu_contexts[(int)s->config->setting[MFU_S_CONTEXT]];
@@ -240,7 +241,12 @@ static void meet_context(struct mfu_builder *s, struct mfu_node *n, bool backwar
     exchange(s, MFU_ALL_TO_ALL, MFU_AXIS_CP_HEADS, backward ? n->op->out_width : of_queries(n) + keys, MFU_NO_VIEW);
     if (ring <= 1)
         return;
-    n->keys = mfu_tensor_new(s, s->config->tokens * ring, keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    n->keys = mfu_tensor_new(s,
+                             s->config->tokens
+                                 * (!backward       ? ring
+                                        : row->ring ? 4
+                                                    : 2 * ring),
+                             keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
     exchange(s, MFU_ALL_GATHER, MFU_AXIS_CP, (backward && row->ring ? 2 : 1) * keys, n->keys);
     if (row->ring && !s->failed) {
         s->program->launches[s->program->n_launches - 1].beside = 1;

@@ -52,13 +52,31 @@ double mfu_attention_pairs(const struct mfu_attention *a)
     return masked_pairs(a->seq, a) * share_of_pairs(a, masked_pairs);
 }
 
+/* Tokens of a sequence that this rank asks for. */
+static double queries(const struct mfu_attention *a)
+{
+    return a->seq / fmax(1, a->ranks);
+}
+
+static double keys(const struct mfu_attention *a)
+{
+    return a->keys > 0 ? a->keys : a->seq;
+}
+
+double mfu_attention_share_of_step(const struct mfu_attention *a)
+{
+    double steps = fmax(1, a->steps);
+
+    return a->causal ? (1 + 0.75 * (steps - 1)) / steps : 1;
+}
+
 double mfu_attention_backward_bytes(const struct mfu_attention *a)
 {
     double rounded_d = a->head_dim <= 128 ? ceil(a->head_dim / 32) * 32 : ceil(a->head_dim / 64) * 64;
-    double rows = a->sequences * a->heads * ceil(a->seq / BLOCK) * BLOCK;
+    double rows = a->sequences * a->heads * ceil(queries(a) / BLOCK) * BLOCK;
     /* GQA: dK and dV are first written for every query head. */
     double expanded = a->kv_heads < a->heads
-        ? 2 * a->sequences * (a->keys > 0 ? a->keys : a->seq) * a->heads * a->head_dim * a->element_bytes
+        ? 2 * a->sequences * keys(a) / fmax(1, a->steps) * a->heads * a->head_dim * a->element_bytes
         : 0;
 
     return rows * (4 * rounded_d + 4) + expanded;
@@ -71,10 +89,12 @@ double mfu_kernel_counted_flops(const struct mfu_kernel *k)
 
 struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backward)
 {
-    double tokens = a->sequences * a->seq, others = a->keys > 0 ? a->sequences * a->keys : tokens;
+    double steps = fmax(1, a->steps), ranks = fmax(1, a->ranks), met = mfu_attention_share_of_step(a);
+    /* Queries are read in every step, keys in one of them. */
+    double tokens = a->sequences * queries(a) * steps * met, others = a->sequences * keys(a);
     double d = a->head_dim, v = a->value_dim > 0 ? a->value_dim : d, e = a->element_bytes;
-    double q = tokens * a->heads * d, out = tokens * a->heads * v, kv = others * a->kv_heads * (d + v);
-    double products = 2 * a->heads * a->sequences * mfu_attention_pairs(a); /* 1 wide */
+    double q = tokens * a->heads * d, out = tokens * a->heads * v, kv = others * met * a->kv_heads * (d + v);
+    double products = 2 * a->heads * a->sequences * mfu_attention_pairs(a) / ranks; /* 1 wide */
     double lse = 4 * a->heads * tokens;
 
     return (struct mfu_kernel){
@@ -84,15 +104,15 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
         .attention = a->kind,
         .backward = backward,
         .causal = a->causal,
-        .m = a->seq,
+        .m = queries(a),
         .n = a->heads,
         .k = (d + v) / 2,
-        .batch = a->sequences,
+        .batch = a->sequences * steps,
         .window = a->window,
-        .pairs = a->seq * others / a->sequences * share_of_pairs(a, all_pairs),
+        .pairs = queries(a) * keys(a) / steps * share_of_pairs(a, all_pairs),
         .flops = products * (backward ? 3 * d + 2 * v : d + v),
         .read_bytes = backward ? e * (q + 2 * out + kv) + 2 * lse + 4 * q : e * (q + kv),
         .write_bytes = backward ? e * (q + kv) + 4 * q : e * out + lse,
-        .launches = backward ? mfu_attentions[a->kind].launches_backward : 1,
+        .launches = steps * (backward ? mfu_attentions[a->kind].launches_backward : 1),
     };
 }

@@ -56,6 +56,8 @@ struct mfu_attention {
     enum mfu_peak math;
     double sequences, seq, heads, kv_heads, head_dim;
     double keys;      /* tokens that are attended to; 0: the same as attend */
+    double ranks;     /* that share the queries of a sequence, and meet all keys; 0: one */
+    double steps;     /* calls, each of which meets so many'th part of the keys; 0: one */
     double value_dim; /* width of a head's values; 0: head_dim */
     double window;    /* tokens that a query sees; 0: all */
     bool causal;
@@ -73,7 +75,12 @@ double mfu_kernel_counted_flops(const struct mfu_kernel *);
  * seq^2: (seq + 1)/2 of every row when causal. */
 double mfu_attention_pairs(const struct mfu_attention *);
 
-/* Temporary bytes of a backward pass: fp32 accumulator of dQ, dot(dO, O). */
+/* Of the queries and keys of a step, those that it works on, the mean over ranks and steps.  With a causal mask a rank
+ * holds an early and a late part of each sequence: one step meets its own keys, each other half of its queries or half
+ * of the keys (TransformerEngine d0067d0, context_parallel.py).  1 without steps. */
+double mfu_attention_share_of_step(const struct mfu_attention *);
+
+/* Temporary bytes of a step of a backward pass: fp32 accumulator of dQ, dot(dO, O). */
 double mfu_attention_backward_bytes(const struct mfu_attention *);
 
 /* Anything that streams through memory: pointwise, casts, norms, softmax, reductions,

@@ -168,6 +168,11 @@ static int check_context_parallel(const struct mfu_config *c, struct mfu_error *
                         "cp_heads: %.0f of %.0f ranks, and cp_comm_type %s: only a2a+p2p splits a context group (unset "
                         "cp_heads)",
                         heads, c->setting[MFU_S_CP], row->name);
+    if (c->setting[MFU_S_CP] > heads && mfu_model_has_attention(c->model) && !mfu_attentions[c->attention].fused)
+        return mfu_fail(err, MFU_EINPUT,
+                        "cp: keys of other ranks are met by fused kernels only, not by attention %s (cp_comm_type a2a "
+                        "exchanges heads)",
+                        mfu_attention_names[c->attention]);
     if (c->setting[MFU_S_CP] > 1 && fmod(c->setting[MFU_S_CP], heads) != 0)
         return mfu_fail(err, MFU_EINPUT, "cp_heads: %.0f does not divide cp %.0f", heads, c->setting[MFU_S_CP]);
     return check_heads(c, "n_kv_head", err) < 0 || check_heads(c, "n_head", err) < 0

@@ -94,6 +94,67 @@ static void contexts_send_what_they_exchange(void **state)
     }
 }
 
+/* FLOPs, bytes and most temporary bytes of attention's fused kernels in a step. */
+struct attention_sums {
+    double flops, counted, bytes, most_temporary;
+};
+
+static struct attention_sums attention_sums(const struct mfu_program *p)
+{
+    struct attention_sums sums = {0};
+
+    for (int k = 0; k < p->n_segments; k++)
+        for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++) {
+            const struct mfu_launch *l = &p->launches[i];
+            double times = mfu_segment_times(p, &p->segments[k]);
+
+            if (!mfu_kind_is_attention(l->kernel.kind))
+                continue;
+            sums.flops += times * l->kernel.flops;
+            sums.counted += times * mfu_kernel_counted_flops(&l->kernel);
+            sums.bytes += times * (l->kernel.read_bytes + l->kernel.write_bytes);
+            sums.most_temporary = fmax(sums.most_temporary, l->temporary_bytes);
+        }
+    return sums;
+}
+
+/* The ranks of a context group compute the pairs of the whole sequence once, windows and documents or not; each moves
+ * no more than one GPU would, and by heads its part. */
+static void ranks_of_a_context_share_attention(void **state)
+{
+    static const char *const models[] = {"llama-3-8b", "mistral-7b", "gpt2-xl"},
+                             *const kinds[] = {"p2p", "all_gather", "a2a"};
+    static const char *const sizes[] = {"2", "4", "8"}, *const packing[] = {"off", "on"};
+    int compared = 0;
+
+    (void)state;
+    for (int i = 0; i < 3 * 3 * 3 * 2; i++) {
+        const char *kind = kinds[i / 3 % 3], *cp = sizes[i / 9 % 3];
+        const char *settings[] = {"gpus",  "8",   "cp",           "1",       "zero", "1",       "runtime",
+                                  "fused", "seq", "16384",        "doc_len", "700",  "packing", packing[i / 27],
+                                  "batch", "2",   "cp_comm_type", kind,      NULL};
+        struct attention_sums whole, part;
+        double ranks = atof(cp);
+
+        if (!make(&plan, "h100-sxm", models[i % 3], settings))
+            continue;
+        whole = attention_sums(&plan.program);
+        settings[3] = cp;
+        if (!make(&plan, "h100-sxm", models[i % 3], settings))
+            continue;
+        part = attention_sums(&plan.program);
+        assert_true(whole.flops > 0);
+        assert_near(ranks * part.flops, whole.flops, EXACT);
+        assert_near(ranks * part.counted, whole.counted, EXACT);
+        assert_true(part.bytes <= whole.bytes * (1 + EXACT) && ranks * part.bytes >= whole.bytes * (1 - EXACT));
+        if (strcmp(kind, "a2a") == 0)
+            assert_near(ranks * part.bytes, whole.bytes, EXACT);
+        assert_true(part.most_temporary <= whole.most_temporary * (1 + EXACT));
+        compared++;
+    }
+    assert_true(compared >= 20);
+}
+
 /* However a layer is recomputed, its weights are gathered once for forward and
  * once for backward, and its gradients leave once. */
 static void collectives_of_a_layer_do_not_depend_on_checkpointing(void **state)
@@ -814,6 +875,7 @@ int main(void)
         cmocka_unit_test(learned_tokens_have_positions),
         cmocka_unit_test(paged_states_cost_nothing_until_the_gpu_is_full),
         cmocka_unit_test(contexts_send_what_they_exchange),
+        cmocka_unit_test(ranks_of_a_context_share_attention),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),

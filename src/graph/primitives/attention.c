@@ -95,31 +95,32 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
     bool te = mfu_trainers[s->config->trainer].transformer_engine;
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
-    double cp = s->config->setting[MFU_S_CP], rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
+    const double *ranks = s->program->mesh.ranks, by_head = ranks[MFU_AXIS_CP_HEADS], ring = ranks[MFU_AXIS_CP];
+    double rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
     double keys = n->source->n_in > 1 ? mfu_view_rows(s, mfu_node_input(s, n, 1)) : rows;
+    double seq = rows * by_head * ring / s->config->batch, seen = keys * by_head * ring / s->config->batch;
     /* Sequences of an image or a sound hold no documents. */
     bool packed = s->config->setting[MFU_S_PACKING] > 0 && (row->packs || (te && row->packs_by_te)) && !mask
         && mfu_compare(s, rows, s->config->tokens) == 0 && mfu_compare(s, keys, rows) == 0;
 
-    double pieces = a[CHUNK] > 0 && mfu_compare(s, rows, a[CHUNK] * s->config->batch) > 0
-        ? ceil(rows / s->config->batch / a[CHUNK])
-        : 1;
+    double pieces = a[CHUNK] > 0 && mfu_compare(s, seq, a[CHUNK]) > 0 ? ceil(seq / a[CHUNK]) : 1;
 
     mfu_compare(s, keys, rows); /* what mfu_attention_pairs() decides by */
     for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)
-        mfu_compare(s, rows / s->config->batch, i * a[WINDOW]);
+        mfu_compare(s, seq, i * a[WINDOW]);
     return (struct mfu_attention){
         .kind = (mask || uneven) && !te ? MFU_MEMEFF
             : uneven                    ? MFU_CUDNN
             : a[PARTS] > 0              ? MFU_MATH
                                         : s->config->attention,
         .math = s->numerics.math,
-        /* Along a context group each rank meets the keys of all, a part at a time. */
-        .sequences = s->config->batch * cp * pieces,
-        .seq = rows / s->config->batch / pieces,
-        .keys = keys / s->config->batch / pieces + before,
-        .heads = a[HEADS],
-        .kv_heads = mask || (uneven && !te) ? a[HEADS] : a[KV_HEADS],
+        .sequences = s->config->batch * pieces,
+        .seq = seq / pieces,
+        .keys = seen / pieces + before,
+        .ranks = ring,
+        .steps = mfu_contexts[(int)s->config->setting[MFU_S_CONTEXT]].ring ? ring : 1,
+        .heads = a[HEADS] / by_head,
+        .kv_heads = mask || (uneven && !te) ? a[HEADS] / by_head : ceil(a[KV_HEADS] / by_head),
         .head_dim = a[HEAD_DIM],
         .value_dim = value_dim(n->op),
         .window = mask ? 0 : a[WINDOW],
@@ -214,7 +215,7 @@ static void give_bias(struct mfu_builder *s, struct mfu_node *n, const struct mf
 
     if (scores == MFU_NO_VIEW)
         return;
-    sum = mfu_tensor_new(s, a->heads * a->seq, a->keys, mfu_view_type(s, scores), MFU_PART_ACTIVATIONS);
+    sum = mfu_tensor_new(s, a->heads * a->seq / a->ranks, a->keys, mfu_view_type(s, scores), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "bias_grad",
                                     .kind = MFU_REDUCTION,
@@ -251,11 +252,57 @@ static int resize_heads(struct mfu_builder *s, const char *suffix, int view, dou
     return out;
 }
 
+/* Steps of a ring give a result each, of which the last rank's are whole.  When all are there, two kernels a step bring
+ * them together: logsumexps, then outputs in the type of the sum (TransformerEngine: its own; PyTorch's _SDPAMerger
+ * fp32). */
+static void merge_steps(struct mfu_builder *s, const struct mfu_attention *a, int out[2])
+{
+    double passes = 2 * (a->steps - 1) * mfu_attention_share_of_step(a);
+    int in[] = {out[0], out[1]};
+    enum mfu_type sum = mfu_trainers[s->config->trainer].transformer_engine ? s->numerics.compute : MFU_F32;
+
+    if (a->steps <= 1)
+        return;
+    for (int i = 0; i < 2; i++)
+        out[i] = mfu_tensor_new(s, mfu_view_rows(s, in[i]) / a->steps, mfu_view_columns(s, in[i]),
+                                mfu_view_type(s, in[i]), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "merge_steps",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .launches = 2 * a->steps - 1,
+                                    .reread_bytes = passes * mfu_view_rows(s, out[0]) * mfu_view_columns(s, out[0])
+                                        * mfu_type_bytes[sum],
+                                    .flops = 2 * mfu_view_rows(s, in[0]) * mfu_view_columns(s, in[0])},
+             2, in, 2, out);
+}
+
+/* The gradient of each step is added to what the steps before it gave: one pass over it and two over the sum. */
+static void add_steps(struct mfu_builder *s, const struct mfu_attention *a, int n, const int *d)
+{
+    double bytes = 0;
+
+    if (a->steps <= 1)
+        return;
+    for (int i = 0; i < n; i++)
+        bytes += mfu_view_rows(s, d[i]) * mfu_view_columns(s, d[i]) * mfu_type_bytes[mfu_view_type(s, d[i])];
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "add_steps",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .launches = 2 * (a->steps - 1),
+                                    .extra_read_bytes = 3 * 0.75 * (a->steps - 1) * bytes},
+             0, NULL, 0, NULL);
+}
+
 static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     double width[] = {a.head_dim, a.head_dim, a.value_dim}, value = padded(&a, a.value_dim);
-    double rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
+    double rows = mfu_view_rows(s, mfu_node_input(s, n, 0)), heads = n->op->attribute[HEADS];
+    double by_head = s->program->mesh.ranks[MFU_AXIS_CP_HEADS];
     struct mfu_kernel kernel;
     int qkv[3], out[2], bias = MFU_NO_VIEW, in[4];
 
@@ -263,14 +310,15 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     for (int i = 0; i < 3; i++)
         qkv[i] = resize_heads(s, "pad", qkv[i], width[i], padded(&a, width[i]));
     for (int i = 1; i < 3; i++)
-        qkv[i] = resize_heads(s, "repeat", qkv[i], n->op->attribute[KV_HEADS], a.kv_heads);
+        qkv[i] = resize_heads(s, "repeat", qkv[i], n->op->attribute[KV_HEADS], a.kv_heads * by_head);
     if (has_bias(n)) { /* made contiguous with the mask in it */
         int given = mfu_node_input(s, n, 3);
 
         bias = mfu_emit_pointwise(s, "mask", mfu_view_type(s, given), 1, given, MFU_NO_VIEW, MFU_NO_VIEW);
         bias = mfu_autocast(s, bias);
     } else if (window_is_mask(s, n) || mfu_has_prefix(s, n)) { /* in rows of 16 bytes */
-        bias = mfu_tensor_new(s, a.sequences * a.seq, ceil(a.keys / 8) * 8, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        bias = mfu_tensor_new(s, a.sequences * a.seq / a.ranks, ceil(a.keys / 8) * 8, s->numerics.compute,
+                              MFU_PART_ACTIVATIONS);
         mfu_emit(s,
                  &(struct mfu_emission){
                      .suffix = "mask", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
@@ -282,10 +330,11 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     out[0] = mfu_kept_result(s);
     out[1] = mfu_kept_result(s);
     if (out[0] == MFU_NO_VIEW) {
-        out[0] = mfu_tensor_new(s, rows, a.heads * value, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        out[1] = mfu_tensor_new(s, rows, a.heads, MFU_F32, MFU_PART_ACTIVATIONS);
+        out[0] = mfu_tensor_new(s, rows * a.steps, heads * value, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        out[1] = mfu_tensor_new(s, rows * a.steps, heads, MFU_F32, MFU_PART_ACTIVATIONS);
         in[0] = qkv[0], in[1] = qkv[1], in[2] = qkv[2], in[3] = bias;
         mfu_emit_kernel(s, &kernel, "", 0, has_bias(n) ? 4 : 3, in, 2, out);
+        merge_steps(s, &a, out);
         mfu_offer_result(s, out[0], false);
         mfu_offer_result(s, out[1], false);
     }
@@ -303,6 +352,7 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     double width[] = {a.head_dim, a.head_dim, a.value_dim}, wide[3];
+    double by_head = s->program->mesh.ranks[MFU_AXIS_CP_HEADS];
     int in[] = {mfu_autocast(s, n->gradient),
                 n->saved[Q],
                 n->saved[K],
@@ -323,14 +373,16 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
         d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]), mfu_view_columns(s, in[1 + i]), s->numerics.compute,
                               MFU_PART_ACTIVATIONS);
     if (has_bias(n) && mfu_wants_gradient(s, n, 3)) /* of every sequence, in the width of a mask */
-        dbias = mfu_tensor_new(s, a.sequences * a.heads * a.seq, a.keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        dbias = mfu_tensor_new(s, a.sequences * a.heads * a.seq / a.ranks, a.keys, s->numerics.compute,
+                               MFU_PART_ACTIVATIONS);
     mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 7, in, dbias == MFU_NO_VIEW ? 3 : 4,
                     (int[]){d[0], d[1], d[2], dbias});
+    add_steps(s, &a, 3, d);
     give_bias(s, n, &a, dbias);
     for (int i = 0; i < 3; i++)
         d[i] = resize_heads(s, "slice", d[i], wide[i], width[i]);
     for (int i = 1; i < 3; i++)
-        d[i] = resize_heads(s, "sum_heads", d[i], a.kv_heads, n->op->attribute[KV_HEADS]);
+        d[i] = resize_heads(s, "sum_heads", d[i], a.kv_heads * by_head, n->op->attribute[KV_HEADS]);
     give_inputs(s, n, d);
 }
 
@@ -450,8 +502,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     }
     factor = mfu_autocast(s, factor);
     y = product(s, &a, "values", a.seq, a.value_dim, a.keys, factor, qkv[2]);
-    n->out = mfu_tensor_new(s, mfu_view_rows(s, mfu_node_input(s, n, 0)), a.heads * a.value_dim, s->numerics.compute,
-                            MFU_PART_ACTIVATIONS);
+    n->out = mfu_tensor_new(s, mfu_view_rows(s, mfu_node_input(s, n, 0)), n->op->attribute[HEADS] * a.value_dim,
+                            s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit(
         s,
         &(struct mfu_emission){.suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
@@ -468,7 +520,7 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->whole_softmax && mfu_config_fused_softmax(s->config);
-    double pairs = a.sequences * a.heads * a.seq * a.keys;
+    double pairs = a.sequences * a.heads * a.seq * a.keys, by_head = s->program->mesh.ranks[MFU_AXIS_CP_HEADS];
     int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
     int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW};
 
@@ -510,8 +562,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
             d[i] = product(s, &a, i ? "dk" : "dq", i ? a.keys : a.seq, a.head_dim, i ? a.seq : a.keys, dscores,
                            n->saved[i ? MATH_Q : MATH_K]);
     for (int i = 0; i < 3; i++) {
-        double columns = (i ? a.kv_heads : a.heads) * (i == 2 ? a.value_dim : a.head_dim);
-        double rows = a.sequences * (i ? a.keys : a.seq);
+        double columns = by_head * (i ? a.kv_heads : a.heads) * (i == 2 ? a.value_dim : a.head_dim);
+        double rows = a.sequences * (i ? a.keys : a.seq) / by_head;
 
         if (d[i] == MFU_NO_VIEW)
             continue;
