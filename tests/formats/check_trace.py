@@ -13,6 +13,7 @@ import math
 import os
 import pickle
 import pickletools
+import re
 import shutil
 import subprocess
 import sys
@@ -270,6 +271,20 @@ def check_pictures(folder):
             check(again.returncode == 0 and os.path.exists(path), f"{plot}: the script alone: {again.stderr}")
 
 
+def check_colours(scenario, folder):
+    """Every part that is seen in a picture of memory is named beside it, of whichever stage it is."""
+    script = os.path.join(folder, "kept.gp")
+    run(scenario, f"plot memory {folder}/x.svg --gnuplot {script}")
+    with open(script) as f:
+        text = f.read()
+    areas = {k: body.strip() for k, body in re.findall(r"^\$(path\d+) << EOD\n(.*?)^EOD", text, re.M | re.S)}
+    drawn = re.findall(r"\$(path\d+) with filledcurves closed fillcolor rgb '(#\w+)'", text)
+    named = set(re.findall(r"set object rectangle from first 7\d\d.* fillcolor rgb '(#\w+)'", text))
+    check(len(drawn) > 2 and len(named) > 2, f"{len(drawn)} areas, {len(named)} names")
+    for (path, colour), (below, _) in zip(drawn, drawn[1:]):
+        check(areas[path] == areas[below] or colour in named, f"{scenario}: the part drawn in {colour} has no name")
+
+
 def check_refusals(folder):
     before = set(os.listdir(folder))
     scenario = SCENARIOS["one GPU"]
@@ -301,6 +316,8 @@ def main():
         check_refusals(folder)
         if shutil.which("gnuplot"):
             check_pictures(folder)
+            check_colours(SCENARIOS["micro-steps"], folder)
+            check_colours("gpu h100-sxm; model llama-3-70b; set tp 8 pp 4 accum 8 zero 1 checkpoint full", folder)
         else:
             print("gnuplot is not installed: no pictures")
     print(f"{failures} failed" if failures else "all well")

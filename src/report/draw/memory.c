@@ -32,10 +32,9 @@ static const struct {
     {MFU_PART_WORKSPACE, "workspace", "workspace"},
 };
 
-/* The parts that tensors take at the peak, from below. */
-static int memory_parts(const struct mfu_plan *p, struct mfu_memory_piece *pieces)
+/* The parts that take so many bytes, from below. */
+static int memory_parts(const double bytes[MFU_PART_COUNT], struct mfu_memory_piece *pieces)
 {
-    const double *bytes = p->memory.peak.parts;
     int n = 0;
 
     for (int i = 0; i < MFU_PART_COUNT; i++) {
@@ -57,7 +56,7 @@ int mfu_memory_pieces(const struct mfu_plan *p, struct mfu_memory_piece *pieces)
         {"CUDA context", "context", "context, loaded kernels, libraries", "memory.context_bytes", m->context_bytes},
         {"other processes", "processes", "the desktop and others: vram_reserved", "",
          p->config.setting[MFU_S_VRAM_RESERVED]}};
-    int n = memory_parts(p, pieces);
+    int n = memory_parts(m->peak.parts, pieces);
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].bytes >= 0.5)
@@ -65,7 +64,7 @@ int mfu_memory_pieces(const struct mfu_plan *p, struct mfu_memory_piece *pieces)
     return n;
 }
 
-/* A picture has no table beside it: what each colour stands for, and how much that is at the peak. */
+/* A picture has no table beside it: what each colour stands for, and how much that is at most. */
 static void keys(struct mfu_canvas *c, const struct mfu_memory_piece *pieces, int n)
 {
     for (int i = n - 1; i >= 0 && c->picture; i--)
@@ -221,6 +220,17 @@ static void level_line(const struct chart *g, const char *class, const char *nam
                   text);
 }
 
+/* The most of each part in the picture: of one stage of a pipeline, which need not be the one that holds the most. */
+static int most_of_parts(const struct mfu_memory_timeline *course, struct mfu_memory_piece *pieces)
+{
+    double most[MFU_PART_COUNT] = {0};
+
+    for (size_t i = 0; i < course->n; i++)
+        for (int k = 0; k < MFU_PART_COUNT; k++)
+            most[k] = fmax(most[k], course->points[i].parts[k]);
+    return memory_parts(most, pieces);
+}
+
 static void chart_phases(const struct chart *g)
 {
     struct mfu_phase_span phases[MFU_MEMORY_TIMELINE_SPANS];
@@ -268,7 +278,7 @@ static int draw_memory(struct mfu_canvas *c, const struct mfu_plan *p, const str
 
     if (status == 0) {
         g.n = mfu_memory_timeline_thin(&course, MOST_POINTS, g.chosen);
-        keys(c, pieces, memory_parts(p, pieces));
+        keys(c, pieces, most_of_parts(&course, pieces));
         if (p->n_stages > 0)
             mfu_canvas_key(c, NULL, false, "Stage %d by itself, with one microbatch in flight", p->shown_stage + 1);
         if (p->config.accum > 2)
