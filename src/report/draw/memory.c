@@ -64,10 +64,10 @@ int mfu_memory_pieces(const struct mfu_plan *p, struct mfu_memory_piece *pieces)
     return n;
 }
 
-/* A picture has no table beside it: what each colour stands for, and how much that is at most. */
+/* What each colour stands for, and how much that is at most. */
 static void keys(struct mfu_canvas *c, const struct mfu_memory_piece *pieces, int n)
 {
-    for (int i = n - 1; i >= 0 && c->picture; i--)
+    for (int i = n - 1; i >= 0; i--)
         mfu_canvas_key(c, pieces[i].class, false, "%s %s", pieces[i].name, Q(pieces[i].bytes, MFU_BYTES));
 }
 
@@ -122,7 +122,8 @@ static int draw_split(struct mfu_canvas *c, const struct mfu_plan *p, const stru
     char title[96], text[96];
 
     (void)s, (void)err;
-    keys(c, pieces, n);
+    if (c->picture)
+        keys(c, pieces, n);
     snprintf(title, sizeof title, "memory as one bar: %s of %s used", Q(used, MFU_BYTES),
              Q(m->capacity_bytes, MFU_BYTES));
     snprintf(text, sizeof text, "the card offers %s", Q(m->capacity_bytes, MFU_BYTES));
@@ -278,7 +279,8 @@ static int draw_memory(struct mfu_canvas *c, const struct mfu_plan *p, const str
 
     if (status == 0) {
         g.n = mfu_memory_timeline_thin(&course, MOST_POINTS, g.chosen);
-        keys(c, pieces, most_of_parts(&course, pieces));
+        if (c->picture || p->n_stages > 0) /* a page has a table beside it, of the stage that holds the most */
+            keys(c, pieces, most_of_parts(&course, pieces));
         if (p->n_stages > 0)
             mfu_canvas_key(c, NULL, false, "Stage %d by itself, with one microbatch in flight", p->shown_stage + 1);
         if (p->config.accum > 2)
