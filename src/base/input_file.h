@@ -19,4 +19,7 @@ FILE *mfu_input_open(const char *path, struct mfu_error *err);
 /* The same as a descriptor; -1. */
 int mfu_input_descriptor(const char *path, struct mfu_error *err);
 
+/* Fails with errno; of a file that is not there the nearest name in its folder is suggested.  Returns -1. */
+int mfu_input_fail(const char *path, struct mfu_error *err);
+
 #endif

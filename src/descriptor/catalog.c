@@ -657,7 +657,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
     if (mfu_packed_inside(path))
         info = (struct stat){0};
     else if (stat(path, &info) < 0) {
-        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
+        mfu_input_fail(path, err);
         mfu_error_at(err, path, 0, 0);
         return NULL;
     }

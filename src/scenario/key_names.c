@@ -48,6 +48,11 @@ static const struct synonym {
 } synonyms[] = {
     {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=2 no_shard=0 off=0 false=0 0=0", false, NULL},
     {"sharding", "zero", "none=0 ddp=0 zero1=1 zero2=2 zero3=3 full_shard=3 shard_grad_op=2 no_shard=0", false, NULL},
+    {"deepspeed", "zero", "zero1=1 zero2=2 zero3=3", true, NULL},
+    {"ddp", "zero", "on=0 true=0 1=0", false, NULL},
+    {"qlora", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL},
+    {"load_in_4bit", "base_precision", "on=nf4 true=nf4 1=nf4 off=as-trained false=as-trained 0=as-trained", false, NULL},
+    {"load_in_8bit", "base_precision", "on=int8 true=int8 1=int8 off=as-trained false=as-trained 0=as-trained", false, NULL},
     {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
     {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
     {"memory_format", "channels_last", "channels_last=1 nhwc=1 contiguous=0 contiguous_format=0 nchw=0", false, NULL},

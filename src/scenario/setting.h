@@ -134,14 +134,14 @@ struct mfu_error;
     X(GPUS, "gpus", "n_gpus num_gpus world_size", MFU_COUNT_OF_GPUS, "GPUs in all")                                    \
     X(NODES, "nodes", "nnodes num_nodes num_machines", MFU_COUNT_OF_GPUS, "machines that hold the GPUs",               \
       .keeps_graph = true)                                                                                             \
-    X(DP, "dp", "data_parallel_size data_parallel_degree", MFU_COUNT_OF_GPUS,                                          \
+    X(DP, "dp", "data_parallel data_parallel_size data_parallel_degree", MFU_COUNT_OF_GPUS,                            \
       "GPUs that split the batch (data parallel)")                                                                     \
     X(DP_SHARD, "dp_shard", "data_parallel_shard_degree", MFU_COUNT, 0, 65536, 0, NULL, "parallel",                    \
       "of dp, GPUs over which ZeRO and FSDP shard; the others hold copies (HSDP); 0: all")                             \
-    X(TP, "tp", "tensor_parallel_size tensor_parallel_degree tensor_model_parallel_size", MFU_COUNT_OF_GPUS,           \
-      "GPUs that split each layer (tensor parallel)")                                                                  \
-    X(PP, "pp", "pipeline_parallel_size pipeline_parallel_degree pipeline_model_parallel_size", MFU_COUNT_OF_GPUS,     \
-      "GPUs that split the layers (pipeline parallel)")                                                                \
+    X(TP, "tp", "tensor_parallel tensor_parallel_size tensor_parallel_degree tensor_model_parallel_size",              \
+      MFU_COUNT_OF_GPUS, "GPUs that split each layer (tensor parallel)")                                               \
+    X(PP, "pp", "pipeline_parallel pipeline_parallel_size pipeline_parallel_degree pipeline_model_parallel_size",      \
+      MFU_COUNT_OF_GPUS, "GPUs that split the layers (pipeline parallel)")                                             \
     X(VPP, "vpp", "virtual_pipeline_model_parallel_size num_virtual_stages_per_pipeline_rank", MFU_COUNT_OF_GPUS,      \
       "virtual pipeline stages per GPU", .keeps_graph = true)                                                          \
     X(SCHEDULE, "schedule", "pipeline_parallel_schedule pp_engine pp_schedule", MFU_COUNT, 0, 255, 0,                  \
@@ -153,7 +153,7 @@ struct mfu_error;
       "layers that the first pipeline stage has less than others, since it holds the embedding")                       \
     X(LAST_STAGE_LESS, "last_stage_less", "last_stage_less_layers account_for_loss_in_pipeline_split", MFU_COUNT, 0,   \
       1000, 0, NULL, "parallel", "layers that the last pipeline stage has less than others, since it holds the head")  \
-    X(CP, "cp", "context_parallel_size context_parallel_degree", MFU_COUNT_OF_GPUS,                                    \
+    X(CP, "cp", "context_parallel context_parallel_size context_parallel_degree", MFU_COUNT_OF_GPUS,                   \
       "GPUs that split the sequence (context parallel)")                                                               \
     X(CONTEXT, "cp_comm_type", "context_parallel_rotate_method", MFU_COUNT, 0, MFU_CONTEXT_KIND_COUNT - 1, 0,          \
       mfu_context_names, "parallel",                                                                                   \
@@ -162,8 +162,8 @@ struct mfu_error;
     X(CP_HEADS, "cp_heads", "", MFU_COUNT, 0, 65536, 0, NULL, "parallel",                                              \
       "of cp, GPUs that exchange heads where cp_comm_type is a2a+p2p (hierarchical_context_parallel_sizes); 0: those " \
       "of a node")                                                                                                     \
-    X(EP, "ep", "expert_parallel_size expert_parallel_degree expert_model_parallel_size", MFU_COUNT_OF_GPUS,           \
-      "GPUs that split the experts (expert parallel)")                                                                 \
+    X(EP, "ep", "expert_parallel expert_parallel_size expert_parallel_degree expert_model_parallel_size",              \
+      MFU_COUNT_OF_GPUS, "GPUs that split the experts (expert parallel)")                                              \
     X(DISPATCHER, "moe_dispatcher", "moe_token_dispatcher_type", MFU_COUNT, 0, MFU_DISPATCHER_COUNT - 1, 0,            \
       mfu_dispatcher_names, "parallel",                                                                                \
       "how tokens reach experts elsewhere: a copy for each expert, or for each rank and node (flex: DeepEP, "          \

@@ -1064,6 +1064,15 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     assert_int_equal(fate("load_in_8bit"), MFU_IGNORED);
     assert_near(setting(MFU_S_PACKING), 1, 0);
     done();
+    read_as("b.yml", /* its block alone turns FSDP on; names stay those of the file */
+            "base_model: NousResearch/Llama-3.2-1B\nsequence_len: 2048\nmicro_batch_size: 4\nbf16: auto\n"
+            "fsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_offload_params: true\n",
+            "huggingface", "8");
+    assert_near(setting(MFU_S_ZERO), 3, 0);
+    assert_near(setting(MFU_S_OFFLOAD_PARAMS), 1, 0);
+    assert_int_equal(fate("fsdp_config.fsdp_sharding_strategy"), MFU_IGNORED);
+    assert_int_equal(fate("fsdp_config.fsdp_offload_params"), MFU_UNDERSTOOD);
+    done();
     read_as("a.yaml",
             "### model\nmodel_name_or_path: Qwen/Qwen2.5-1.5B\nfinetuning_type: full\ncutoff_len: 1024\n"
             "per_device_train_batch_size: 1\nbf16: true\nflash_attn: fa2\n",

@@ -457,6 +457,7 @@ static void search_same(struct search *s, int i)
             || !one_sentence(s->x, power) || b != a + 1)
             continue;
         s->found = compute(s->x, power);
+        s->power[k] = 1;
         s->best = 0;
     }
 }
@@ -531,7 +532,7 @@ static bool guessed(const struct mfu_audit *a, const struct mfu_claim_text *t, c
     return false;
 }
 
-/* What the units explain was not what its unit alone was taken for. */
+/* What the units explain was not what its unit alone was taken for; what more says stays, and is bound. */
 static void drop_guesses(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t)
 {
     int n = 0;
@@ -539,9 +540,12 @@ static void drop_guesses(struct mfu_audit *a, const struct search *s, const stru
     for (int i = 0; i < a->n_claims; i++) {
         bool drop = false;
 
-        for (int k = 0; k < s->x->n; k++)
-            drop |= s->found_power[k] != 0 && (a->claims[i].guessed || a->claims[i].inferred)
-                && t->text + a->claims[i].at == s->x->list[k].at;
+        for (int k = 0; k < s->x->n; k++) {
+            bool here = t->text + a->claims[i].at == s->x->list[k].at;
+
+            a->claims[i].computed |= here && (s->found_power[k] != 0 || s->power[k] != 0);
+            drop |= here && s->found_power[k] != 0 && (a->claims[i].guessed || a->claims[i].inferred);
+        }
         if (!drop)
             a->claims[n++] = a->claims[i];
     }

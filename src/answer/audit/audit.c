@@ -18,6 +18,8 @@
 
 #define KNOWN 1.75 /* an interval no wider than this factor is a figure; wider ones say too little to be shown */
 
+#define NEAR 3 /* a bound further away than this factor says nothing of a figure */
+
 /* Of runs that are published; a claim from which such an MFU follows can be. */
 static const struct mfu_interval usual_mfu = {0.08, 0.75};
 
@@ -715,6 +717,28 @@ static void choose_readings(struct system *s)
                 return;
 }
 
+/* Whether the others bound it from one side, and are near. */
+static bool is_bounded(const struct mfu_claim *c)
+{
+    const struct mfu_quantity_row *row = &mfu_quantity_rows[c->kind];
+
+    return (c->others.low > row->least && c->in.low < NEAR * c->others.low)
+        || (c->others.high < row->most && c->in.high * NEAR > c->others.high);
+}
+
+/* Whether it is a figure of an outcome that nothing else in the claim binds. */
+static bool is_loose(const struct mfu_audit *a, const struct mfu_claim *c)
+{
+    if (c->at == 0 || c->computed || mfu_quantity_rows[c->kind].traits & (MFU_Q_SETUP | MFU_Q_WHOLE))
+        return false;
+    for (int i = 0; i < a->n_claims; i++) /* in any of its states */
+        if ((a->claims[i].kind == c->kind && (a->claims[i].matters || is_bounded(&a->claims[i])))
+            || (a->claims[i].kind == MFU_Q_COMPUTED && a->claims[i].in.low <= c->value
+                && a->claims[i].in.high >= c->value))
+            return false;
+    return true;
+}
+
 int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu_error *err)
 {
     struct system *s = calloc(1, sizeof *s);
@@ -728,11 +752,15 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     held = judge_claims(s);
     find_given(s);
     held += is_usual(s);
-    if (held == 0 && a->n_contradictions == 0)
-        ask(s);
-    for (int i = 0; i < a->n_claims; i++)
+    for (int i = 0; i < a->n_claims; i++) {
         if (a->claims[i].inferred && !a->unread_figure[0] && mfu_audit_claims(a, a->claims[i].kind, MFU_BEFORE))
             snprintf(a->unread_figure, sizeof a->unread_figure, "%s", a->claims[i].text);
+        if (!a->loose[0] && is_loose(a, &a->claims[i]))
+            snprintf(a->loose, sizeof a->loose, "%s", a->claims[i].text);
+    }
+    held = a->loose[0] ? 0 : held;
+    if (held == 0 && a->n_contradictions == 0)
+        ask(s);
     a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 && !a->unread_figure[0] ? "holds" : "open";
     free(s);
     return 0;

@@ -36,6 +36,7 @@ struct mfu_claim {
     int n_readings;
     int at;           /* where its number stands in the text as it is read; 0: no number says it */
     bool guessed;     /* only by its unit */
+    bool computed;    /* an equation of the claim, or its units, bind it */
     bool inferred;    /* told after another figure of its kind, by no word: of something else, or afterwards */
     bool flat;        /* not said whether of one or of all */
     bool follows;     /* told as what follows from the rest: "so", "i.e." */
@@ -66,6 +67,7 @@ struct mfu_audit {
     char missing[200];      /* where it is open, what would have to be told; "; " between */
     char unread[400];       /* "; " between what was not understood */
     char unread_figure[80]; /* an amount among that, or one that was read but may be of something else */
+    char loose[80];         /* a figure of an outcome that nothing else in it binds */
     const char *verdict;    /* "holds", "contradicts", "open": nothing in it binds anything else */
 };
 

@@ -256,6 +256,12 @@ static double nominal_size(const char *slug, double params)
     return params;
 }
 
+// clang-format off
+static const struct { const char *name; int kind; } dims[] = {
+    {"n_layer", MFU_Q_N_LAYER}, {"n_embd", MFU_Q_N_EMBD}, {"n_head", MFU_Q_HEADS}, {"n_kv_head", MFU_Q_KV_HEADS},
+    {"head_dim", MFU_Q_HEAD_DIM}, {"vocab_size", MFU_Q_VOCAB}};
+// clang-format on
+
 int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start, struct mfu_error *error)
 {
     struct mfu_plan *p = calloc(1, sizeof *p);
@@ -264,6 +270,9 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
     const struct mfu_model *size = NULL;
     struct mfu_error err = {0};
     double low = INFINITY, high = 0, called;
+    bool shaped = mfu_audit_claims(r->audit, MFU_Q_KV, MFU_BEFORE)
+        || mfu_audit_claims(r->audit, MFU_Q_KV_TOKEN, MFU_BEFORE)
+        || mfu_audit_claims(r->audit, MFU_Q_EMBEDDING, MFU_BEFORE); /* what needs more of the model than its size */
     bool planned = p && plan_model(r, r->model, start, p, &err);
 
     if (planned && params && !has_size(p, params) && (size = find_size(r, start, params, &err))) {
@@ -301,6 +310,13 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
         if (high > 0)
             mfu_claim_add(r->audit, MFU_Q_FLOP_PER_TOKEN, MFU_BEFORE, low, high, "catalog", "%s, by any convention",
                           r->model->slug);
+        for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
+            double value = mfu_config_dim(&p->config, dims[i].name);
+
+            if (value > 0 && shaped && !mfu_claim_stated(r->audit, dims[i].kind, MFU_BEFORE))
+                mfu_claim_add(r->audit, dims[i].kind, MFU_BEFORE, value, value, "catalog", "%s, %s", r->model->slug,
+                              dims[i].name);
+        }
         if (!mfu_claim_stated(r->audit, MFU_Q_SEQ, MFU_BEFORE))
             mfu_claim_add(r->audit, MFU_Q_SEQ, MFU_BEFORE, p->config.seq, p->config.seq, "assumed", "%s's own",
                           r->model->slug);

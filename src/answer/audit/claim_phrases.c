@@ -70,6 +70,18 @@ void mfu_phrase_here(const struct mfu_reading *r, const char *p, bool before, bo
         }
 }
 
+/* "128 KiB of KV cache/token": of what is counted of each, whatever it is; at most three words before it. */
+static void find_rest(const struct mfu_reading *r, const char *p, const struct mfu_claim_number *n,
+                      struct mfu_phrase *m)
+{
+    const char *end = p;
+
+    for (int i = 0; i < 3 && isalpha((unsigned char)*mfu_claim_blanks(end)) && *end != '/'; i++)
+        end = mfu_claim_word_end(mfu_claim_blanks(end));
+    if (end > p && mfu_phrase_goes_on(end) && !n->bare)
+        mfu_phrase_here(r, end, false, true, n, true, m);
+}
+
 struct mfu_phrase mfu_phrase_behind(const struct mfu_reading *r, const char *p, const struct mfu_claim_number *n)
 {
     struct mfu_phrase m = {.kind = -1};
@@ -79,7 +91,9 @@ struct mfu_phrase mfu_phrase_behind(const struct mfu_reading *r, const char *p, 
 
     p = mfu_claim_blanks(p);
     for (int i = 0; i < 4 && m.length == 0; i++) {
-        mfu_phrase_here(r, p, false, i == 0, n, true, &m);
+        find_rest(r, p, n, &m);
+        if (m.length == 0)
+            mfu_phrase_here(r, p, false, i == 0, n, true, &m);
         if (m.length == 0 && mfu_claim_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
             mfu_phrase_here(r, mfu_claim_blanks(size.end), false, false, n, true, &m);
         if (!(mfu_claim_role(p) & MFU_W_BEHIND) && !(n->percent && mfu_claim_stands(p, "is", 2))

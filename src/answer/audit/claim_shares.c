@@ -39,8 +39,9 @@ static bool read_whole(const struct mfu_reading *r, const struct mfu_claim_numbe
 
     if (mfu_claim_stands(p, "out", 3))
         p = mfu_claim_blanks(mfu_claim_word_end(p));
-    if (*p == '/' && isdigit((unsigned char)*mfu_claim_blanks(p + 1))) /* "22.1 GiB / 24 GiB" */
-        return !n->bare && mfu_claim_number(r->t.text, mfu_claim_blanks(p + 1), whole) && whole->dim == n->dim;
+    if (*p == '/' && isdigit((unsigned char)*mfu_claim_blanks(p + 1))) /* "22.1 GiB / 24 GiB", "22.1/24 GB" */
+        return mfu_claim_number(r->t.text, mfu_claim_blanks(p + 1), whole)
+            && whole->dim == (n->bare ? MFU_BYTES : n->dim);
     if (!mfu_claim_stands(p, "of", 2))
         return false;
     for (int i = 0; i < 3 && mfu_claim_role(p) & (MFU_W_BEHIND | MFU_W_ONE_OF); i++)
@@ -49,6 +50,14 @@ static bool read_whole(const struct mfu_reading *r, const struct mfu_claim_numbe
         return false;
     mfu_claim_leave_out_unit(r, whole);
     return true;
+}
+
+void mfu_claim_unit_of_whole(const struct mfu_reading *r, struct mfu_claim_number *n)
+{
+    struct mfu_claim_number whole;
+
+    if (n->bare && read_whole(r, n, &whole) && whole.dim == MFU_BYTES)
+        mfu_claim_same_unit(n, &whole);
 }
 
 const char *mfu_claim_take_part(struct mfu_reading *r, struct mfu_claim_number *n, struct mfu_phrase m)

@@ -17,7 +17,7 @@ static const struct { const char *word; int kind; double low, high, not_low, not
     {"full training", MFU_Q_STATE_BYTES, 4, 20, 0, 0}, {"ddp", MFU_Q_SHARDS, 1, 1, 0, 0}, {"no accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"no gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0},
     {"q and v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q proj and v proj", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q.v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0},
     {"micro batch", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"mbs", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"batch/gpu", MFU_Q_ACCUM, 1, 1e6, 0, 0},
-    {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
+    {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load on", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load into", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
 
 /* Bytes of a number, and the arithmetic (MFU_PEAK_COUNT: none): of what stands beside it, else of weights and products.
  * Scales of blocks take some more where there are 8 bits or less. */

@@ -9,8 +9,9 @@
 // clang-format off
 static const struct { int roles; const char *words; } roles[] = {
     {MFU_W_BETWEEN, "is|was|were|are|be|only|at|to|it|by|went|that|and|=|:|(|)|logged|full|with|on|just|so|which|take|took|need|needed|use|used|require|required|"
-              "occupy|consume|get|got|reach|reached|give|mean|have|has|had|do|per|measured|reported|still|alone|reduce|deliver|peak|cover|corresponding|correspond|now|or"},
-    {MFU_W_BETWEEN | MFU_W_BEHIND, "of|the|a|an|-|for|in|its|their|our|theoretical"}, {MFU_W_BEHIND | MFU_W_TRAINS, "training"},
+              "occupy|consume|get|got|reach|reached|give|mean|have|has|had|do|per|measured|reported|still|alone|reduce|deliver|peak|cover|corresponding|correspond|now|or|"
+              "show|report|say|read|print|list"},
+    {MFU_W_BETWEEN | MFU_W_BEHIND, "of|the|a|an|-|for|in|its|their|our|theoretical|possible|maximum|max|rated|nominal"}, {MFU_W_BEHIND | MFU_W_TRAINS, "training"},
     {MFU_W_BETWEEN | MFU_W_ABOUT, "about|~|around|roughly|approximately|some|approx|circa|ca"}, {MFU_W_BETWEEN | MFU_W_NEARLY, "nearly|almost"},
     {MFU_W_BETWEEN | MFU_W_LEAST | MFU_W_MORE, "more"}, {MFU_W_BETWEEN | MFU_W_LEAST, "least|above|exceed|exceeding|exceeded|beyond"},
     {MFU_W_BETWEEN | MFU_W_MOST | MFU_W_LESS, "less|fewer"}, {MFU_W_BETWEEN | MFU_W_MOST, "most|under|below|upto"}, {MFU_W_BETWEEN | MFU_W_NOT, "no|not|never|cannot|without"},

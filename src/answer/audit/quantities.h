@@ -53,7 +53,7 @@ enum {
     X(CUBE, "cube", MFU_COUNT, MFU_Q_SETUP, 1.3, 20, 0, 0, "")                                                         \
     X(SEQ, "seq", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE, 1, 1e8, 512, 4096,                               \
       "seq|sequence length|seq length|seq len|seqlen|context|context length|block size|ctx|<sequence "                 \
-      "of|token/sequence")                                                                                             \
+      "of|token/sequence|>token context|>token sequence|>token prompt|>token window")                                  \
     X(EXPERTS, "experts", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "expert|n expert")                       \
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token")                   \
     X(EXPERT_SHARE, "expert_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0, ">of expert|>of the expert|>of expert active") \

@@ -130,6 +130,13 @@ static void place_beside(struct mfu_audit *a)
         if (c && mfu_audit_claims(a, besides[i].beside, MFU_BEFORE) == besides[i].told)
             c->kind = besides[i].is;
     }
+    for (int i = 0; i < a->n_claims; i++) /* "16 bytes per parameter, so 7B need 112 GB" */
+        if (a->claims[i].kind == MFU_Q_MEMORY && a->claims[i].guessed
+            && mfu_claim_stated(a, MFU_Q_STATE_BYTES, a->claims[i].state)) {
+            a->claims[i].n_readings = !a->claims[i].follows;
+            a->claims[i].readings[0] = (struct mfu_claim_reading){MFU_Q_MEMORY, a->claims[i].state};
+            a->claims[i].kind = MFU_Q_STATES;
+        }
     for (size_t i = 0; i < N(implied); i++)
         if (mfu_claim_stated(a, implied[i].told, MFU_BEFORE) && !mfu_claim_stated(a, implied[i].untold, MFU_BEFORE))
             mfu_claim_add(a, implied[i].is, MFU_BEFORE, implied[i].low, implied[i].high, "assumed", "%s with %s",
@@ -192,10 +199,12 @@ static void drop_operands(struct mfu_reading *r)
     struct mfu_audit *a = r->audit;
     int n = 0;
 
-    for (int i = 0; i < a->n_claims; i++)
+    for (int i = 0; i < a->n_claims; i++) {
+        a->claims[i].computed |= a->claims[i].at > 0 && r->t.operand[a->claims[i].at];
         if (!(a->claims[i].guessed && a->claims[i].kind != MFU_Q_PARAMS && a->claims[i].at > 0
               && r->t.operand[a->claims[i].at]))
             a->claims[n++] = a->claims[i];
+    }
     a->n_claims = n;
     for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
         r->t.used[i] |= r->t.taken[i];

@@ -135,6 +135,14 @@ static bool is_multiplied(const struct mfu_reading *r, const char *p)
     return false;
 }
 
+/* "GPT-3", "Llama-2": it belongs to the word before. */
+static bool is_of_name(const struct mfu_reading *r, const struct mfu_claim_number *n)
+{
+    int at = r->t.from[n->at - r->t.text];
+
+    return n->bare && at > 1 && r->t.claim[at - 1] == '-' && isalpha((unsigned char)r->t.claim[at - 2]);
+}
+
 const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number *n)
 {
     struct mfu_claim_number second = {0};
@@ -146,6 +154,7 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
     if (!n->bare && n->dim == MFU_FLOP_PER_S)
         r->last = *n;
     n->roles = mfu_claim_roles_before(&r->t, n->at);
+    mfu_claim_unit_of_whole(r, n);
     end = mfu_claim_blanks(n->end);
     if (n->times && strncmp(n->end - 2, " x ", 3) == 0 && mfu_claim_role(end) == 0
         && !mfu_claim_counted(end)) { /* "TP 4 x PP 8" */
@@ -201,7 +210,10 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
         m = behind.kind >= 0 ? behind : m;
     }
     if (m.kind >= 0 && last->dim != MFU_RATIO && m.end < n->at && mfu_claim_letter(*mfu_claim_back(&r->t, n->at))
-        && mfu_claim_back(&r->t, n->at) >= m.end) { /* "tokens at 4k context" */
+        && mfu_claim_back(&r->t, n->at) >= m.end
+        && (last->bare
+            || !mfu_claim_stands(mfu_claim_back(&r->t, n->at), "of",
+                                 2))) { /* "tokens at 4k context", not "batch of 4M tokens" */
         struct mfu_phrase near = {.kind = -1};
         const char *p = mfu_claim_blanks(last->end);
 
@@ -214,6 +226,8 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
         return end;
     if (m.kind < 0 && !(n->bare && strncmp(n->end, " x ", 3) == 0))
         m = mfu_phrase_behind(r, last->end, last);
+    if (m.kind >= 0 && m.begin >= last->end && is_of_name(r, n)) /* "GPT-3 training" */
+        return last->end;
     if ((m.kind < 0 || m.kind == MFU_Q_GPUS || n->of_tokens) && mfu_claim_is_factor(n->at) && n->bare
         && mfu_kind_of_factor(r) >= 0) /* 8 nodes x 8 GPUs */
         m.kind = mfu_kind_of_factor(r);
@@ -246,6 +260,11 @@ const char *mfu_claim_take_number(struct mfu_reading *r, struct mfu_claim_number
         m.kind = mfu_kind_of_unit(r, last, changes);
     if (m.kind < 0)
         return last->end;
+    if (r->guessed && !changes && n->roles & MFU_W_FROM
+        && m.kind != r->topic) { /* "instead of 56 GB": of something that is not */
+        mfu_claim_use(&r->t, n->at, last->end);
+        return last->end;
+    }
     if (!m.begin)
         m.begin = n->at, m.end = last->end;
     if (two && changes) {

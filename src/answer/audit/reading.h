@@ -109,6 +109,8 @@ void mfu_claim_state(struct mfu_reading *, const struct mfu_claim_number *, int 
 /* "90 ms of a 600 ms step", "28 GB of 112 GB of states per GPU", "15 % of 312 TFLOP/s": a part or a share, and the
  * whole; behind both, NULL: it is none. */
 const char *mfu_claim_take_part(struct mfu_reading *, struct mfu_claim_number *, struct mfu_phrase);
+/* "22.1 of 24 GB": the unit of the whole is that of the part. */
+void mfu_claim_unit_of_whole(const struct mfu_reading *, struct mfu_claim_number *);
 /* "187 TFLOP/s (60 %)", "from 1.9 to 2.5 it/s (+32 %)": a share of what stands right before, or its change. */
 bool mfu_claim_take_aside(struct mfu_reading *, struct mfu_claim_number *);
 /* "4x faster", "19 % higher tokens/s", "2x the MFU", "the MFU doubled", "fell by 20 %", "up 50 %". */

@@ -529,6 +529,8 @@ int mfu_import_read(struct mfu_import *m, const char *path, const char *format, 
     if (m->format->finish)
         m->format->finish(m);
     name_model(m);
+    for (int i = 0; i < m->n; i++)
+        m->entries[i].name = m->entries[i].said ? m->entries[i].said : m->entries[i].name;
     return m->failed ? mfu_import_fail(m, path, err) : 0;
 }
 

@@ -34,6 +34,7 @@ struct mfu_entry {
     enum mfu_fate fate;
     const char *key, *set; /* ours: "batch", "8"; NULL: sets nothing; a key alone: what would answer it */
     const char *note;      /* why, or how it was taken; "" */
+    const char *said;      /* its name in the file, where a format reads it by another; else NULL */
 };
 
 #define MFU_ENTRIES 600       /* of one file */

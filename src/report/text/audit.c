@@ -85,9 +85,9 @@ static void one(FILE *out, const struct mfu_term *t, const struct mfu_audit *a)
         mfu_paragraph(out, t, "", 2, MFU_WARN, "Unknown: not every figure is understood: %s.", a->unread_figure);
     else if (strcmp(a->verdict, "open") == 0)
         mfu_paragraph(out, t, "", 2, MFU_WARN,
-                      a->missing[0] ? "Unknown: nothing in it binds anything else; %s: not told."
-                                    : "Unknown: nothing in it binds anything else.",
-                      a->missing);
+                      a->missing[0] ? "Unknown: nothing else in it binds %s; %s: not told."
+                                    : "Unknown: nothing else in it binds %s.",
+                      a->loose[0] ? a->loose : "a figure", a->missing);
     if (strcmp(a->verdict, "holds") == 0)
         mfu_paragraph(out, t, "", 2, MFU_GOOD, "Holds: the figures go together.");
     fputc('\n', out);

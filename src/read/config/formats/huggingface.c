@@ -23,7 +23,8 @@ static bool recognise(const char *path, const char *text)
 static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
 static const char evaluation[] = "evaluation is not part of a step", loading[] = "the loader: set dataloader_ms";
 static const char liger[] = "Liger's kernels: set kernel_package liger, and loss_chunks for its loss",
-                  fsdp[] = "how FSDP wraps and fetches";
+                  fsdp[] = "how FSDP wraps and fetches",
+                  strategy[] = "not read by the trainer: fsdp and reshard_after_forward say it";
 static const char adapters[] = "adapters of another kind", quantised[] = "how the base is quantised",
                   targets[] = "which modules";
 static const char loop[] = "how answers are written and used again: an option of iteration";
@@ -105,6 +106,7 @@ static const struct mfu_import_row rows[] = {
     {"fsdp_config.mixed_precision_policy*", NULL, NULL, "types of weights and sums", true},
     {"fsdp_config.xla*", NULL, NULL, "another device", true},
     {"fsdp_config.reshard_after_forward", NULL, "true=- full_shard=- FULL_SHARD=-", "what FSDP keeps gathered", true},
+    {"fsdp_config.sharding_strategy", NULL, NULL, strategy, false},
     {"fsdp_config*", NULL, NULL, fsdp, false}, {"fsdp_transformer_layer_cls_to_wrap", NULL, NULL, fsdp, false},
     {"fsdp_min_num_params", NULL, NULL, fsdp, false},
     {"fsdp_*", NULL, NULL, "details of FSDP", true},
@@ -501,7 +503,8 @@ static void take_sharding(struct mfu_import *m, struct mfu_entry *e, const char 
         mfu_import_assume(m, "offload_params", "on", "FSDP with offload");
 }
 
-/* FSDP2 keeps weights gathered, where it does not reshard: ZeRO 2. */
+/* FSDP2 keeps weights gathered, where it does not reshard: ZeRO 2.  In axolotl fsdp_config or fsdp_version
+ * turns it on (0.12, utils/trainer.py, prepare_optim_env). */
 static void find_sharding(struct mfu_import *m)
 {
     struct mfu_entry *reshards = mfu_import_find(m, "fsdp_config.reshard_after_forward");
@@ -524,6 +527,11 @@ static void find_sharding(struct mfu_import *m)
         mfu_import_set(m, mfu_import_find(m, "fsdp_version"), "zero", "FSDP over all GPUs", "%s", full);
         on = true;
     }
+    for (int i = 0; i < n && !on && mfu_import_find(m, "base_model"); i++)
+        if (strncmp(m->entries[i].name, "fsdp_config.", 12) == 0) {
+            mfu_import_assume(m, "zero", full, "FSDP over all GPUs: fsdp_config turns it on");
+            on = true;
+        }
     for (int i = 0; i < n && !on; i++)
         if (strncmp(m->entries[i].name, "fsdp_", 5) == 0)
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "FSDP is off");
@@ -550,6 +558,7 @@ static int take_apart(struct mfu_import *m, const char *path, const char *text, 
             if (strncmp(m->entries[i].name, blocks[k][0], n) != 0)
                 continue;
             snprintf(name, sizeof name, "%s%s", blocks[k][1], m->entries[i].name + n);
+            m->entries[i].said = m->entries[i].name;
             m->entries[i].name = kept ? mfu_arena_copy(&m->arena, name, strlen(name)) : m->entries[i].name + n;
             if (!m->entries[i].name)
                 return mfu_import_fail(m, path, err);
