@@ -289,7 +289,7 @@ static int fail(const struct solver *q, const struct failure *f, struct mfu_erro
         return -1;
     }
     if (!q->where)
-        return mfu_fail(err, MFU_EINPUT, "even %g does not fit", f->low * q->step);
+        return mfu_fail(err, MFU_EINPUT, "even %g does not fit; `advise` tells what makes room", f->low * q->step);
     return mfu_fail(err, MFU_EINPUT, "the condition holds at no value that was tried, from %g to %g%s%s%s",
                     f->low * q->step, f->high * q->step,
                     *unpredicted    ? "; whether any fits is unknown, not modelled: "
