@@ -92,6 +92,7 @@ struct mfu_builder {
     struct mfu_operation received;            /* what a pipeline stage gets from the one before */
     int stage, stages;                        /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[MFU_MAX_OPS];
+    bool routed[MFU_MAX_OPS]; /* its result lies in the order of experts */
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
     int n_nodes, n_parameters, cap_nodes, cap_parameters;

@@ -10,6 +10,8 @@
 void mfu_segment_open(struct mfu_builder *, const char *section, enum mfu_phase, double repeat);
 void mfu_segment_close(struct mfu_builder *);
 
+extern const struct mfu_primitive mfu_primitive_scan;
+
 /* Adapters (graph/adapter_steps.h). */
 extern const struct mfu_primitive mfu_primitive_adapter, mfu_primitive_adapter_vectors, mfu_primitive_adapter_sum,
     mfu_primitive_adapter_svd, mfu_primitive_adapter_weight, mfu_primitive_adapter_scale, mfu_primitive_adapter_tokens;
@@ -45,6 +47,7 @@ void mfu_count_rank(struct mfu_builder *); /* the same of one rank, once operati
 /* How often a section is repeated; whether an op uses another's weight. */
 double mfu_repeats(const struct mfu_config *, const struct mfu_model_section *);
 bool mfu_shares_weight(const struct mfu_builder *, int op);
+bool mfu_of_experts(const struct mfu_operation *); /* its weights are those of experts */
 
 /* A pass that puts launches between those that there are, in their list: begin; one more launch at *n, NULL when out of
  * memory; the next of the old ones at *n (s->moved remembers where it went); end, when lifetimes of the first n_tensors

@@ -113,7 +113,7 @@ static bool shares_here(const struct mfu_builder *s, int i)
     return false;
 }
 
-static bool of_experts(const struct mfu_operation *op)
+bool mfu_of_experts(const struct mfu_operation *op)
 {
     for (int a = 0; a < MFU_ATTRIBUTES; a++)
         if (op->primitive->split_experts & 1u << a && op->attribute[a] > 0)
@@ -143,7 +143,8 @@ void mfu_count_rank(struct mfu_builder *s)
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
     p->expert_layers = 0;
-    p->block_params = p->block_trained = p->trained_tensors = p->largest_trained = p->large_trained = 0;
+    p->block_params = p->block_trained = p->block_experts = p->block_expert_trained = 0;
+    p->trained_tensors = p->largest_trained = p->large_trained = 0;
     p->layers = mfu_cut_layers(s);
     find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
@@ -156,7 +157,7 @@ void mfu_count_rank(struct mfu_builder *s)
                  frozen++) {
                 struct mfu_op_size z = mfu_op_size(s, i, mfu_shares_weight(s, i) && shares_here(s, i), frozen > 0);
                 double times = frozen ? still : all - still;
-                bool experts = of_experts(&s->operations[i]);
+                bool experts = mfu_of_experts(&s->operations[i]);
 
                 p->rank_params += times * z.params;
                 p->rank_trained += times * z.trained;
@@ -172,6 +173,8 @@ void mfu_count_rank(struct mfu_builder *s)
                 trained_bytes += times * z.trained_bytes;
                 p->block_params += unit && !frozen ? z.params : 0;
                 p->block_trained += unit && !frozen ? z.trained : 0;
+                p->block_experts += unit && !frozen && experts ? z.params : 0;
+                p->block_expert_trained += unit && !frozen && experts ? z.trained : 0;
             }
     }
     s->trained_bytes = p->rank_trained > 0 ? trained_bytes / p->rank_trained : 0;

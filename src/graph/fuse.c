@@ -352,9 +352,10 @@ static const struct mfu_launch *main_of(const struct fusion *f, const int *membe
 }
 
 /* Adds up what the members compute and read beside their inputs. */
-static void add_members(const struct fusion *f, const int *members, int n, int id, struct mfu_kernel *k,
-                        double *gradient_elements)
+static void add_members(const struct fusion *f, const int *members, int n, int id, struct mfu_launch *merged)
 {
+    struct mfu_kernel *k = &merged->kernel;
+
     for (int i = 0; i < n; i++) {
         const struct mfu_launch *l = &f->p->launches[members[i]];
         int producer = l->n_in > 0 ? f->p->views[l->in[0]].producer : -1;
@@ -364,7 +365,8 @@ static void add_members(const struct fusion *f, const int *members, int n, int i
             k->reread_bytes += l->kernel.reread_bytes / 2; /* maximum and sum in one pass */
         }
         k->flops += l->kernel.flops;
-        *gradient_elements += l->gradient_elements;
+        merged->gradient_elements += l->gradient_elements;
+        merged->gradient_experts += l->gradient_experts;
     }
 }
 
@@ -411,10 +413,10 @@ static void put_merged(struct fusion *f, const int *members, int n)
     mark_written(f, merged);
     if (merged->n_out == 0 || !keep_ends(f, merged))
         return;
-    kernel->flops = kernel->reread_bytes = merged->gradient_elements = 0;
+    kernel->flops = kernel->reread_bytes = merged->gradient_elements = merged->gradient_experts = 0;
     kernel->launches = 1;
     merged->temporary_bytes = kernel->read_bytes = kernel->write_bytes = 0;
-    add_members(f, members, n, id, kernel, &merged->gradient_elements);
+    add_members(f, members, n, id, merged);
     for (int k = 0; k < merged->n_in; k++)
         kernel->read_bytes += bytes_of(f, merged->in[k]);
     for (int k = 0; k < merged->n_out; k++)

@@ -307,10 +307,14 @@ void mfu_accumulate(struct mfu_builder *s, int view)
 }
 
 /* The gradient of a parameter is complete with the launch before. */
-static void complete(struct mfu_builder *s, const struct mfu_parameter *p)
+static void complete(struct mfu_builder *s, const struct mfu_node *n, const struct mfu_parameter *p)
 {
-    if (!s->failed && s->program->n_launches > 0)
-        s->program->launches[s->program->n_launches - 1].gradient_elements += p->elements;
+    struct mfu_launch *l = &s->program->launches[s->program->n_launches - 1];
+
+    if (s->failed || s->program->n_launches == 0)
+        return;
+    l->gradient_elements += p->elements;
+    l->gradient_experts += mfu_of_experts(n->op) ? p->elements : 0;
 }
 
 void mfu_gradient_in_place(struct mfu_builder *s, struct mfu_node *n)
@@ -318,7 +322,7 @@ void mfu_gradient_in_place(struct mfu_builder *s, struct mfu_node *n)
     struct mfu_parameter *p = &s->parameters[n->parameter[0]];
 
     if (++p->given == p->users)
-        complete(s, p);
+        complete(s, n, p);
 }
 
 void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, int view)
@@ -354,7 +358,7 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         view = sum;
     }
     if (p->given == p->users)
-        complete(s, p);
+        complete(s, n, p);
     if (mfu_optimizer_in_backward(s) && !s->runtime->gradients_at_end) {
         mfu_optimizer_emit_one(s, covered(s, n, view), view);
     } else if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_leave(s)

@@ -297,7 +297,7 @@ bool mfu_graph_scales_by(const struct mfu_model *m, struct mfu_key key)
 
 bool mfu_graph_grows_with_batch(const struct mfu_config *c)
 {
-    static const enum mfu_setting_id others[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP};
+    static const enum mfu_setting_id others[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP, MFU_S_ETP};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (c->setting[others[i]] > 1)
@@ -315,6 +315,8 @@ static unsigned differences(const struct mfu_config *a, const struct mfu_config 
     unsigned what = 0;
 
     if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1))
+        return other;
+    if ((mfu_config_expert_copies(a) > 1) != (mfu_config_expert_copies(b) > 1)) /* whether their gradients are summed */
         return other;
     if (a->setting[MFU_S_EP] > 1 && mfu_config_unit_gpus(a) != mfu_config_unit_gpus(b)) /* how far tokens go */
         return other;

@@ -23,6 +23,8 @@ const char *mfu_group_name(unsigned axes)
         return mfu_axis_names[MFU_AXIS_DP];
     if (axes == MFU_AXES_SHARD)
         return mfu_settings[MFU_S_DP_SHARD].key;
+    if (axes & MFU_AXIS_BIT(MFU_AXIS_EDP))
+        return mfu_axis_names[MFU_AXIS_EDP];
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
         if (axes & MFU_AXIS_BIT(i))
             return mfu_axis_names[i];

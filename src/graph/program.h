@@ -120,6 +120,7 @@ struct mfu_launch {
     signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
     int wait_behind;    /* but for so many of the latest; -1: it does not wait */
     double gradient_elements; /* of parameters whose gradient is complete after it */
+    double gradient_experts;  /* of these, in experts */
     double accumulated_bytes; /* of the gradient that it adds to, in every micro-step but the first */
     double extra_read_bytes;  /* beyond reading every input once */
     double half_bytes;        /* that kernel.half_share is the share of, */
@@ -175,15 +176,16 @@ struct mfu_program {
     double boundary_bytes;           /* that one microbatch sends to the next stage */
     double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */
     double expert_trained, expert_bytes, block_trained;
-    double trained_tensors, largest_trained; /* how many, the elements of the largest, of a rank */
-    double large_trained;                    /* parameters in those whose optimizer states may be paged */
-    double rank_params;                      /* that this rank holds where data parallelism shards none */
-    double expert_layers;                    /* layers at hand that have experts */
-    double expert_params;                    /* of these, in experts */
-    double block_params, blocks;             /* of the section that is repeated most: the units of FSDP */
-    double weight_tensors;                   /* weights and biases, each a tensor of its own */
-    double linear_params;                    /* that are multiplied with, per token (active) */
-    double tokens;                           /* of one micro-step */
+    double block_experts, block_expert_trained; /* of block_params, block_trained, in experts */
+    double trained_tensors, largest_trained;    /* how many, the elements of the largest, of a rank */
+    double large_trained;                       /* parameters in those whose optimizer states may be paged */
+    double rank_params;                         /* that this rank holds where data parallelism shards none */
+    double expert_layers;                       /* layers at hand that have experts */
+    double expert_params;                       /* of these, in experts */
+    double block_params, blocks;                /* of the section that is repeated most: the units of FSDP */
+    double weight_tensors;                      /* weights and biases, each a tensor of its own */
+    double linear_params;                       /* that are multiplied with, per token (active) */
+    double tokens;                              /* of one micro-step */
 };
 
 /* What the allocator makes of so many bytes: blocks of 512. */

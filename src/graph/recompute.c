@@ -118,6 +118,16 @@ static bool is_core(const struct mfu_builder *s, const struct parts *p, int node
     return mfu_is(s->nodes[node].op, MFU_MIXES_ROWS);
 }
 
+/* Whether a node is of a Mamba mixer, whose layer recomputes no norm (ssm/mamba_layer.py knows no recompute_modules). */
+static bool is_of_scan(const struct mfu_builder *s, const struct parts *p, int node)
+{
+    for (int i = p->begin; i < p->end; i++)
+        if (s->nodes[i].op->primitive == &mfu_primitive_scan
+            && s->nodes[i].source->module == s->nodes[node].source->module)
+            return true;
+    return false;
+}
+
 /* The norms before attention and MLP.  TransformerEngine's layers make them part of the product behind it, unless
  * experts or narrow products read them (gpt_layer_specs.py: get_gpt_layer_with_transformer_engine_submodules). */
 static bool is_layer_norm(const struct mfu_builder *s, const struct parts *p, int node)
@@ -129,7 +139,7 @@ static bool is_layer_norm(const struct mfu_builder *s, const struct parts *p, in
     if (s->runtime->recompute_ops)
         return true;
     for (int i = node + 1; i < p->end; i++)
-        if (reads(s, i, node) && mfu_is(s->nodes[i].op, MFU_MULTIPLIES)) {
+        if (reads(s, i, node) && mfu_is(s->nodes[i].op, MFU_MULTIPLIES) && !is_of_scan(s, p, i)) {
             product = true;
             alone |= i == p->route || leads_to_product(s, p, i);
         }

@@ -46,7 +46,7 @@ static const size_t sizes[] = {
     AT(kernel.flops),      AT(kernel.read_bytes), AT(kernel.write_bytes), AT(kernel.reread_bytes), AT(kernel.launches),
     AT(gradient_elements), AT(accumulated_bytes), AT(extra_read_bytes),   AT(temporary_bytes),     AT(half_bytes),
     AT(half_of_bytes),     AT(whole.flops),       AT(whole.read_bytes),   AT(whole.write_bytes),   AT(whole.launches),
-    AT(collective.bytes),
+    AT(collective.bytes),  AT(gradient_experts),
 };
 #define N_SIZES ((int)(sizeof sizes / sizeof sizes[0]))
 
@@ -92,7 +92,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->collective.kind == b->collective.kind && a->beside == b->beside && a->beside_share == b->beside_share
         && a->passes == b->passes && same_tensors(a->in, b->in, a->n_in) && same_tensors(a->out, b->out, a->n_out);
 }
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 272 && sizeof(struct mfu_kernel) == 104),
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 280 && sizeof(struct mfu_kernel) == 104),
                "a new field is a size, or belongs in same_launch()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)

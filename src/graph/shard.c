@@ -39,21 +39,33 @@ static const struct rule {
 
 #define SHARD_BYTES 4 /* of one element of FSDP's shards: masters */
 
+/* Weights whose gradients the same ranks sum: experts have ranks of their own, and buckets (Megatron-LM d98e8a64,
+ * core/distributed/distributed_data_parallel.py: expert_parallel_buffers; torchtitan b5bcd76c, distributed/fsdp.py:
+ * efsdp). */
+struct pool {
+    double ranks;         /* that share one copy of what is sharded, or hold the same where nothing is */
+    unsigned axes, whole; /* of the mesh: those ranks'; with all copies of them */
+    double share;         /* of the optimizer's states that one rank holds */
+    double params, trained, block_params, block_trained;
+    double waiting, bucket;          /* gradient bytes for the next bucket, of this size */
+    double counted, counted_squares; /* of a layer that stands for several */
+};
+
+#define POOLS 2 /* all but experts; experts */
+
 struct sharder {
     struct mfu_builder *s;
     struct mfu_program *p;
     const struct rule *rule;
-    double ranks;  /* that share one copy of what is sharded, or hold the same where nothing is */
-    unsigned axes; /* of the mesh, those ranks' */
+    struct pool pool[POOLS];
+    bool spread;   /* the ranks of one of them are several */
     bool by_block; /* weights come block by block: from other ranks, or from the host */
     int n;         /* launches written so far */
     const struct mfu_segment *seg;
-    int issued;                      /* collectives */
-    int wanted;                      /* one of them that the next kernel waits for, or -1 */
-    int ahead;                       /* the gather of the next block */
-    enum mfu_stream after;           /* what is issued next waits for all of it; COMPUTE: for nothing more */
-    double waiting, bucket;          /* gradient bytes for the next bucket, of this size */
-    double counted, counted_squares; /* of a layer that stands for several */
+    int issued;            /* collectives */
+    int wanted;            /* one of them that the next kernel waits for, or -1 */
+    int ahead;             /* the gather of the next block */
+    enum mfu_stream after; /* what is issued next waits for all of it; COMPUTE: for nothing more */
     /* Tensors, or -1: weights in no block, of this block, of the next; gradients
      * of this block, and of the one before, which are on their way. */
     int root, block, next, gradients, leaving;
@@ -87,15 +99,19 @@ struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)
     double shard = set[MFU_S_ZERO] > 0 ? mfu_config_dp_shard(c) : set[MFU_S_DP];
 
     if (set[MFU_S_RANK_ORDER] > 0) { /* the pipeline before the replicas of it */
-        mesh.order[MFU_AXIS_COUNT - 3] = MFU_AXIS_PP;
-        mesh.order[MFU_AXIS_COUNT - 2] = MFU_AXIS_DP;
-        mesh.order[MFU_AXIS_COUNT - 1] = MFU_AXIS_REPLICA;
+        static const unsigned char order[2][MFU_MESH_AXES] = {
+            {MFU_AXIS_TP, MFU_AXIS_CP_HEADS, MFU_AXIS_CP, MFU_AXIS_PP, MFU_AXIS_DP, MFU_AXIS_REPLICA},
+            {MFU_AXIS_ETP, MFU_AXIS_EP, MFU_AXIS_PP, MFU_AXIS_EDP, MFU_AXIS_REPLICA, MFU_AXIS_COUNT}};
+
+        memcpy(mesh.order, order, sizeof order);
     }
     mesh.ranks[MFU_AXIS_TP] = set[MFU_S_TP];
     mesh.ranks[MFU_AXIS_CP_HEADS] = set[MFU_S_CP_HEADS];
     mesh.ranks[MFU_AXIS_CP] = set[MFU_S_CP] / set[MFU_S_CP_HEADS];
+    mesh.ranks[MFU_AXIS_DP] = shard;
+    mesh.ranks[MFU_AXIS_ETP] = set[MFU_S_ETP];
     mesh.ranks[MFU_AXIS_EP] = set[MFU_S_EP];
-    mesh.ranks[MFU_AXIS_DP] = shard / set[MFU_S_EP];
+    mesh.ranks[MFU_AXIS_EDP] = mfu_config_expert_copies(c) * shard / set[MFU_S_DP];
     mesh.ranks[MFU_AXIS_REPLICA] = set[MFU_S_DP] / shard;
     mesh.ranks[MFU_AXIS_PP] = set[MFU_S_PP];
     return mesh;
@@ -121,24 +137,27 @@ double mfu_state_share(const struct mfu_builder *s, enum mfu_state state)
     return mfu_layout_share(&s->state[state], &s->program->mesh);
 }
 
-/* Experts have as many copies fewer as there are ranks to split them. */
+/* The same of the experts', of which there are fewer copies. */
+static double expert_share(const struct mfu_builder *s, enum mfu_state state)
+{
+    return s->state[state].placement[MFU_AXIS_DP] == MFU_SHARDED ? 1 / s->program->mesh.ranks[MFU_AXIS_EDP] : 1;
+}
+
 double mfu_state_params(const struct mfu_builder *s, enum mfu_state state)
 {
     const struct mfu_program *p = s->program;
-    double share = mfu_state_share(s, state), ep = p->mesh.ranks[MFU_AXIS_EP];
     bool weights = state == MFU_STATE_WEIGHT;
     double params = weights ? p->rank_params : p->rank_trained,
            experts = weights ? p->expert_params : p->expert_trained;
 
-    return share * (params - experts) + fmin(1, share * ep) * experts;
+    return mfu_state_share(s, state) * (params - experts) + expert_share(s, state) * experts;
 }
 
 double mfu_state_bytes(const struct mfu_builder *s, enum mfu_state state)
 {
     const struct mfu_program *p = s->program;
-    double share = mfu_state_share(s, state), ep = p->mesh.ranks[MFU_AXIS_EP];
 
-    return share * (p->rank_bytes - p->expert_bytes) + fmin(1, share * ep) * p->expert_bytes;
+    return mfu_state_share(s, state) * (p->rank_bytes - p->expert_bytes) + expert_share(s, state) * p->expert_bytes;
 }
 
 double mfu_trained_bytes(const struct mfu_builder *s, enum mfu_type type)
@@ -227,15 +246,20 @@ static int issue_over(struct sharder *x, unsigned axes, enum mfu_stream stream, 
     return stream == MFU_STREAM_COMMUNICATION ? x->issued++ : -1;
 }
 
+/* A copy between GPU and host, or an update there. */
 static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collective_kind op, double bytes, double calls,
                     enum mfu_occurrence when)
 {
-    return issue_over(x, x->axes, stream, op, bytes, calls, when);
+    return issue_over(x, MFU_AXES_HOST, stream, op, bytes, calls, when);
 }
 
-static int issue(struct sharder *x, enum mfu_collective_kind op, double bytes, double calls, enum mfu_occurrence when)
+/* New weights of all ranks. */
+static void gather_new(struct sharder *x, enum mfu_occurrence when)
 {
-    return issue_in(x, MFU_STREAM_COMMUNICATION, op, bytes, calls, when);
+    for (int i = 0; i < POOLS; i++)
+        if (x->pool[i].ranks > 1)
+            issue_over(x, x->pool[i].axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER,
+                       x->pool[i].trained * mfu_weight_bytes(x->s), 1, when);
 }
 
 static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes)
@@ -281,14 +305,15 @@ static bool in_buckets(const struct sharder *x)
 
 /* `calls` gradients of `elements` of this rank go to the host.  DeepSpeed lets the GPU add what the micro-steps before
  * left there, and sends the sum in fp32 in the last. */
-static void send_gradients(struct sharder *x, double elements, double calls, enum mfu_occurrence when)
+static void send_gradients(struct sharder *x, const struct pool *pool, double elements, double calls,
+                           enum mfu_occurrence when)
 {
     const struct mfu_builder *s = x->s;
     double half = mfu_type_bytes[s->numerics.gradient];
 
     if (!offloads(s, MFU_S_OFFLOAD_OPTIMIZER))
         return;
-    if (x->ranks > 1)
+    if (pool->ranks > 1)
         x->after = MFU_STREAM_COMMUNICATION;
     if (x->seg->phase != MFU_OPTIMIZER_PHASE && when == MFU_EVERY_MICRO_STEP
         && mfu_trainers[s->config->trainer].half_shards) {
@@ -304,58 +329,71 @@ static void send_gradients(struct sharder *x, double elements, double calls, enu
 
 /* `calls` sums over the ranks of so many bytes, and what follows them: each copy sums its shard with the others'
  * (Megatron, core/distributed/param_and_grad_buffer.py with num_distributed_optimizer_instances). */
-static void reduce(struct sharder *x, double bytes, double calls, enum mfu_occurrence when)
+static void reduce(struct sharder *x, const struct pool *pool, double bytes, double calls, enum mfu_occurrence when)
 {
     bool beside = x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0, whole = reduction(x) == MFU_ALL_REDUCE;
     enum mfu_stream stream = beside ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE;
 
-    if (x->ranks > 1)
-        issue_over(x, whole ? MFU_AXES_DATA : x->axes, stream, reduction(x), bytes, calls, when);
+    if (pool->ranks > 1 || (whole && copies(x->s) > 1))
+        issue_over(x, whole ? pool->whole : pool->axes, stream, reduction(x), bytes, calls, when);
     if (copies(x->s) > 1 && !whole)
-        issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), stream, MFU_ALL_REDUCE, bytes / x->ranks, calls, when);
-    send_gradients(x, bytes / x->p->gradient_bytes * mfu_state_share(x->s, MFU_STATE_OPTIMIZER), calls, when);
+        issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), stream, MFU_ALL_REDUCE, bytes / pool->ranks, calls, when);
+    send_gradients(x, pool, bytes / x->p->gradient_bytes * pool->share, calls, when);
 }
 
-static void flush(struct sharder *x)
+static void flush(struct sharder *x, struct pool *pool)
 {
-    if (x->waiting > 0)
-        reduce(x, x->waiting, 1, x->rule->when);
-    x->waiting = 0;
-    x->bucket = x->s->config->setting[MFU_S_GRAD_BUCKET];
+    if (pool->waiting > 0)
+        reduce(x, pool, pool->waiting, 1, x->rule->when);
+    pool->waiting = 0;
+    pool->bucket = x->s->config->setting[MFU_S_GRAD_BUCKET];
 }
 
 /* Gradients leave in buckets as they become complete; those of layers that are
  * counted in as many typical ones as they fill. */
-static void bucket(struct sharder *x, double elements, bool last)
+static void bucket(struct sharder *x, struct pool *pool, double elements, bool last)
 {
     double bytes = elements * x->p->gradient_bytes;
 
     if (x->seg->repeat > 1) {
-        x->counted += bytes;
-        x->counted_squares += bytes * bytes;
+        pool->counted += bytes;
+        pool->counted_squares += bytes * bytes;
     } else {
-        x->waiting += bytes;
+        pool->waiting += bytes;
     }
-    if (mfu_compare(x->s, x->waiting, x->bucket) >= 0 || last)
-        flush(x);
+    if (mfu_compare(x->s, pool->waiting, pool->bucket) >= 0 || last)
+        flush(x, pool);
+}
+
+/* Those that are complete with a launch. */
+static void bucket_all(struct sharder *x, const struct mfu_launch *l, bool last)
+{
+    double experts = x->pool[1].ranks > 0 ? l->gradient_experts : 0, rest = l->gradient_elements - experts;
+
+    if (rest > 0 || last)
+        bucket(x, &x->pool[0], rest, last);
+    if (experts > 0 || (last && x->pool[1].ranks > 0))
+        bucket(x, &x->pool[1], experts, last);
 }
 
 static void bucket_counted(struct sharder *x)
 {
-    double typical;
+    for (struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
+        double typical;
 
-    if (x->counted <= 0)
-        return;
-    /* That of a typical byte: a tensor that is larger fills one by itself. */
-    typical = fmax(x->s->config->setting[MFU_S_GRAD_BUCKET], x->counted_squares / x->counted);
-    reduce(x, typical, x->counted / typical, x->rule->when);
-    x->counted = x->counted_squares = 0;
+        if (pool->counted <= 0)
+            continue;
+        /* That of a typical byte: a tensor that is larger fills one by itself. */
+        typical = fmax(x->s->config->setting[MFU_S_GRAD_BUCKET], pool->counted_squares / pool->counted);
+        reduce(x, pool, typical, pool->counted / typical, x->rule->when);
+        pool->counted = pool->counted_squares = 0;
+    }
 }
 
 /* ---- blocks -------------------------------------------------------------- */
 
 /* Each rank has its shard sent from the host, where it is there, and casts it before a gather. */
-static int gather(struct sharder *x, double params)
+static int gather(struct sharder *x, const struct pool *pool, double params)
 {
     bool hosted = offloads(x->s, MFU_S_OFFLOAD_PARAMS);
     double weight = x->p->weight_bytes, shard = weight;
@@ -364,12 +402,30 @@ static int gather(struct sharder *x, double params)
     if (weight < SHARD_BYTES && !x->s->frozen_parts && (!hosted || mfu_shards_are_masters(x->s)))
         shard = SHARD_BYTES;
     if (hosted) /* alone they take the place of what is gathered */
-        issued = issue_in(x, x->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMMUNICATION, MFU_FROM_HOST,
-                          params * shard / x->ranks, 1, MFU_EVERY_MICRO_STEP);
+        issued = issue_in(x, pool->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMMUNICATION, MFU_FROM_HOST,
+                          params * shard / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
     if (shard > weight)
-        copy(x, "cast_shard", params * shard / x->ranks, params * weight / x->ranks);
-    x->after = hosted && x->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMPUTE;
-    return x->ranks > 1 ? issue(x, MFU_ALL_GATHER, params * weight, 1, MFU_EVERY_MICRO_STEP) : issued;
+        copy(x, "cast_shard", params * shard / pool->ranks, params * weight / pool->ranks);
+    x->after = hosted && pool->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMPUTE;
+    return pool->ranks > 1
+        ? issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER, params * weight, 1, MFU_EVERY_MICRO_STEP)
+        : issued;
+}
+
+/* A block of both, or what is in none; the number of the latest. */
+static int gather_both(struct sharder *x, bool block)
+{
+    int issued = -1, latest;
+
+    for (const struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
+        double params = block ? pool->block_params : pool->params - x->p->blocks * pool->block_params;
+
+        if (pool->ranks <= 0 || (pool != x->pool && !(params > 0)))
+            continue;
+        latest = gather(x, pool, params);
+        issued = latest >= 0 ? latest : issued;
+    }
+    return issued;
 }
 
 /* Around a scatter: gradients are joined in one flat tensor, cast to the type of
@@ -378,20 +434,30 @@ static int gather(struct sharder *x, double params)
  * PyTorch, torch/distributed/fsdp/_runtime_utils.py (_reduce_grad,
  * _div_if_needed).  Copies sum their shards in every micro-step, too (hybrid sharding there, foreach_reduce in
  * fsdp/_fully_shard/_fsdp_collectives.py). */
-static void scatter(struct sharder *x, double params)
+static void scatter(struct sharder *x, const struct pool *pool, double params)
 {
     double weight = x->p->weight_bytes, sum = x->p->gradient_bytes;
-    double wider = sum > weight ? 1 : 0, shard = SHARD_BYTES / x->ranks;
+    double wider = sum > weight ? 1 : 0, shard = SHARD_BYTES / pool->ranks;
 
-    if (x->ranks > 1) {
+    if (pool->ranks > 1) {
         copy(x, "flatten", params * (weight + wider * weight + sum + 2 * shard),
              params * (weight + wider * sum + sum + shard));
-        issue(x, MFU_REDUCE_SCATTER, params * sum, 1, MFU_EVERY_MICRO_STEP);
-        if (copies(x->s) > 1)
-            issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), MFU_STREAM_COMMUNICATION, MFU_ALL_REDUCE,
-                       params * sum / x->ranks, 1, MFU_EVERY_MICRO_STEP);
+        issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_REDUCE_SCATTER, params * sum, 1, MFU_EVERY_MICRO_STEP);
     }
-    send_gradients(x, params / x->ranks, 1, MFU_EVERY_MICRO_STEP);
+    if (copies(x->s) > 1)
+        issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), MFU_STREAM_COMMUNICATION, MFU_ALL_REDUCE,
+                   params * sum / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
+    send_gradients(x, pool, params / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
+}
+
+static void scatter_both(struct sharder *x, bool block)
+{
+    for (const struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
+        double params = block ? pool->block_trained : fmax(pool->trained - x->p->blocks * pool->block_trained, 0);
+
+        if (pool->ranks > 0 && (pool == x->pool || params > 0))
+            scatter(x, pool, params);
+    }
 }
 
 static bool is_block(const struct sharder *x, int k)
@@ -418,7 +484,7 @@ static bool begins_pass(const struct sharder *x, int k)
 static void gather_ahead(struct sharder *x)
 {
     x->next = buffer(x, x->p->weight_bytes * x->p->block_params);
-    x->ahead = gather(x, x->p->block_params);
+    x->ahead = gather_both(x, true);
 }
 
 /* As a segment begins, the root is gathered with the micro-step, the first block
@@ -433,7 +499,7 @@ static void begin_segment(struct sharder *x, int k)
         double root = x->p->rank_params - x->p->blocks * params;
 
         x->root = buffer(x, x->p->weight_bytes * root);
-        x->wanted = gather(x, root);
+        x->wanted = gather_both(x, false);
     }
     if (begins_pass(x, k) && next_block(x, k, phase) >= 0) {
         gather_ahead(x);
@@ -461,14 +527,14 @@ static void end_segment(struct sharder *x, int k)
 
     if (is_block(x, k)) {
         if (x->seg->phase == MFU_BACKWARD)
-            scatter(x, p->block_trained);
+            scatter_both(x, true);
         release(x, x->block);
         release(x, x->gradients);
         release(x, x->leaving);
         x->leaving = -1;
     }
     if (x->seg->phase == MFU_BACKWARD && (k + 1 == p->n_segments || p->segments[k + 1].phase != MFU_BACKWARD)) {
-        scatter(x, fmax(p->rank_trained - p->blocks * p->block_trained, 0));
+        scatter_both(x, false);
         release(x, x->root);
     }
 }
@@ -476,13 +542,14 @@ static void end_segment(struct sharder *x, int k)
 /* ---- the pass ------------------------------------------------------------ */
 
 /* Buffers that are there all the time: DDP's buckets, an engine's. */
-static double standing_bytes(struct mfu_builder *s)
+static double standing_bytes(struct sharder *x)
 {
+    struct mfu_builder *s = x->s;
     const struct mfu_program *p = s->program;
     const struct rule *rule = rule_of(s);
     double gradient = mfu_trained_bytes(s, s->numerics.gradient), largest = 0;
     double bucket = mfu_config_coefficient(s->config, MFU_C_ENGINE_BUCKET);
-    bool several = ranks_along(s, MFU_AXES_DATA) > 1, engine = mfu_half_engine(s->config);
+    bool several = x->spread || copies(s) > 1, engine = mfu_half_engine(s->config);
     bool whole = engine && mfu_trainers[s->config->trainer].half_shards; /* however little trains */
     double buffer = !whole && mfu_compare(s, p->rank_trained, bucket) < 0 ? p->rank_trained : bucket;
     bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER);
@@ -521,14 +588,14 @@ static void move(struct sharder *x, int last)
             x->wanted = -1;
         }
         if (!x->by_block && in_buckets(x) && l->gradient_elements > 0)
-            bucket(x, l->gradient_elements, i == last);
+            bucket_all(x, l, i == last);
     }
 }
 
 /* The new weights, where no rank has all of them and forward does not gather its own. */
 static bool gathers_after(const struct sharder *x)
 {
-    return !x->by_block && x->ranks > 1 && x->rule->sharded != MFU_STATE_COUNT;
+    return !x->by_block && x->spread && x->rule->sharded != MFU_STATE_COUNT;
 }
 
 static bool gathers_beside(const struct sharder *x)
@@ -561,10 +628,11 @@ static void write_segment(struct sharder *x, int k, int last)
     if (x->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         begin_segment(x, k);
     if (k == 0 && gathers_beside(x))
-        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_weight_bytes(x->s), 1, MFU_FIRST_MICRO_STEP);
+        gather_new(x, MFU_FIRST_MICRO_STEP);
     if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k)) {
-        if (!x->by_block && !in_buckets(x))
-            reduce(x, x->p->rank_trained * x->p->gradient_bytes, 1, MFU_EVERY_MICRO_STEP);
+        for (int i = 0; i < POOLS && !x->by_block && !in_buckets(x); i++)
+            if (x->pool[i].ranks > 0)
+                reduce(x, &x->pool[i], x->pool[i].trained * x->p->gradient_bytes, 1, MFU_EVERY_MICRO_STEP);
         x->wanted = x->issued - 1; /* all sums */
     }
     move(x, last);
@@ -574,10 +642,40 @@ static void write_segment(struct sharder *x, int k, int last)
     if (k == x->p->n_segments - 1)
         update_on_host(x);
     if (k == x->p->n_segments - 1 && gathers_after(x) && !gathers_beside(x))
-        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_weight_bytes(x->s), 1,
-              MFU_EVERY_MICRO_STEP); /* the new weights */
+        gather_new(x, MFU_EVERY_MICRO_STEP);
     seg->first = first;
     seg->count = x->n - first;
+}
+
+/* Experts that are spread like everything else are of the first pool. */
+static void fill_pools(struct sharder *x)
+{
+    const struct mfu_program *p = x->p;
+    const struct mfu_mesh *mesh = &p->mesh;
+    bool several = copies(x->s) > 1;
+    bool apart =
+        p->expert_params > 0 && (mesh->ranks[MFU_AXIS_EP] > 1 || mesh->ranks[MFU_AXIS_ETP] != mesh->ranks[MFU_AXIS_TP]);
+
+    x->pool[0] = (struct pool){.whole = MFU_AXES_DATA,
+                               .axes = several ? MFU_AXES_SHARD : MFU_AXES_DATA,
+                               .share = mfu_state_share(x->s, MFU_STATE_OPTIMIZER),
+                               .params = p->rank_params - (apart ? p->expert_params : 0),
+                               .trained = p->rank_trained - (apart ? p->expert_trained : 0),
+                               .block_params = p->block_params - (apart ? p->block_experts : 0),
+                               .block_trained = p->block_trained - (apart ? p->block_expert_trained : 0)};
+    if (apart)
+        x->pool[1] = (struct pool){.whole = MFU_AXES_EXPERT_DATA,
+                                   .axes = several ? MFU_AXIS_BIT(MFU_AXIS_EDP) : MFU_AXES_EXPERT_DATA,
+                                   .share = expert_share(x->s, MFU_STATE_OPTIMIZER),
+                                   .params = p->expert_params,
+                                   .trained = p->expert_trained,
+                                   .block_params = p->block_experts,
+                                   .block_trained = p->block_expert_trained};
+    for (int i = 0; i < (apart ? POOLS : 1); i++) {
+        x->pool[i].ranks = ranks_along(x->s, x->pool[i].axes);
+        x->pool[i].bucket = FIRST_BUCKET_BYTES;
+        x->spread |= x->pool[i].ranks > 1;
+    }
 }
 
 int mfu_shard_program(struct mfu_builder *s)
@@ -586,10 +684,8 @@ int mfu_shard_program(struct mfu_builder *s)
     struct sharder x = {.s = s,
                         .p = p,
                         .rule = rule_of(s),
-                        .axes = copies(s) > 1 ? MFU_AXES_SHARD : MFU_AXES_DATA,
                         .wanted = -1,
                         .ahead = -1,
-                        .bucket = FIRST_BUCKET_BYTES,
                         .root = -1,
                         .block = -1,
                         .next = -1,
@@ -597,10 +693,10 @@ int mfu_shard_program(struct mfu_builder *s)
                         .leaving = -1};
     int n_tensors = p->n_tensors, n_launches = p->n_launches, last = last_gradient(p);
 
-    x.ranks = ranks_along(s, x.axes);
-    p->constant_bytes[MFU_PART_COMMUNICATION] = standing_bytes(s);
-    x.by_block = x.rule->by_block && (x.ranks > 1 || offloads(s, MFU_S_OFFLOAD_PARAMS));
-    if (x.ranks <= 1 && !mfu_offloads(s->config))
+    fill_pools(&x);
+    p->constant_bytes[MFU_PART_COMMUNICATION] = standing_bytes(&x);
+    x.by_block = x.rule->by_block && (x.spread || offloads(s, MFU_S_OFFLOAD_PARAMS));
+    if (!x.spread && !mfu_offloads(s->config))
         return 0;
     if (!mfu_rewrite_begin(s))
         return -1;

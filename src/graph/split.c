@@ -12,6 +12,9 @@
  * parallelism, a reduce-scatter, and an all-gather before the next product.  The
  * gradient goes the opposite way.  All of them stand in the compute stream; what a
  * trainer runs beside a product is in the way as far as it takes longer.
+ *
+ * Experts are split over ranks of their own (etp).  Rows that arrive for them are gathered over those and stay so for
+ * backward; nothing runs beside (Megatron-LM d98e8a64, core/transformer/moe/token_dispatcher.py).
  */
 #include "graph/split.h"
 
@@ -35,9 +38,18 @@ static enum mfu_split how(const struct mfu_builder *s, const struct mfu_node *n)
     return mfu_node_split(s, n);
 }
 
-static bool sequence_parallel(const struct mfu_builder *s)
+/* The axis whose ranks split an operation. */
+static enum mfu_mesh_axis axis_of(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return ranks_of(s, MFU_AXIS_TP) > 1 && s->config->setting[MFU_S_SP] > 0;
+    return n->op >= s->operations && n->op < s->operations + MFU_MAX_OPS && s->routed[n->op - s->operations]
+        ? MFU_AXIS_ETP
+        : MFU_AXIS_TP;
+}
+
+/* Whether ranks of the axis hold a part of the tokens each; those without tensor parallelism have their own. */
+static bool sequence_parallel(const struct mfu_builder *s, enum mfu_mesh_axis axis)
+{
+    return ranks_of(s, axis) > 1 && (s->config->setting[MFU_S_SP] > 0 || ranks_of(s, MFU_AXIS_TP) <= 1);
 }
 
 /* ---- layouts of operations ------------------------------------------------ */
@@ -77,7 +89,7 @@ static enum mfu_split choose(const struct mfu_builder *s, const struct mfu_model
 {
     const struct mfu_operation *op = &s->operations[i];
 
-    if (mfu_is(op, MFU_ROUTES))
+    if (mfu_is(op, MFU_ROUTES) || ranks_of(s, s->routed[i] ? MFU_AXIS_ETP : MFU_AXIS_TP) <= 1)
         return MFU_SPLIT_NONE;
     if (mfu_is(op, MFU_LOOKS_UP))
         return op->primitive->split_rows && !op->primitive->has_position(op) ? MFU_SPLIT_ROWS : MFU_SPLIT_NONE;
@@ -111,17 +123,21 @@ static void split_operation(struct mfu_builder *s, int section, int i)
     const struct mfu_model_section *sec = &s->config->model->sections[section];
     const struct mfu_model_op *source = &s->config->model->ops[i];
     struct mfu_operation *op = &s->operations[i];
-    double tp = ranks_of(s, MFU_AXIS_TP);
     bool split_input = false;
+    double ranks;
 
+    s->routed[i] = !s->left_out[i] && mfu_is(op, MFU_ROUTES);
     for (int k = 0; k < source->n_in; k++)
-        if (!s->left_out[i] || s->passes[i] == k)
-            split_input |= source->in[k] >= sec->first && is_split(s->split[source->in[k]]);
+        if ((!s->left_out[i] || s->passes[i] == k) && source->in[k] >= sec->first) {
+            split_input |= is_split(s->split[source->in[k]]);
+            s->routed[i] |= s->routed[source->in[k]] && (s->left_out[i] || !mfu_is(op, MFU_COMBINES));
+        }
+    ranks = ranks_of(s, s->routed[i] ? MFU_AXIS_ETP : MFU_AXIS_TP);
     s->split[i] = s->left_out[i] ? (split_input ? MFU_SPLIT_WITHIN : MFU_SPLIT_NONE) : choose(s, sec, i, split_input);
     if (is_split(s->split[i]))
-        divide(op, op->primitive->split_columns, tp);
+        divide(op, op->primitive->split_columns, ranks);
     if (s->split[i] == MFU_SPLIT_ROWS)
-        divide(op, op->primitive->split_rows, tp);
+        divide(op, op->primitive->split_rows, ranks);
     divide(op, op->primitive->split_experts, ranks_of(s, MFU_AXIS_EP));
     for (int k = 0; k < source->n_in; k++)
         op->in_width[k] = width_of_input(s, section, i, k);
@@ -135,7 +151,8 @@ void mfu_split_operations(struct mfu_builder *s)
     const struct mfu_model *m = s->config->model;
 
     memset(s->split, 0, sizeof s->split);
-    if (ranks_of(s, MFU_AXIS_TP) <= 1 && ranks_of(s, MFU_AXIS_EP) <= 1)
+    memset(s->routed, 0, sizeof s->routed);
+    if (ranks_of(s, MFU_AXIS_TP) <= 1 && ranks_of(s, MFU_AXIS_EP) <= 1 && ranks_of(s, MFU_AXIS_ETP) <= 1)
         return;
     for (int section = 0; section < m->n_sections; section++)
         for (int i = m->sections[section].first; i < m->sections[section].first + m->sections[section].count; i++)
@@ -181,13 +198,13 @@ static int to_experts(struct mfu_builder *s, int view)
 }
 
 /* To a part of the rows, or from a part to all. */
-static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, int view)
+static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, int view)
 {
-    double tp = ranks_of(s, MFU_AXIS_TP), rows = mfu_view_rows(s, view);
-    int out = mfu_tensor_new(s, op == MFU_ALL_GATHER ? rows * tp : rows / tp, mfu_view_columns(s, view),
+    double ranks = ranks_of(s, axis), rows = mfu_view_rows(s, view);
+    int out = mfu_tensor_new(s, op == MFU_ALL_GATHER ? rows * ranks : rows / ranks, mfu_view_columns(s, view),
                              mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
-    mfu_emit_collective(s, op, MFU_AXIS_BIT(MFU_AXIS_TP), bytes_of(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
+    mfu_emit_collective(s, op, MFU_AXIS_BIT(axis), bytes_of(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
     return out;
 }
 
@@ -198,17 +215,17 @@ static void beside(struct mfu_builder *s, int product, enum mfu_tp_overlap least
 {
     struct mfu_launch *l = &s->program->launches[s->program->n_launches - 1];
 
-    if (s->failed || s->config->setting[MFU_S_TP_OVERLAP] < least)
+    if (s->failed || s->config->setting[MFU_S_TP_OVERLAP] < least || l->collective.axes != MFU_AXIS_BIT(MFU_AXIS_TP))
         return;
     l->beside = product;
     l->beside_share = least == MFU_TP_GRADIENTS ? 1 : 1 - 1 / ranks_of(s, MFU_AXIS_TP);
 }
 
 /* A partial sum becomes a whole tensor, or this rank's tokens of it. */
-static int sum(struct mfu_builder *s, int view)
+static int sum(struct mfu_builder *s, enum mfu_mesh_axis axis, int view)
 {
-    return sequence_parallel(s) ? over_rows(s, MFU_REDUCE_SCATTER, view)
-                                : over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, view);
+    return sequence_parallel(s, axis) ? over_rows(s, MFU_REDUCE_SCATTER, axis, view)
+                                      : over_ranks(s, MFU_ALL_REDUCE, axis, view);
 }
 
 /* `elements` per token of this rank, all of which but one part in so many leaves for the ranks of an axis. */
@@ -238,7 +255,8 @@ static void meet_context(struct mfu_builder *s, struct mfu_node *n, bool backwar
     const struct mfu_context_row *row = &mfu_contexts[(int)s->config->setting[MFU_S_CONTEXT]];
     double keys = n->op->primitive->key_elements(n->op), ring = ranks_of(s, MFU_AXIS_CP);
 
-    exchange(s, MFU_ALL_TO_ALL, MFU_AXIS_CP_HEADS, backward ? n->op->out_width : of_queries(n) + keys, MFU_NO_VIEW);
+    exchange(s, MFU_ALL_TO_ALL, MFU_AXIS_CP_HEADS,
+             backward ? n->op->out_width : of_queries(n) + mfu_config_key_copies(s->config) * keys, MFU_NO_VIEW);
     if (ring <= 1)
         return;
     n->keys = mfu_tensor_new(s,
@@ -263,7 +281,8 @@ static void leave_context(struct mfu_builder *s, struct mfu_node *n, bool backwa
         mfu_tensor_extend(s, n->keys);
     if (backward && !row->ring)
         exchange(s, MFU_REDUCE_SCATTER, MFU_AXIS_CP, keys, MFU_NO_VIEW);
-    exchange(s, MFU_ALL_TO_ALL, MFU_AXIS_CP_HEADS, backward ? of_queries(n) + keys : n->op->out_width, MFU_NO_VIEW);
+    exchange(s, MFU_ALL_TO_ALL, MFU_AXIS_CP_HEADS,
+             backward ? of_queries(n) + mfu_config_key_copies(s->config) * keys : n->op->out_width, MFU_NO_VIEW);
 }
 
 /* A view as other ranks get it: as it is multiplied. */
@@ -284,10 +303,11 @@ static int as_sent(struct mfu_builder *s, const struct mfu_node *n, int view)
 static void enter(struct mfu_builder *s, const struct mfu_node *n)
 {
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
+    enum mfu_mesh_axis axis = axis_of(s, n);
 
-    if (from && sequence_parallel(s) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW) {
-        from->shard = as_sent(s, n, from->out);
-        from->gathered = over_rows(s, MFU_ALL_GATHER, from->shard);
+    if (from && sequence_parallel(s, axis) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW) {
+        from->shard = axis == MFU_AXIS_TP ? as_sent(s, n, from->out) : from->out;
+        from->gathered = over_rows(s, MFU_ALL_GATHER, axis, from->shard);
         if (mfu_result_dropped(s, n->in[0])) /* what is made anew is quantised anew (save_original_input) */
             from->shard = from->out;
         beside(s, 1, MFU_TP_PRODUCTS);
@@ -311,7 +331,9 @@ static void keep_part(struct mfu_builder *s, struct mfu_node *n)
 {
     const struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
-    for (int k = 0; from && k < n->n_saved && !mfu_trainers[s->config->trainer].saves_gathered; k++)
+    bool whole = mfu_trainers[s->config->trainer].saves_gathered || axis_of(s, n) == MFU_AXIS_ETP;
+
+    for (int k = 0; from && k < n->n_saved && !whole; k++)
         if (from->gathered != MFU_NO_VIEW && n->saved[k] == from->gathered)
             n->saved[k] = from->shard;
 }
@@ -326,8 +348,8 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
     if (n->out == MFU_NO_VIEW || (s->recomputing && mfu_last_recomputed(s, node)))
         return;
     if (how(s, n) == MFU_SPLIT_ROWS) {
-        n->out = sum(s, n->out);
-        if (mfu_is(n->op, MFU_MULTIPLIES) && sequence_parallel(s))
+        n->out = sum(s, axis_of(s, n), n->out);
+        if (mfu_is(n->op, MFU_MULTIPLIES) && sequence_parallel(s, axis_of(s, n)))
             beside(s, -1, MFU_TP_PRODUCTS);
     }
     if (how(s, n) == MFU_SPLIT_WITHIN && mfu_is(n->op, MFU_ENDS_IN_LOSS))
@@ -343,12 +365,12 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
     if (n->partial_gradient && n->gradient != MFU_NO_VIEW) {
-        n->gradient = sum(s, n->gradient);
+        n->gradient = sum(s, axis_of(s, n), n->gradient);
         if (n->summed_beside)
             beside(s, -1, MFU_TP_GRADIENTS);
     }
-    if (how(s, n) == MFU_SPLIT_ROWS && sequence_parallel(s) && n->gradient != MFU_NO_VIEW) {
-        n->gradient = over_rows(s, MFU_ALL_GATHER, n->gradient);
+    if (how(s, n) == MFU_SPLIT_ROWS && sequence_parallel(s, axis_of(s, n)) && n->gradient != MFU_NO_VIEW) {
+        n->gradient = over_rows(s, MFU_ALL_GATHER, axis_of(s, n), n->gradient);
         if (mfu_is(n->op, MFU_MULTIPLIES))
             beside(s, 1, MFU_TP_PRODUCTS);
     }
@@ -356,12 +378,12 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
         n->gradient = to_experts(s, n->gradient);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         meet_context(s, n, true);
-    if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s))
+    if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s, axis_of(s, n)))
         return;
     for (int k = 0; k < n->n_saved; k++)
         if (n->saved[k] == from->shard) {
             if (from->gathered_again == MFU_NO_VIEW) {
-                from->gathered_again = over_rows(s, MFU_ALL_GATHER, as_sent(s, n, from->shard));
+                from->gathered_again = over_rows(s, MFU_ALL_GATHER, axis_of(s, n), as_sent(s, n, from->shard));
                 beside(s, 1, MFU_TP_GRADIENTS);
             }
             n->saved[k] = from->gathered_again;

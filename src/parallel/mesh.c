@@ -6,14 +6,22 @@
 #include <math.h>
 
 const char *const mfu_axis_names[MFU_AXIS_COUNT] = {
-    [MFU_AXIS_TP] = "tp", [MFU_AXIS_CP_HEADS] = "cp_heads",    [MFU_AXIS_CP] = "cp", [MFU_AXIS_EP] = "ep",
-    [MFU_AXIS_DP] = "dp", [MFU_AXIS_REPLICA] = "dp_replicate", [MFU_AXIS_PP] = "pp",
+    [MFU_AXIS_TP] = "tp",
+    [MFU_AXIS_CP_HEADS] = "cp_heads",
+    [MFU_AXIS_CP] = "cp",
+    [MFU_AXIS_DP] = "dp",
+    [MFU_AXIS_REPLICA] = "dp_replicate",
+    [MFU_AXIS_PP] = "pp",
+    [MFU_AXIS_EP] = "ep",
+    [MFU_AXIS_ETP] = "etp",
+    [MFU_AXIS_EDP] = "edp",
 };
 
 struct mfu_mesh mfu_mesh_start(void)
 {
-    struct mfu_mesh m = {.order = {MFU_AXIS_TP, MFU_AXIS_CP_HEADS, MFU_AXIS_CP, MFU_AXIS_EP, MFU_AXIS_DP,
-                                   MFU_AXIS_REPLICA, MFU_AXIS_PP}};
+    struct mfu_mesh m = {
+        .order = {{MFU_AXIS_TP, MFU_AXIS_CP_HEADS, MFU_AXIS_CP, MFU_AXIS_DP, MFU_AXIS_REPLICA, MFU_AXIS_PP},
+                  {MFU_AXIS_ETP, MFU_AXIS_EP, MFU_AXIS_EDP, MFU_AXIS_REPLICA, MFU_AXIS_PP, MFU_AXIS_COUNT}}};
 
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
         m.ranks[i] = 1;
@@ -24,8 +32,8 @@ double mfu_mesh_ranks(const struct mfu_mesh *m)
 {
     double ranks = 1;
 
-    for (int i = 0; i < MFU_AXIS_COUNT; i++)
-        ranks *= m->ranks[i];
+    for (int i = 0; i < MFU_MESH_AXES; i++)
+        ranks *= m->ranks[m->order[0][i]];
     return ranks;
 }
 
@@ -40,11 +48,12 @@ struct mfu_group mfu_mesh_group(const struct mfu_mesh *m, unsigned axes, double 
 {
     struct mfu_group g = {.ranks = 1, .local = 1, .extent = 1};
     double stride = 1, ranks = mfu_mesh_ranks(m);
+    const unsigned char *order = m->order[(axes & MFU_AXES_EXPERTS) != 0];
 
-    for (int i = 0; i < MFU_AXIS_COUNT; i++) {
-        double size = m->ranks[m->order[i]];
+    for (int i = 0; i < MFU_MESH_AXES && order[i] < MFU_AXIS_COUNT; i++) {
+        double size = m->ranks[order[i]];
 
-        if ((axes & MFU_AXIS_BIT(m->order[i])) && size > 1) {
+        if ((axes & MFU_AXIS_BIT(order[i])) && size > 1) {
             if (g.ranks == 1)
                 g.stride = stride;
             g.ranks *= size;

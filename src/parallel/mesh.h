@@ -4,6 +4,9 @@
  * Ranks are numbered so that the first axis of the order varies fastest, and rank r
  * runs on GPU r: neighbours along the first axis stand side by side in a machine,
  * those along the last are machines apart.
+ *
+ * The same ranks of a pipeline stage are laid out twice: for the experts of a model, and for
+ * all else (Megatron-LM d98e8a64, core/parallel_state.py: expert_decoder_rank_generator).
  */
 #ifndef MFU_MESH_H
 #define MFU_MESH_H
@@ -11,32 +14,37 @@
 #include <stdbool.h>
 
 enum mfu_mesh_axis {
-    MFU_AXIS_DP, /* the batch: data-parallel ranks that share one copy of the states, but for those of the experts */
-    MFU_AXIS_TP, /* hidden, heads, ff, vocabulary */
+    MFU_AXIS_DP,       /* the batch: data-parallel ranks that share one copy of the states */
+    MFU_AXIS_TP,       /* hidden, heads, ff, vocabulary */
     MFU_AXIS_CP_HEADS, /* the sequence, but in attention the heads (Ulysses) */
     MFU_AXIS_CP,       /* the sequence */
-    MFU_AXIS_EP,       /* experts: a part of the data-parallel ranks */
     MFU_AXIS_REPLICA,  /* the batch: copies of what the axes before shard */
     MFU_AXIS_PP,       /* layers */
+    MFU_AXIS_ETP,      /* of experts: their ff, */
+    MFU_AXIS_EP,       /* which of them a rank holds, */
+    MFU_AXIS_EDP,      /* and the batch: ranks that share one copy of the states of the same experts */
     MFU_AXIS_COUNT
 };
 extern const char *const mfu_axis_names[MFU_AXIS_COUNT]; /* "tp" ... */
 
 /* Sets of axes: ranks that hold the same weights are MFU_AXES_DATA, for instance. */
 #define MFU_AXIS_BIT(axis) (1u << (axis))
-#define MFU_AXES_SHARD                                                                                                 \
-    (MFU_AXIS_BIT(MFU_AXIS_CP_HEADS) | MFU_AXIS_BIT(MFU_AXIS_CP) | MFU_AXIS_BIT(MFU_AXIS_EP)                           \
-     | MFU_AXIS_BIT(MFU_AXIS_DP))
+#define MFU_AXES_SHARD (MFU_AXIS_BIT(MFU_AXIS_CP_HEADS) | MFU_AXIS_BIT(MFU_AXIS_CP) | MFU_AXIS_BIT(MFU_AXIS_DP))
 #define MFU_AXES_DATA (MFU_AXES_SHARD | MFU_AXIS_BIT(MFU_AXIS_REPLICA))
+#define MFU_AXES_EXPERT_DATA (MFU_AXIS_BIT(MFU_AXIS_EDP) | MFU_AXIS_BIT(MFU_AXIS_REPLICA))
+#define MFU_AXES_EXPERTS (MFU_AXIS_BIT(MFU_AXIS_ETP) | MFU_AXIS_BIT(MFU_AXIS_EP) | MFU_AXIS_BIT(MFU_AXIS_EDP))
 #define MFU_AXES_ALL ((1u << MFU_AXIS_COUNT) - 1)
 #define MFU_AXES_HOST (1u << MFU_AXIS_COUNT) /* no axis: each rank with the memory of its own machine */
 
+#define MFU_MESH_AXES 6 /* of a layout, at most */
+
 struct mfu_mesh {
-    double ranks[MFU_AXIS_COUNT];        /* along each; 1: the axis is not there */
-    unsigned char order[MFU_AXIS_COUNT]; /* axes, the one that varies fastest first */
+    double ranks[MFU_AXIS_COUNT]; /* along each; 1: the axis is not there */
+    /* Axes, the one that varies fastest first, up to COUNT: of all but the experts, of the experts. */
+    unsigned char order[2][MFU_MESH_AXES];
 };
 
-/* All sizes 1, in Megatron's order tp-cp-ep-dp-pp (megatron/core/parallel_state.py), dp with its copies behind it. */
+/* All sizes 1, in Megatron's order tp-cp-ep-dp-pp, dp with its copies behind it. */
 struct mfu_mesh mfu_mesh_start(void);
 
 /* Ranks in all: the product of the sizes. */
@@ -53,7 +61,8 @@ struct mfu_group {
     double extent;  /* GPUs from its first rank to its last, both counted */
 };
 
-/* The groups along a set of axes, where the fabric joins unit_gpus GPUs. */
+/* The groups along a set of axes, where the fabric joins unit_gpus GPUs.  A set with one of MFU_AXES_EXPERTS is of
+ * their layout. */
 struct mfu_group mfu_mesh_group(const struct mfu_mesh *, unsigned axes, double unit_gpus);
 
 /* `ranks` GPUs side by side, alone on their machines. */

@@ -136,13 +136,21 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
     return 0;
 }
 
+double mfu_config_key_copies(const struct mfu_config *c)
+{
+    double keys = mfu_config_dim(c, "n_kv_head") / c->setting[MFU_S_TP], ranks = c->setting[MFU_S_CP_HEADS];
+
+    return mfu_trainers[c->trainer].repeats_keys && keys >= 1 && ranks > keys && fmod(ranks, keys) == 0 ? ranks / keys
+                                                                                                        : 1;
+}
+
 /* Each tensor rank exchanges whole heads of its own (context_parallel.py: num_heads % cp_size == 0). */
-static int check_heads(const struct mfu_config *c, const char *dim, struct mfu_error *err)
+static int check_heads(const struct mfu_config *c, const char *dim, double copies, struct mfu_error *err)
 {
     double heads = mfu_config_dim(c, dim) / c->setting[MFU_S_TP], ranks = c->setting[MFU_S_CP_HEADS];
     char which[256];
 
-    if (!(heads >= 1) || !(ranks > 1) || fmod(heads, ranks) == 0)
+    if (!(heads >= 1) || !(ranks > 1) || fmod(heads * copies, ranks) == 0)
         return 0;
     return mfu_fail(
         err, MFU_EINPUT,
@@ -155,7 +163,7 @@ static int check_heads(const struct mfu_config *c, const char *dim, struct mfu_e
 static int check_context_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
     const struct mfu_context_row *row = &mfu_contexts[(int)c->setting[MFU_S_CONTEXT]];
-    double heads = c->setting[MFU_S_CP_HEADS];
+    double heads = c->setting[MFU_S_CP_HEADS], window = mfu_config_dim(c, "window");
 
     for (int i = 0; c->setting[MFU_S_CP] > 1 && c->model && i < c->model->n_ops; i++)
         if (c->model->ops[i].primitive->traits & MFU_COMPARES)
@@ -175,7 +183,13 @@ static int check_context_parallel(const struct mfu_config *c, struct mfu_error *
                         mfu_attention_names[c->attention]);
     if (c->setting[MFU_S_CP] > 1 && fmod(c->setting[MFU_S_CP], heads) != 0)
         return mfu_fail(err, MFU_EINPUT, "cp_heads: %.0f does not divide cp %.0f", heads, c->setting[MFU_S_CP]);
-    return check_heads(c, "n_kv_head", err) < 0 || check_heads(c, "n_head", err) < 0
+    if (c->setting[MFU_S_CP] > 1 && window > 0 && window < c->seq && !row->windows)
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "cp_comm_type: %s has no sliding windows, and this model's see %.0f of %.0f tokens; all_gather and "
+            "a2a have them",
+            row->name, window, c->seq);
+    return check_heads(c, "n_kv_head", mfu_config_key_copies(c), err) < 0 || check_heads(c, "n_head", 1, err) < 0
         ? -1
         : check_divides(c, "seq", MFU_S_CP, err);
 }
@@ -192,6 +206,13 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT, "vpp: %.0f: virtual stages need a pipeline (pp 2 or more)", vpp);
     if (pp <= 1)
         return 0;
+    if (c->setting_origin[MFU_S_OVERLAP_P2P] == MFU_ORIGIN_USER && c->setting[MFU_S_OVERLAP_P2P] > 0
+        && !c->pipeline.schedule->sends_beside)
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "overlap_p2p: with schedule %s a stage waits for its messages (set overlap_p2p off, or schedule "
+            "interleaved)",
+            c->pipeline.schedule->name);
     if (pp * vpp > layers + first + last)
         return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages; pp %.0f vpp 1 would do", layers,
                         pp * vpp, fmin(pp, layers + first + last));
@@ -233,21 +254,42 @@ static void derive_pipeline(struct mfu_config *c)
 
 static int check_experts(const struct mfu_config *c, struct mfu_error *err)
 {
-    double ep = c->setting[MFU_S_EP], dp = c->setting[MFU_S_DP], experts = mfu_config_dim(c, "n_experts");
-    double both = floor(fmin(dp, experts));
+    double ep = c->setting[MFU_S_EP], etp = c->setting[MFU_S_ETP], tp = c->setting[MFU_S_TP];
+    double experts = mfu_config_dim(c, "n_experts"), stage = tp * c->setting[MFU_S_CP] * c->setting[MFU_S_DP];
+    double most = floor(fmin(stage / etp, experts));
     char which[160];
 
-    if (ep <= 1)
+    if (ep <= 1 && etp <= 1 && !(experts > 1 && tp > 1))
         return 0;
     if (!(experts > 1))
-        return mfu_fail(err, MFU_EINPUT, "ep: %.0f: the model has no experts", ep);
-    if (fmod(dp, ep) != 0) {
-        while (both > 1 && (fmod(dp, both) != 0 || fmod(experts, both) != 0))
-            both--;
-        return mfu_fail(err, MFU_EINPUT, "ep: %.0f does not divide dp %.0f, whose ranks share the experts; %s do%s", ep,
-                        dp, divisors(both, 1, fmin(both, 64), which, sizeof which), both > 1 ? "" : "es");
+        return mfu_fail(err, MFU_EINPUT, "%s: %.0f: the model has no experts",
+                        mfu_settings[ep > 1 ? MFU_S_EP : MFU_S_ETP].key, ep > 1 ? ep : etp);
+    if (etp != tp && tp > 1 && c->setting[MFU_S_SP] == 0)
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "etp: %.0f beside tp %.0f: tensor ranks would send the same tokens to the experts (set sp on, or "
+            "etp %.0f)",
+            etp, tp, tp);
+    if (fmod(stage, etp) != 0)
+        return mfu_fail(err, MFU_EINPUT, "etp: %.0f does not divide the %.0f GPUs of a pipeline stage; %s do", etp,
+                        stage, divisors(stage, 1, fmin(stage, 64), which, sizeof which));
+    if (fmod(stage, ep * etp) != 0) {
+        while (most > 1 && (fmod(stage, most * etp) != 0 || fmod(experts, most) != 0))
+            most--;
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "ep: %.0f x etp %.0f do not divide the %.0f GPUs of a pipeline stage (tp x cp x dp), which share "
+            "the experts; ep %s do%s%s",
+            ep, etp, stage, divisors(most, 1, fmin(most, 64), which, sizeof which), most > 1 ? "" : "es",
+            etp > 1 && fmod(stage, ep) == 0 ? ", or etp 1" : "");
     }
-    return check_divides(c, "n_experts", MFU_S_EP, err);
+    if (c->setting[MFU_S_RANK_ORDER] > 0 && c->setting[MFU_S_PP] > 1 && ep * etp != tp * c->setting[MFU_S_CP])
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "rank_order: with pp before dp Megatron wants as many copies of experts as of all else: ep x etp "
+            "%.0f, not %.0f (tp x cp)",
+            tp * c->setting[MFU_S_CP], ep * etp);
+    return check_divides(c, "d_ff", MFU_S_ETP, err) < 0 ? -1 : check_divides(c, "n_experts", MFU_S_EP, err);
 }
 
 double mfu_config_dp_shard(const struct mfu_config *c)
@@ -255,10 +297,18 @@ double mfu_config_dp_shard(const struct mfu_config *c)
     return c->setting[MFU_S_DP_SHARD] > 0 ? c->setting[MFU_S_DP_SHARD] : c->setting[MFU_S_DP];
 }
 
+double mfu_config_expert_copies(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_TP] * c->setting[MFU_S_CP] * c->setting[MFU_S_DP]
+        / (c->setting[MFU_S_ETP] * c->setting[MFU_S_EP]);
+}
+
 /* Copies of what is sharded are equal, and something is sharded. */
 static int check_copies(const struct mfu_config *c, struct mfu_error *err)
 {
-    double shard = mfu_config_dp_shard(c), dp = c->setting[MFU_S_DP], ep = c->setting[MFU_S_EP];
+    double shard = mfu_config_dp_shard(c), dp = c->setting[MFU_S_DP];
+    double experts = c->setting[MFU_S_EP] * c->setting[MFU_S_ETP],
+           all = shard * c->setting[MFU_S_TP] * c->setting[MFU_S_CP];
     char which[160];
 
     if (shard == dp)
@@ -269,9 +319,10 @@ static int check_copies(const struct mfu_config *c, struct mfu_error *err)
     if (fmod(dp, shard) != 0)
         return mfu_fail(err, MFU_EINPUT, "dp_shard: %.0f does not divide dp %.0f; %s do; 0 is all", shard, dp,
                         divisors(dp, c->setting[MFU_S_CP] > 1 ? 1 : 2, fmin(dp, 64), which, sizeof which));
-    if (fmod(shard, ep) != 0)
-        return mfu_fail(err, MFU_EINPUT, "dp_shard: ep %.0f does not divide %.0f, whose ranks share the experts", ep,
-                        shard);
+    if (fmod(all, experts) != 0)
+        return mfu_fail(err, MFU_EINPUT,
+                        "dp_shard: ep x etp %.0f do not divide the %.0f GPUs of a copy (tp x cp x dp_shard)", experts,
+                        all);
     if (shard * c->setting[MFU_S_CP] == 1)
         return mfu_fail(err, MFU_EINPUT, "dp_shard: over 1 GPU nothing is sharded: set dp_shard 0 and zero 0");
     return 0;
@@ -320,6 +371,21 @@ static void derive_cp_heads(struct mfu_config *c)
     c->setting[MFU_S_CP_HEADS] = heads;
 }
 
+/* As Megatron does: of experts that are split at all, as all else; but see whole_experts.  Beside tensor parallelism
+ * experts elsewhere want sequence parallelism (d98e8a64, core/model_parallel_config.py). */
+static void derive_experts(struct mfu_config *c)
+{
+    bool whole;
+
+    if (c->setting[MFU_S_EP] > 1 && c->setting[MFU_S_TP] > 1 && mfu_config_dim(c, "n_experts") > 1)
+        mfu_derive(c, MFU_S_SP, 1);
+    whole = mfu_trainers[c->trainer].whole_experts && c->setting[MFU_S_EP] > 1
+        && (c->setting[MFU_S_SP] > 0 || c->setting[MFU_S_TP] <= 1);
+
+    if (mfu_config_dim(c, "n_experts") > 1)
+        mfu_derive(c, MFU_S_ETP, whole ? 1 : c->setting[MFU_S_TP]);
+}
+
 /* The trainer that is usual for a runtime and its sharding, and the runtime that is
  * usual for a trainer; what it overlaps. */
 static void derive_trainer(struct mfu_config *c)
@@ -340,6 +406,7 @@ static void derive_trainer(struct mfu_config *c)
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
     mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
+    derive_experts(c);
     if (c->setting[MFU_S_CP] > 1)
         mfu_derive(c, MFU_S_CONTEXT, t->context);
     derive_cp_heads(c);

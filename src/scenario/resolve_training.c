@@ -328,7 +328,7 @@ static int check_package(const struct mfu_config *c, struct mfu_error *err)
 /* What the graph of adapters and frozen weights does not hold. */
 static int check_part(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const enum mfu_setting_id whole[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP};
+    static const enum mfu_setting_id whole[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP, MFU_S_ETP};
     static const struct {
         enum mfu_setting_id setting;
         unsigned of;

@@ -165,6 +165,12 @@ bool mfu_offloads(const struct mfu_config *);
  * them unless dp_shard says fewer. */
 double mfu_config_dp_shard(const struct mfu_config *);
 
+/* How often each head of keys is repeated before heads are exchanged over a context group. */
+double mfu_config_key_copies(const struct mfu_config *);
+
+/* The ranks of a pipeline stage that hold the same experts, and sum their gradients. */
+double mfu_config_expert_copies(const struct mfu_config *);
+
 /* GPUs that the fabric joins: as many as the cluster says, fewer where the user
  * spreads the GPUs over more nodes than they need. */
 double mfu_config_unit_gpus(const struct mfu_config *);

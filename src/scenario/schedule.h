@@ -101,7 +101,9 @@ struct mfu_schedule {
     enum mfu_placement placement;
     int least_vpp, most_vpp;
     bool splits_backward;   /* W is run apart from B: the trainer must be able to */
-    bool sends_beside;      /* messages travel while the sender computes, unless overlap_p2p is off */
+    bool sends_beside;      /* messages travel while the sender computes, unless overlap_p2p is off; else never
+                               (Megatron-LM d98e8a64, pipeline_parallel/schedules.py: "Non-interleaved pipeline
+                               parallelism does not support overlapping p2p communication") */
     int sends_beside_since; /* year from which trainers let them unasked; 0: always */
     /* The norm of the gradients is checked after the optimizer: ranks begin the next
      * step one after another, as they ended this one (sail-sg's post-validation). */

@@ -164,6 +164,8 @@ struct mfu_error;
       "of a node")                                                                                                     \
     X(EP, "ep", "expert_parallel expert_parallel_size expert_parallel_degree expert_model_parallel_size",              \
       MFU_COUNT_OF_GPUS, "GPUs that split the experts (expert parallel)")                                              \
+    X(ETP, "etp", "expert_tensor_parallel_size expert_tensor_parallel_degree", MFU_COUNT_OF_GPUS,                      \
+      "GPUs that split each expert (expert tensor parallel); ep x etp divide tp x cp x dp")                            \
     X(DISPATCHER, "moe_dispatcher", "moe_token_dispatcher_type", MFU_COUNT, 0, MFU_DISPATCHER_COUNT - 1, 0,            \
       mfu_dispatcher_names, "parallel",                                                                                \
       "how tokens reach experts elsewhere: a copy for each expert, or for each rank and node (flex: DeepEP, "          \

@@ -7,10 +7,11 @@
  *
  * Sources: PyTorch torch/nn/parallel/distributed.py, torch/distributed/fsdp and
  * torchtitan v0.2.2; DeepSpeed edaa7221 (runtime/zero/config.py,
- * runtime/pipe/engine.py); Megatron-LM v2.4 and core_v0.8.0
+ * runtime/pipe/engine.py; 016d2f70, runtime/sequence_parallel/ulysses_sp.py: kv_replication_factor); Megatron-LM v2.4 and core_v0.8.0
  * (training/arguments.py, pipeline_parallel/p2p_communication.py,
  * tensor_parallel/layers.py); Megatron-Bridge
- * (comm_overlap.py, recipes: moe_flex_dispatcher_backend; 067f987d, perf_recipes/_common.py: cross_entropy_impl); nanotron before commit 7bc99232 (trainer.py,
+ * (comm_overlap.py, recipes: moe_flex_dispatcher_backend; 067f987d, perf_recipes/_common.py: cross_entropy_impl,
+ * perf_recipes: expert_tensor_parallel_size; torchtitan b5bcd76c, config/configs.py: expert_parallel_degree); nanotron before commit 7bc99232 (trainer.py,
  * optim/gradient_accumulator.py); llm.c train_gpt2.cu.
  */
 #ifndef MFU_SCENARIO_TRAINER_H
@@ -49,8 +50,8 @@ extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
  * among neighbours, keys along what is left of the group.  X(identifier, name, fields) */
 #define MFU_CONTEXT_KINDS(X)                                                                                           \
     X(CONTEXT_P2P, "p2p", .keys = true, .ring = true, .aliases = "ring alltoall")                                      \
-    X(CONTEXT_ALL_GATHER, "all_gather", .keys = true, .aliases = "allgather")                                          \
-    X(CONTEXT_A2A, "a2a", .heads = true, .aliases = "ulysses")                                                         \
+    X(CONTEXT_ALL_GATHER, "all_gather", .keys = true, .windows = true, .aliases = "allgather")                         \
+    X(CONTEXT_A2A, "a2a", .heads = true, .windows = true, .aliases = "ulysses")                                        \
     X(CONTEXT_A2A_P2P, "a2a+p2p", .heads = true, .keys = true, .ring = true, .aliases = "usp")
 
 enum mfu_context_kind {
@@ -63,9 +64,10 @@ enum mfu_context_kind {
 struct mfu_context_row {
     const char *name;
     const char *aliases, *stands_for;
-    bool heads; /* each rank gets all tokens of a part of the heads, and gives its own back */
-    bool keys;  /* keys and values come to each rank's queries: */
-    bool ring;  /* a part at a time, beside attention to the part before; else all at once, before attention */
+    bool heads;   /* each rank gets all tokens of a part of the heads, and gives its own back */
+    bool windows; /* attention may see a window of tokens only */
+    bool keys;    /* keys and values come to each rank's queries: */
+    bool ring;    /* a part at a time, beside attention to the part before; else all at once, before attention */
 };
 extern const struct mfu_context_row mfu_contexts[MFU_CONTEXT_KIND_COUNT];
 extern const char *const mfu_context_names[MFU_CONTEXT_KIND_COUNT + 1]; /* and NULL */
@@ -88,9 +90,11 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
       .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
-      .context = MFU_CONTEXT_ALL_GATHER, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                      \
+      .whole_experts = true, .context = MFU_CONTEXT_ALL_GATHER, .host_layer = MFU_COEFFICIENT_COUNT,                   \
+      .aliases = "fsdp2")                                                                                              \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
-      .context = MFU_CONTEXT_A2A, .half_shards = true, .pipes_whole = true, .host_layer = MFU_COEFFICIENT_COUNT)       \
+      .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
+      .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON,                \
       .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true,                \
       .fuses_softmax = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")             \
@@ -103,7 +107,8 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .aliases = "megatron+te megatron-core mcore")                                                                    \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
       .transformer_engine = true, .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS,                         \
-      .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .aliases = "nemo")     \
+      .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .whole_experts = true, \
+      .aliases = "nemo")                                                                                               \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \
@@ -150,6 +155,8 @@ struct mfu_trainer {
     bool polls;         /* and both hosts look for the end of a message after pauses */
     bool scatters;      /* each tensor rank sends its part of a message, the receivers gather */
     double pads_vocab;  /* to a multiple of this for each tensor rank; 0: not */
+    bool repeats_keys;  /* exchanging heads over more ranks than there are of keys, it repeats those */
+    bool whole_experts; /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
     bool counts_ends;   /* embedding and head count as a layer each where stages are cut */
     bool pipes_whole;   /* a pipeline's stages shard no gradients and no weights */
     bool pipes_once;    /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */

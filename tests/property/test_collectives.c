@@ -31,14 +31,19 @@ static struct mfu_mesh any_mesh(void)
     static const double sizes[] = {1, 1, 2, 2, 3, 4, 6, 8, 16};
     struct mfu_mesh m = mfu_mesh_start();
 
-    for (int i = 0; i < MFU_AXIS_COUNT; i++) {
-        int k = (int)any(MFU_AXIS_COUNT);
-        unsigned char t = m.order[i];
+    for (int i = 0; i < MFU_MESH_AXES; i++) {
+        int k = (int)any(MFU_MESH_AXES);
+        unsigned char t = m.order[0][i];
 
-        m.ranks[i] = sizes[any(LENGTH(sizes))];
-        m.order[i] = m.order[k];
-        m.order[k] = t;
+        m.ranks[t] = sizes[any(LENGTH(sizes))];
+        m.order[0][i] = m.order[0][k];
+        m.order[0][k] = t;
     }
+    /* Of the experts: the ranks of a stage, in two groups at most. */
+    m.ranks[MFU_AXIS_ETP] = m.ranks[MFU_AXIS_TP];
+    m.ranks[MFU_AXIS_EP] = m.ranks[any(2) ? MFU_AXIS_CP : MFU_AXIS_DP];
+    m.ranks[MFU_AXIS_EDP] = m.ranks[MFU_AXIS_TP] * m.ranks[MFU_AXIS_CP_HEADS] * m.ranks[MFU_AXIS_CP]
+        * m.ranks[MFU_AXIS_DP] / (m.ranks[MFU_AXIS_ETP] * m.ranks[MFU_AXIS_EP]);
     return m;
 }
 
@@ -60,36 +65,48 @@ static void any_machine(struct mfu_machine *m, struct mfu_cluster *k)
 
 static bool aligned(const struct mfu_mesh *m)
 {
-    for (int i = 0; i < MFU_AXIS_COUNT; i++)
+    for (int i = 0; i < MFU_AXIS_COUNT; i++) /* EDP, too: a quotient of the others */
         if (log2(m->ranks[i]) != floor(log2(m->ranks[i])))
             return false;
     return true;
 }
 
-/* Every rank is in one group of a set of axes, and groups share a unit without gaps. */
+/* Every rank is in one group of a set of axes, and groups share a unit without gaps: in both layouts of the ranks. */
 static void groups_partition_the_ranks(void **state)
 {
     (void)state;
     for (int i = 0; i < TRIALS; i++) {
         struct mfu_mesh m = any_mesh();
-        double unit = (double)(1u << any(5)), ranks = mfu_mesh_ranks(&m), product = 1;
+        double unit = (double)(1u << any(5)), ranks = mfu_mesh_ranks(&m);
 
-        for (int a = 0; a < MFU_AXIS_COUNT; a++) {
-            struct mfu_group g = mfu_mesh_group(&m, MFU_AXIS_BIT(a), unit);
+        for (int layout = 0; layout < 2; layout++) {
+            unsigned all = 0;
+            double product = 1;
 
-            product *= g.ranks;
-            assert_true(g.ranks == m.ranks[a] && g.local >= 1 && g.local <= unit && g.local <= g.ranks);
-            assert_near(g.local * g.units, g.ranks, EXACT);
-            assert_true(g.extent <= ranks && g.extent >= g.ranks);
-        }
-        assert_near(product, ranks, 0);
-        for (unsigned axes = 0; axes <= MFU_AXES_ALL; axes++) {
-            struct mfu_group g = mfu_mesh_group(&m, axes, unit), rest = mfu_mesh_group(&m, ~axes & MFU_AXES_ALL, unit);
+            for (int k = 0; k < MFU_MESH_AXES && m.order[layout][k] < MFU_AXIS_COUNT; k++) {
+                unsigned char a = m.order[layout][k];
+                struct mfu_group g = mfu_mesh_group(&m, MFU_AXIS_BIT(a), unit);
 
-            assert_near(g.ranks * rest.ranks, ranks, 0);
-            assert_true(g.local <= unit);
-            if (aligned(&m)) /* as many groups in a unit as the other axes have positions there */
-                assert_near(g.sharing, rest.local, 0);
+                all |= MFU_AXIS_BIT(a);
+                product *= g.ranks;
+                assert_true(g.ranks == m.ranks[a] && g.local >= 1 && g.local <= unit && g.local <= g.ranks);
+                assert_near(g.local * g.units, g.ranks, EXACT);
+                assert_true(g.extent <= ranks && g.extent >= g.ranks);
+            }
+            assert_near(product, ranks, 0);
+            for (unsigned axes = 0; axes <= MFU_AXES_ALL; axes++) {
+                unsigned others = all & ~axes;
+                struct mfu_group g = mfu_mesh_group(&m, axes, unit), rest = mfu_mesh_group(&m, others, unit);
+
+                /* A set names its layout by an axis that is no other's. */
+                if ((axes & ~all) || (layout == 1) != ((axes & MFU_AXES_EXPERTS) != 0)
+                    || (layout == 1) != ((others & MFU_AXES_EXPERTS) != 0))
+                    continue;
+                assert_near(g.ranks * rest.ranks, ranks, 0);
+                assert_true(g.local <= unit);
+                if (aligned(&m)) /* as many groups in a unit as the other axes have positions there */
+                    assert_near(g.sharing, rest.local, 0);
+            }
         }
     }
 }

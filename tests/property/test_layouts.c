@@ -59,6 +59,8 @@ static struct pairs any_layout(void)
     if (any(3) == 0)
         add(&p, "ep", power_of_two(4));
     if (any(4) == 0)
+        add(&p, "etp", power_of_two(3));
+    if (any(4) == 0)
         add(&p, "sp", any(2) ? "on" : "off");
     if (any(2))
         add_number(&p, "zero", any(4));

@@ -73,22 +73,22 @@ static void zero_bubble_trades_memory_for_time(void **state)
  * Megatron's did not before October 2023. */
 static void messages_in_the_way_cost_chunks_most(void **state)
 {
-    static const char *const schedules[] = {"1f1b", "interleaved"};
-    double lost[2];
+    double times[2];
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        double times[2];
-
-        for (int off = 0; off < 2; off++) {
-            plan(&one, "a100-80gb-sxm", "gpt2-medium",
-                 (const char *const[]){"pp", "4", "schedule", schedules[i], "accum", "16", "runtime", "fused",
-                                       "overlap_p2p", off ? "off" : "on", NULL});
-            times[off] = one.step.time_s;
-        }
-        lost[i] = times[1] / times[0];
+    for (int off = 0; off < 2; off++) {
+        plan(&one, "a100-80gb-sxm", "gpt2-medium",
+             (const char *const[]){"pp", "4", "schedule", "interleaved", "accum", "16", "runtime", "fused",
+                                   "overlap_p2p", off ? "off" : "on", NULL});
+        times[off] = one.step.time_s;
     }
-    assert_true(lost[0] >= 1 && lost[1] > lost[0]);
+    assert_true(times[1] > times[0]);
+    plan(&one, "a100-80gb-sxm", "gpt2-medium",
+         (const char *const[]){"pp", "4", "schedule", "1f1b", "accum", "16", "overlap_p2p", "off", NULL});
+    times[0] = one.step.time_s;
+    plan(&one, "a100-80gb-sxm", "gpt2-medium",
+         (const char *const[]){"pp", "4", "schedule", "1f1b", "accum", "16", NULL});
+    assert_near(one.step.time_s, times[0], 0); /* which waits for each message anyway */
     plan(&one, "a100-80gb-sxm", "gpt2-medium",
          (const char *const[]){"pp", "4", "schedule", "interleaved", "accum", "16", "software", "2023", NULL});
     assert_near(one.config.setting[MFU_S_OVERLAP_P2P], 0, 0);

@@ -246,6 +246,7 @@ static void modules_leave_mixers_alone(void **state)
         {"bart-base", "mlp", {"mlp.up", "mlp.down"}, {"attn.q", "attn.core", "cross.k"}},
         {"bamba-9b", "mlp", {"mlp.gate", "mlp.down"}, {"mixer.in", "mixer.scan", "mixer.out"}},
         {"bamba-9b", "layernorm", {"ln_2"}, {"mixer.norm", "mixer.in", "mlp.up"}},
+        {"mamba2-1.3b", "layernorm", {NULL}, {"norm", "mixer.norm", "mixer.in"}},
         {"qwen3-next-80b-a3b", "moe", {"moe.down", "shared.down"}, {"delta.qkvz", "delta.rule", "delta.out"}},
     };
 

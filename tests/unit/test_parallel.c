@@ -3,12 +3,14 @@
 #include "near.h"
 #include "plans.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cost/collective.h"
 #include "cost/sample.h"
 #include "descriptor/gpu.h"
 #include "plan/exchanges.h"
+#include "scenario/setting.h"
 
 static void megatron_s_order_puts_tensor_parallelism_into_a_machine(void **state)
 {
@@ -26,6 +28,96 @@ static void megatron_s_order_puts_tensor_parallelism_into_a_machine(void **state
     assert_true(g.ranks == 8 && g.stride == 4 && g.local == 2 && g.units == 4 && g.sharing == 4 && g.extent == 29);
     g = mfu_mesh_group(&m, MFU_AXIS_BIT(MFU_AXIS_PP), 8);
     assert_true(g.ranks == 2 && g.stride == 32 && g.local == 1 && g.units == 2 && g.sharing == 8);
+}
+
+/* What a rank's products with experts' weights compute in a step; what leaves for sums over `axes`. */
+static double expert_flops(const struct mfu_plan *p)
+{
+    double flops = 0;
+
+    for (int k = 0; k < p->program.n_segments; k++)
+        for (int i = p->program.segments[k].first; i < p->program.segments[k].first + p->program.segments[k].count; i++)
+            if (p->program.launches[i].kernel.kind == MFU_GEMM && strncmp(p->program.launches[i].op, "moe.", 4) == 0
+                && strncmp(p->program.launches[i].suffix, "router", 6) != 0)
+                flops += mfu_plan_times(p, &p->program.segments[k]) * p->program.launches[i].kernel.flops;
+    return flops;
+}
+
+static double summed_bytes(const struct mfu_plan *p, unsigned axes)
+{
+    double bytes = 0;
+
+    for (int k = 0; k < p->program.n_segments; k++)
+        for (int i = p->program.segments[k].first; i < p->program.segments[k].first + p->program.segments[k].count;
+             i++) {
+            const struct mfu_launch *l = &p->program.launches[i];
+
+            if (l->collective.axes == axes
+                && (l->collective.kind == MFU_ALL_REDUCE || l->collective.kind == MFU_REDUCE_SCATTER))
+                bytes += mfu_plan_times(p, &p->program.segments[k]) * l->kernel.launches * l->collective.bytes;
+        }
+    return bytes;
+}
+
+/* However experts are spread: all ranks together hold each of them as often as there are copies, compute for each token
+ * what one GPU does, and sum each gradient once over those copies. */
+static void experts_are_shared_without_loss_or_gain(void **state)
+{
+    static const char *const models[] = {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v2-lite"};
+    static const struct {
+        const char *tp, *etp, *ep, *dp, *cp, *zero, *trainer;
+    } layouts[] = {{"1", "1", "8", "8", "1", "0", "megatron-te"}, {"2", "2", "2", "4", "1", "1", "megatron-te"},
+                   {"2", "1", "8", "4", "1", "0", "megatron-te"}, {"4", "1", "4", "2", "1", "1", "megatron-bridge"},
+                   {"1", "2", "2", "8", "1", "1", "megatron-te"}, {"2", "1", "8", "2", "2", "0", "megatron-te"},
+                   {"2", "1", "4", "4", "1", "3", "torchtitan"},  {"1", "1", "4", "2", "4", "2", "ddp"}};
+    static struct mfu_plan one, p;
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+            const char *trainer = layouts[i].trainer, *runtime = strstr(trainer, "megatron") ? "fused" : "eager";
+            double tp = atof(layouts[i].tp), cp = atof(layouts[i].cp), dp = atof(layouts[i].dp),
+                   ep = atof(layouts[i].ep);
+            double etp = atof(layouts[i].etp), copies = tp * cp * dp / (ep * etp);
+
+            plan(&one, "h100-sxm", models[m], (const char *[]){"runtime", runtime, "seq", "1024", NULL});
+            plan(&p, "h100-sxm", models[m],
+                 (const char *[]){"tp",      layouts[i].tp,   "sp",      tp > 1 ? "on" : "off",
+                                  "etp",     layouts[i].etp,  "ep",      layouts[i].ep,
+                                  "dp",      layouts[i].dp,   "cp",      layouts[i].cp,
+                                  "zero",    layouts[i].zero, "trainer", trainer,
+                                  "runtime", runtime,         "seq",     "1024",
+                                  NULL});
+            assert_near(p.program.expert_params * ep * etp, one.program.expert_params, 1e-9);
+            assert_near(expert_flops(&p) * tp * cp * dp, expert_flops(&one) * dp, 1e-9);
+            assert_near(mfu_mesh_group(&p.program.mesh, MFU_AXES_EXPERT_DATA, 8).ranks, copies, 0);
+            assert_near(summed_bytes(&p, MFU_AXES_EXPERT_DATA),
+                        copies > 1 ? p.program.expert_trained * p.program.gradient_bytes : 0, 1e-9);
+            assert_near(summed_bytes(&p, MFU_AXES_DATA),
+                        (p.program.rank_trained - p.program.expert_trained) * p.program.gradient_bytes, 1e-9);
+        }
+    mfu_plan_release(&one);
+    mfu_plan_release(&p);
+}
+
+/* Experts that are split as all else is, which Megatron does where nothing is said. */
+static void ranks_of_experts_are_those_of_all_else_by_default(void **state)
+{
+    static struct mfu_plan p, same;
+
+    (void)state;
+    plan(&p, "h100-sxm", "mixtral-8x7b",
+         (const char *[]){"tp", "4", "sp", "on", "ep", "2", "dp", "4", "trainer", "megatron-te", NULL});
+    plan(&same, "h100-sxm", "mixtral-8x7b",
+         (const char *[]){"tp", "4", "sp", "on", "ep", "2", "dp", "4", "etp", "4", "trainer", "megatron-te", NULL});
+    assert_near(p.config.setting[MFU_S_ETP], 4, 0);
+    assert_near(p.step.time_s, same.step.time_s, 0);
+    assert_near(p.memory.reserved_bytes, same.memory.reserved_bytes, 0);
+    plan(&p, "h100-sxm", "mixtral-8x7b",
+         (const char *[]){"tp", "4", "sp", "on", "ep", "8", "dp", "4", "trainer", "torchtitan", NULL});
+    assert_near(p.config.setting[MFU_S_ETP], 1, 0); /* whole experts over tensor ranks, too */
+    mfu_plan_release(&p);
+    mfu_plan_release(&same);
 }
 
 static void topology_of(const char *gpu_name, const char *cluster, struct mfu_machine *m)
@@ -253,6 +345,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
+        cmocka_unit_test(experts_are_shared_without_loss_or_gain),
+        cmocka_unit_test(ranks_of_experts_are_those_of_all_else_by_default),
         cmocka_unit_test(uplinks_slow_those_who_cross_them),
         cmocka_unit_test(a_bridge_joins_two_and_a_switch_all),
         cmocka_unit_test(a_rack_of_nvlink_is_one_unit),

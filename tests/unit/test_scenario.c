@@ -143,7 +143,7 @@ static void slips_are_refused_at_once(void **state)
 static void contradictions_are_refused_when_planning(void **state)
 {
     static const struct {
-        const char *model, *gpu, *settings[7], *part, *suggestion;
+        const char *model, *gpu, *settings[13], *part, *suggestion;
     } rows[] = {
         {"gpt2", "rtx4070", {"n_embd", "100"}, "n_embd: 100 is not divisible by n_head (12); 96 and 108 are", "96"},
         {"gpt2", "rtx4070", {"n_kv_head", "5"}, "n_kv_head: 5 does not divide n_head (12)", ""},
@@ -187,7 +187,29 @@ static void contradictions_are_refused_when_planning(void **state)
         {"mixtral-8x7b",
          "h100-sxm",
          {"gpus", "12", "ep", "8"},
-         "does not divide dp 12, whose ranks share the experts; 1, 2, 4 do",
+         "ep: 8 x etp 1 do not divide the 12 GPUs of a pipeline stage (tp x cp x dp), which share the experts; ep 1, "
+         "2, 4 "
+         "do",
+         ""},
+        {"mixtral-8x7b", "h100-sxm", {"tp", "4", "sp", "on", "dp", "2", "ep", "4"}, "ep 1, 2 do, or etp 1", ""},
+        {"mixtral-8x7b", "h100-sxm", {"tp", "4", "dp", "2", "etp", "1"}, "set sp on, or etp 4", ""},
+        {"mixtral-8x7b", "h100-sxm", {"tp", "2", "sp", "on", "dp", "3", "etp", "4"}, "1, 2, 3, 6 do", ""},
+        {"llama-3-8b", "h100-sxm", {"pp", "4", "accum", "8", "overlap_p2p", "on"}, "set overlap_p2p off", ""},
+        {"mistral-7b",
+         "h100-sxm",
+         {"cp", "2", "seq", "16384", "window", "4096", "trainer", "megatron-te"},
+         "all_gather and a2a",
+         ""},
+        {"llama-3-8b",
+         "h100-sxm",
+         {"cp", "16", "cp_comm_type", "a2a", "trainer", "megatron-te"},
+         "does not divide",
+         ""},
+        {"gpt2", "h100-sxm", {"gpus", "8", "etp", "2"}, "etp: 2: the model has no experts", ""},
+        {"mixtral-8x7b",
+         "h100-sxm",
+         {"tp", "2", "sp", "on", "pp", "2", "dp", "4", "ep", "4", "rank_order", "tp-cp-ep-pp-dp"},
+         "ep x etp 2, not 8",
          ""},
     };
 

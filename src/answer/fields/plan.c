@@ -183,6 +183,7 @@ static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, tp,   MFU_COUNT, c->setting[MFU_S_TP],   "ranks that split each layer") \
     X(NUMBER, cp,   MFU_COUNT, c->setting[MFU_S_CP],   "ranks that split the sequence") \
     X(NUMBER, ep,   MFU_COUNT, c->setting[MFU_S_EP],   "ranks that split the experts") \
+    X(NUMBER, etp,  MFU_COUNT, c->setting[MFU_S_ETP],  "ranks that split each expert") \
     X(NUMBER, dp,   MFU_COUNT, c->setting[MFU_S_DP],   "ranks that split the batch") \
     X(NUMBER, dp_shard, MFU_COUNT, c->setting[MFU_S_ZERO] > 0 ? mfu_config_dp_shard(c) * c->setting[MFU_S_CP] : 1, "ranks over which ZeRO shards") \
     X(NUMBER, pp,   MFU_COUNT, c->setting[MFU_S_PP],   "ranks that split the layers") \

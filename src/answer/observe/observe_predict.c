@@ -16,8 +16,8 @@
 /* A plan without what is parallel: what it cannot predict still has FLOP to count. */
 static int plan_one(struct mfu_observing *r, const struct mfu_error *why, struct mfu_error *err)
 {
-    static const int parallel[] = {MFU_S_GPUS, MFU_S_NODES, MFU_S_DP, MFU_S_TP,   MFU_S_PP,      MFU_S_VPP,
-                                   MFU_S_CP,   MFU_S_EP,    MFU_S_SP, MFU_S_ZERO, MFU_S_DP_SHARD};
+    static const int parallel[] = {MFU_S_GPUS, MFU_S_NODES, MFU_S_DP,  MFU_S_TP, MFU_S_PP,   MFU_S_VPP,
+                                   MFU_S_CP,   MFU_S_EP,    MFU_S_ETP, MFU_S_SP, MFU_S_ZERO, MFU_S_DP_SHARD};
     struct mfu_scenario one = r->scenario;
 
     for (size_t i = 0; i < sizeof parallel / sizeof parallel[0]; i++) {

@@ -48,6 +48,7 @@ int mfu_sweep_layouts(struct mfu_sweep *s, struct mfu_scenario *own, struct mfu_
                                                     MFU_S_VPP,
                                                     MFU_S_CP,
                                                     MFU_S_EP,
+                                                    MFU_S_ETP,
                                                     MFU_S_DP,
                                                     MFU_S_ZERO,
                                                     MFU_S_DP_SHARD,
@@ -83,7 +84,9 @@ int mfu_sweep_layouts(struct mfu_sweep *s, struct mfu_scenario *own, struct mfu_
         || add(s, MFU_S_PP, fmin(fmin(gpus, MOST_STAGES), mfu_config_dim(&now, "n_layer")), gpus, err) < 0
         || add(s, MFU_S_VPP, gpus > 1 ? MOST_CHUNKS : 1, 2, err) < 0
         || (now.seq >= LONG_SEQUENCE && add(s, MFU_S_CP, fmin(unit_gpus, gpus), 2, err) < 0)
-        || (experts > 1 && add(s, MFU_S_EP, fmin(experts, gpus), 2, err) < 0)
+        || (experts > 1
+            && (add(s, MFU_S_EP, fmin(experts, gpus), 2, err) < 0
+                || add(s, MFU_S_ETP, fmin(unit_gpus, gpus), 2, err) < 0))
         || add(s, MFU_S_ZERO, mfu_settings[MFU_S_ZERO].most, 0, err) < 0
         || add(s, MFU_S_CHECKPOINT, MFU_FULL, 0, err) < 0)
         return -1;

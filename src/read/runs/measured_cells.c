@@ -55,6 +55,7 @@ static const struct column {
     {"pp", NULL, 0, 1e6, true, true, NEEDED},
     {"cp", NULL, 0, 1e6, true, true, NEEDED},
     {"ep", NULL, 0, 1e6, true, true, NEEDED},
+    {"etp", NULL, 0, 1e6, true, true, NEEDED},
     {"act_offload", NULL, 0, 1e6, false, true, NEEDED},
     {"lora_rank", NULL, 1, 65536, true, false, NEEDED},
     {"params_m", "millions", 0, 1e8, false, false, COMPARED},

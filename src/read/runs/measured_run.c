@@ -922,7 +922,7 @@ static bool set_sharding(struct mfu_row *r, double gpus)
 /* How many GPUs, in what arrangement. */
 static bool set_gpus(struct mfu_row *r, double gpus)
 {
-    static const char *const axes[] = {"tp", "pp", "vpp", "cp", "ep"};
+    static const char *const axes[] = {"tp", "pp", "vpp", "cp", "ep", "etp"};
     char text[32];
 
     if (gpus > 1 && !set_sharding(r, gpus))

@@ -99,9 +99,9 @@ static void model(FILE *out, const struct mfu_plan *p)
              c->ranks > 1 ? ", on every GPU" : "");
     if (c->ranks > 1)
         snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "; dp %.0f, zero %.0f, tp %.0f, cp %.0f, ep %.0f, pp %.0f", c->setting[MFU_S_DP],
+                 "; dp %.0f, zero %.0f, tp %.0f, cp %.0f, ep %.0f, etp %.0f, pp %.0f", c->setting[MFU_S_DP],
                  c->setting[MFU_S_ZERO], c->setting[MFU_S_TP], c->setting[MFU_S_CP], c->setting[MFU_S_EP],
-                 c->setting[MFU_S_PP]);
+                 c->setting[MFU_S_ETP], c->setting[MFU_S_PP]);
     row(out, "tokens per step", "step.tokens_per_step", p->step.tokens, MFU_COUNT, text);
     snprintf(text, sizeof text, "%s, %s%s%s%s, %s, checkpoint %s", mfu_precision_names[c->precision],
              mfu_runtime_names[c->runtime], attends ? ", " : "", attends ? mfu_attention_names[c->attention] : "",

@@ -41,7 +41,7 @@ static void model_name(char *text, size_t size, const struct mfu_config *c)
 /* Where the GPUs are, and how they share the work. */
 static void layout(struct mfu_flow *f, const struct mfu_config *c)
 {
-    static const enum mfu_setting_id axes[] = {MFU_S_TP, MFU_S_CP, MFU_S_EP, MFU_S_PP, MFU_S_VPP, MFU_S_DP};
+    static const enum mfu_setting_id axes[] = {MFU_S_TP, MFU_S_CP, MFU_S_EP, MFU_S_ETP, MFU_S_PP, MFU_S_VPP, MFU_S_DP};
 
     if (c->cluster)
         mfu_flow_piece(f, MFU_PLAIN, "%s", c->cluster->name);
@@ -364,6 +364,13 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             out, t, "note", INDENT, MFU_WARN,
             "packing: %s attention knows no documents, so that each token attends to those before its own, too",
             mfu_attention_names[p->config.attention]);
+    if (p->config.setting_origin[MFU_S_RECOMPUTE_MODULES] == MFU_ORIGIN_USER
+        && !mfu_checkpoints[p->config.checkpoint].keeps_products)
+        mfu_paragraph(out, t, "note", INDENT, MFU_WARN,
+                      "recompute_modules is not read: checkpoint %s %s (checkpoint selective does)",
+                      mfu_checkpoint_names[p->config.checkpoint],
+                      mfu_checkpoints[p->config.checkpoint].recomputes ? "computes all again"
+                                                                       : "computes nothing again");
     note_calibration(out, t, &p->config.gpu->calibrated);
     if (*above)
         mfu_paragraph(out, t, "note", INDENT, MFU_WARN, "%s", above);

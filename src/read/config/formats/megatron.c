@@ -59,6 +59,7 @@ static const struct mfu_import_row rows[] = {
     {"--cp-comm-type", "cp_comm_type", "p2p=p2p all_gather=all_gather a2a=a2a a2a+p2p=a2a+p2p", NULL, false},
     {"--hierarchical-context-parallel-sizes", NULL, NULL, "cp_comm_type a2a+p2p alone reads them", false},
     {"--expert-model-parallel-size", "ep", NULL, NULL, false},
+    {"--expert-tensor-parallel-size", "etp", NULL, NULL, false},
     {"--sequence-parallel", "sp", "=on true=on", NULL, false},
     {"--use-distributed-optimizer", "zero", "=1 true=1", NULL, false},
     {"--use-torch-fsdp2", "zero", "=3 true=3", NULL, false},
@@ -418,9 +419,20 @@ static void find_context(struct mfu_import *m)
                        sizes->value);
 }
 
+/* Megatron switches it off where stages have one chunk (arguments.py). */
+static void find_messages(struct mfu_import *m)
+{
+    struct mfu_entry *beside = mfu_import_find(m, "--overlap-p2p-communication");
+
+    if (beside && !is_given(m, "--num-layers-per-virtual-pipeline-stage")
+        && !is_given(m, "--num-virtual-stages-per-pipeline-rank"))
+        mfu_import_leave(beside, MFU_IGNORED, "the interleaved schedule alone reads it");
+}
+
 static void find_rest(struct mfu_import *m)
 {
     find_context(m);
+    find_messages(m);
     if (!has(m, "--transformer-impl"))
         mfu_import_assume(m, "trainer", "megatron-te", "layers of Transformer Engine, Megatron's default");
     if (!has(m, "--bf16") && !has(m, "--fp16") && !has(m, "--fp8-format"))

@@ -50,7 +50,7 @@ static const struct mfu_import_row rows[] = {
     {"parallelism.pipeline_parallel_degree", "pp", NULL, NULL, false},
     {"parallelism.context_parallel_degree", "cp", NULL, NULL, false},
     {"parallelism.expert_parallel_degree", "ep", NULL, NULL, false},
-    {"parallelism.expert_tensor_parallel_degree", NULL, "1=-", "how experts are split", true},
+    {"parallelism.expert_tensor_parallel_degree", "etp", NULL, NULL, false},
     {"parallelism.pipeline_parallel_*", NULL, NULL, schedule, false},
     {"parallelism.context_parallel_rotate_method", "cp_comm_type", "allgather=all_gather alltoall=p2p", NULL, false},
     {"parallelism.context_parallel_*", NULL, NULL, schedule, false},

@@ -17,7 +17,24 @@
 #include "read/logs/log_format.h"
 
 /* Arguments that finish() puts together: log->sum. */
-enum { GROUPED, GROUPS, HEADS, ZERO, SWIGLU, BF16, FP16, FP8, LATENT, EXPERTS, TOP_K, EXPERT_WIDTH, ARGUMENTS };
+enum {
+    GROUPED,
+    GROUPS,
+    HEADS,
+    ZERO,
+    SWIGLU,
+    BF16,
+    FP16,
+    FP8,
+    LATENT,
+    EXPERTS,
+    TOP_K,
+    EXPERT_WIDTH,
+    EP,
+    ETP,
+    FP8_WEIGHTS,
+    ARGUMENTS
+};
 _Static_assert(ARGUMENTS <= MFU_LOG_SUMS, "log_format.h: too few sums");
 
 static bool recognise(const char *line)
@@ -60,7 +77,7 @@ static void read_argument(struct mfu_log *log, const char *line)
         {"context_parallel_size", "cp"}, {"hidden_dropout", "dropout"}};
     static const struct { const char *name; int flag; } flags[] = {
         {"group_query_attention", GROUPED}, {"use_distributed_optimizer", ZERO}, {"swiglu", SWIGLU},
-        {"bf16", BF16}, {"fp16", FP16}, {"multi_latent_attention", LATENT}};
+        {"bf16", BF16}, {"fp16", FP16}, {"multi_latent_attention", LATENT}, {"fp8_param_gather", FP8_WEIGHTS}};
     // clang-format on
     const char *name = line + strspn(line, " \t"), *value;
     size_t n = strcspn(name, " .");
@@ -90,6 +107,12 @@ static void read_argument(struct mfu_log *log, const char *line)
         flag(log, EXPERTS, "num_experts", number > 0 ? number : 0);
     else if (strncmp(name, "moe_router_topk ", 16) == 0)
         log->sum[TOP_K] = number;
+    else if (strncmp(name, "expert_model_parallel_size ", 27) == 0)
+        log->sum[EP] = number;
+    else if (strncmp(name, "expert_tensor_parallel_size ", 28) == 0)
+        log->sum[ETP] = number;
+    else if (strncmp(name, "sequence_parallel ", 18) == 0)
+        mfu_log_set(log, "sp", yes ? "on" : "off");
     else if (strncmp(name, "moe_ffn_hidden_size ", 20) == 0)
         log->sum[EXPERT_WIDTH] = number;
     else if (strncmp(name, "untie_embeddings_and_output_weights ", 36) == 0)
@@ -129,6 +152,10 @@ static void finish_experts(struct mfu_log *log)
     mfu_log_set_number(log, "top_k", log->sum[TOP_K] > 0 ? log->sum[TOP_K] : 2);
     if (log->sum[EXPERT_WIDTH] > 0)
         mfu_log_set_number(log, "d_ff", log->sum[EXPERT_WIDTH]);
+    if (log->sum[EP] >= 1 && log->sum[ETP] >= 1) {
+        mfu_log_set_number(log, "ep", log->sum[EP]);
+        mfu_log_set_number(log, "etp", log->sum[ETP]);
+    }
 }
 
 static void finish(struct mfu_log *log)
@@ -146,6 +173,8 @@ static void finish(struct mfu_log *log)
         mfu_log_set(log, "precision", is[FP8] > 0 ? "fp8" : is[BF16] > 0 ? "bf16" : "fp16");
     if (is[ZERO] > 0)
         mfu_log_set(log, "zero", "1");
+    if (is[ZERO] > 0 && is[FP8] > 0 && is[FP8_WEIGHTS] > 0)
+        mfu_log_set(log, "fp8_param_gather", "on");
     if (is[LATENT] > 0)
         snprintf(log->unplanned, sizeof log->unplanned, "multi-latent attention is not planned");
 }

@@ -120,6 +120,8 @@ static void read_parallelism(struct mfu_log *log, const char *p)
     read_shards(log, mfu_number_after(p, "dp_shard="));
     if (mfu_number_after(p, " ep=") > 1)
         mfu_log_set_number(log, "ep", mfu_number_after(p, " ep="));
+    if (mfu_number_after(p, " ep=") > 1 && mfu_number_after(p, " etp=") >= 1)
+        mfu_log_set_number(log, "etp", mfu_number_after(p, " etp="));
     if (all > 1 && all < 1e6)
         mfu_log_set_number(log, "gpus", all);
 }
