@@ -15,7 +15,7 @@
 
 enum list { LAUNCHES, VIEWS, TENSORS, LISTS };
 
-#define MOST_SEGMENTS 8 /* of one layer: forward, casts dropped, the same of a reference, backward, gradients */
+#define MOST_SEGMENTS 9 /* of one layer: forward, casts dropped, the same of a reference, backward, gradients, optimizer */
 
 /* The stretches of a segment of the traced program. */
 struct stretch {
@@ -26,7 +26,7 @@ struct stretch {
     int to[LISTS];                  /* where it, or the first of its copies in the list, begins */
 };
 
-struct copier {
+struct mfu_fold {
     struct mfu_builder *s;
     struct mfu_program *p;
     struct stretch *stretches;
@@ -36,7 +36,7 @@ struct copier {
     bool unlike;
 };
 
-static struct stretch *stretch_of(const struct copier *x, int layer, int turn)
+static struct stretch *stretch_of(const struct mfu_fold *x, int layer, int turn)
 {
     return &x->stretches[x->segment[layer * MOST_SEGMENTS + turn]];
 }
@@ -47,33 +47,80 @@ static bool names_none(int item)
     return item < 0 || item == MFU_FOREVER;
 }
 
-/* The number, in the program with copies, of an item that copy `copy` of `from` names as `item`. */
-static int renumbered(struct copier *x, enum list list, int item, const struct stretch *from, int copy)
-{
+/* An item of copy `which` of a stretch. */
+struct place {
     const struct stretch *in;
-    int offset, distance, which = 0;
+    int which, offset;
+};
 
-    if (names_none(item))
-        return item;
-    in = &x->stretches[x->owner[list][item]];
-    offset = item - in->first[list];
-    distance = in->layer - from->layer;
+/* Where an item is that copy `copy` of `from` names as `item`. */
+static struct place placed(const struct mfu_fold *x, enum list list, int item, const struct stretch *from, int copy)
+{
+    const struct stretch *in = &x->stretches[x->owner[list][item]];
+    struct place at = {in, 0, item - in->first[list]};
+    int distance = in->layer - from->layer;
+
     if (from->copies && abs(distance) <= 1) {
         if (copy + distance >= 0 && copy + distance <= from->copies) {
-            in = stretch_of(x, from->layer, in->turn);
-            which = copy + distance;
+            at.in = stretch_of(x, from->layer, in->turn);
+            at.which = copy + distance;
         }
     } else if (in->copies) { /* the nearest of them */
-        which = distance > 0 ? 0 : in->copies;
-        x->unlike |= distance > MFU_COPIED_LAYER || distance < MFU_COPIED_LAYER + 1 - MFU_TRACED_LAYERS;
+        at.which = distance > 0 ? 0 : in->copies;
     }
-    return in->to[list] + (in->backwards ? in->copies - which : which) * in->count[list] + offset;
+    return at;
+}
+
+/* Its number in the program with copies. */
+static int number_of(struct place at, enum list list)
+{
+    const struct stretch *in = at.in;
+
+    return in->to[list] + (in->backwards ? in->copies - at.which : at.which) * in->count[list] + at.offset;
+}
+
+static int renumbered(const struct mfu_fold *x, enum list list, int item, const struct stretch *from, int copy)
+{
+    return names_none(item) ? item : number_of(placed(x, list, item, from, copy), list);
+}
+
+/* Whether others than its neighbours name an item of a layer that is copied. */
+static bool reaches_in(const struct mfu_fold *x, enum list list, int item, const struct stretch *from)
+{
+    const struct stretch *in;
+    int distance;
+
+    if (names_none(item))
+        return false;
+    in = &x->stretches[x->owner[list][item]];
+    distance = in->layer - from->layer;
+    return in->copies && !(from->copies && abs(distance) <= 1)
+        && (distance > MFU_COPIED_LAYER || distance < MFU_COPIED_LAYER + 1 - MFU_TRACED_LAYERS);
+}
+
+static bool any_reaches_in(const struct mfu_fold *x, const struct stretch *a)
+{
+    const struct mfu_program *p = x->p;
+    bool any = false;
+
+    for (int i = a->first[LAUNCHES]; i < a->first[LAUNCHES] + a->count[LAUNCHES]; i++) {
+        for (int k = 0; k < p->launches[i].n_in; k++)
+            any |= reaches_in(x, VIEWS, p->launches[i].in[k], a);
+        for (int k = 0; k < p->launches[i].n_out; k++)
+            any |= reaches_in(x, VIEWS, p->launches[i].out[k], a);
+    }
+    for (int i = a->first[VIEWS]; i < a->first[VIEWS] + a->count[VIEWS]; i++)
+        any |= reaches_in(x, TENSORS, p->views[i].tensor, a);
+    for (int i = a->first[TENSORS]; i < a->first[TENSORS] + a->count[TENSORS]; i++)
+        any |= reaches_in(x, LAUNCHES, p->tensors[i].born, a) || reaches_in(x, LAUNCHES, p->tensors[i].last, a)
+            || reaches_in(x, VIEWS, p->tensors[i].view, a);
+    return any;
 }
 
 /* ---- are two layers alike? ------------------------------------------------ */
 
 /* Whether a layer names an item as the next one does: one of another part of the model, or its own neighbour. */
-static bool same_item(const struct copier *x, enum list list, int layer, int item, int of_next)
+static bool same_item(const struct mfu_fold *x, enum list list, int layer, int item, int of_next)
 {
     const struct stretch *in, *in_next;
     bool near;
@@ -89,7 +136,7 @@ static bool same_item(const struct copier *x, enum list list, int layer, int ite
         && item - in->first[list] == of_next - in_next->first[list];
 }
 
-static bool same_items(const struct copier *x, enum list list, int layer, int n, const int *items, const int *of_next)
+static bool same_items(const struct mfu_fold *x, enum list list, int layer, int n, const int *items, const int *of_next)
 {
     for (int k = 0; k < n; k++)
         if (!same_item(x, list, layer, items[k], of_next[k]))
@@ -97,7 +144,7 @@ static bool same_items(const struct copier *x, enum list list, int layer, int n,
     return true;
 }
 
-static bool same_launch(const struct copier *x, int layer, const struct mfu_launch *l, const struct mfu_launch *next)
+static bool same_launch(const struct mfu_fold *x, int layer, const struct mfu_launch *l, const struct mfu_launch *next)
 {
     struct mfu_launch other = *next;
 
@@ -107,19 +154,19 @@ static bool same_launch(const struct copier *x, int layer, const struct mfu_laun
         && same_items(x, VIEWS, layer, l->n_out, l->out, next->out);
 }
 
-static bool same_view(const struct copier *x, int layer, const struct mfu_view *v, const struct mfu_view *next)
+static bool same_view(const struct mfu_fold *x, int layer, const struct mfu_view *v, const struct mfu_view *next)
 {
     return v->type == next->type && v->rows == next->rows && v->columns == next->columns && v->slot == next->slot
         && same_item(x, TENSORS, layer, v->tensor, next->tensor);
 }
 
-static bool same_tensor(const struct copier *x, int layer, const struct mfu_tensor *t, const struct mfu_tensor *next)
+static bool same_tensor(const struct mfu_fold *x, int layer, const struct mfu_tensor *t, const struct mfu_tensor *next)
 {
     return t->bytes == next->bytes && t->part == next->part && same_item(x, LAUNCHES, layer, t->born, next->born)
         && same_item(x, LAUNCHES, layer, t->last, next->last) && same_item(x, VIEWS, layer, t->view, next->view);
 }
 
-static bool same_stretch(const struct copier *x, const struct stretch *a, const struct stretch *next)
+static bool same_stretch(const struct mfu_fold *x, const struct stretch *a, const struct stretch *next)
 {
     const struct mfu_program *p = x->p;
 
@@ -139,7 +186,7 @@ static bool same_stretch(const struct copier *x, const struct stretch *a, const 
 
 /* ---- stretches ------------------------------------------------------------ */
 
-static void find_stretches(struct copier *x, int n_layers)
+static void find_stretches(struct mfu_fold *x, int n_layers)
 {
     struct mfu_program *p = x->p;
 
@@ -168,7 +215,7 @@ static void find_stretches(struct copier *x, int n_layers)
 }
 
 /* Where the stretches begin with all copies in between; whether what is copied is like the next layer. */
-static void lay_out(struct copier *x)
+static void lay_out(struct mfu_fold *x)
 {
     for (int k = 0; k < x->p->n_segments && !x->unlike; k++) {
         struct stretch *a = &x->stretches[k];
@@ -184,11 +231,13 @@ static void lay_out(struct copier *x)
             x->n_copied[list] += (1 + a->copies) * a->count[list];
         }
     }
+    for (int k = 0; k < x->p->n_segments && !x->unlike; k++)
+        x->unlike = any_reaches_in(x, &x->stretches[k]);
 }
 
 /* ---- copies --------------------------------------------------------------- */
 
-static void copy_launch(struct copier *x, int to, const struct mfu_launch *old, const struct stretch *from, int copy)
+static void copy_launch(struct mfu_fold *x, int to, const struct mfu_launch *old, const struct stretch *from, int copy)
 {
     struct mfu_launch *l = &x->p->launches[to];
     int *ends = mfu_ends_new(x->s, old->n_in + old->n_out), *out = ends ? ends + old->n_in : NULL;
@@ -204,7 +253,7 @@ static void copy_launch(struct copier *x, int to, const struct mfu_launch *old, 
     l->out = out;
 }
 
-static void copy_view(struct copier *x, int to, const struct mfu_view *old, const struct stretch *from, int copy)
+static void copy_view(struct mfu_fold *x, int to, const struct mfu_view *old, const struct stretch *from, int copy)
 {
     struct mfu_view v = *old;
 
@@ -212,7 +261,7 @@ static void copy_view(struct copier *x, int to, const struct mfu_view *old, cons
     x->p->views[to] = v;
 }
 
-static void copy_tensor(struct copier *x, int to, const struct mfu_tensor *old, const struct stretch *from, int copy)
+static void copy_tensor(struct mfu_fold *x, int to, const struct mfu_tensor *old, const struct stretch *from, int copy)
 {
     struct mfu_tensor t = *old;
 
@@ -230,7 +279,7 @@ static int next_in_row(int last, int but_one)
 
 /* The same from the two copies behind: between the first and the last, each copy differs from the next as that one does
  * from the one after it. */
-static void copy_behind(struct copier *x, const struct stretch *a, const int to[LISTS])
+static void copy_behind(struct mfu_fold *x, const struct stretch *a, const int to[LISTS])
 {
     struct mfu_program *p = x->p;
 
@@ -263,7 +312,7 @@ static void copy_behind(struct copier *x, const struct stretch *a, const int to[
 }
 
 /* From the last to the first, so that nothing is written over before it is read. */
-static void copy_stretch(struct copier *x, const struct stretch *a)
+static void copy_stretch(struct mfu_fold *x, const struct stretch *a)
 {
     struct mfu_program *p = x->p;
 
@@ -286,7 +335,7 @@ static void copy_stretch(struct copier *x, const struct stretch *a)
     }
 }
 
-static bool make_room(struct copier *x, int n_segments)
+static bool make_room(struct mfu_fold *x, int n_segments)
 {
     struct mfu_program *p = x->p;
 
@@ -296,24 +345,29 @@ static bool make_room(struct copier *x, int n_segments)
         && ROOM_FOR(x->s, p->segments, n_segments, p->cap_segments);
 }
 
-static void copy_all(struct copier *x)
+/* All segments; with `folded`, those of copies share the launches. */
+static void copy_all(struct mfu_fold *x, bool folded)
 {
     struct mfu_program *p = x->p;
     int n = 0;
 
     for (int k = 0; k < p->n_segments; k++)
         n += 1 + x->stretches[k].copies;
-    if (!make_room(x, n))
+    if (folded ? !ROOM_FOR(x->s, p->segments, n, p->cap_segments) : !make_room(x, n))
         return;
     for (int k = p->n_segments - 1, at = n; k >= 0; k--) {
         const struct stretch *a = &x->stretches[k];
         struct mfu_segment seg = p->segments[k];
 
-        copy_stretch(x, a);
+        if (!folded)
+            copy_stretch(x, a);
+        seg.stretch = k;
         /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): every segment has its stretch */
         for (int c = a->copies; c >= 0; c--) {
+            seg.first = a->to[LAUNCHES] + c * a->count[LAUNCHES];
+            seg.copy = folded ? c : 0;
+            seg.shift = folded ? a->first[LAUNCHES] - seg.first : 0;
             p->segments[--at] = seg;
-            p->segments[at].first = a->to[LAUNCHES] + c * a->count[LAUNCHES];
         }
     }
     p->n_segments = n;
@@ -322,25 +376,161 @@ static void copy_all(struct copier *x)
     p->n_tensors = x->n_copied[TENSORS];
 }
 
-bool mfu_copy_layers(struct mfu_builder *s, int n)
+static void fold_free(struct mfu_fold *x)
+{
+    if (x) {
+        free(x->stretches);
+        free(x->segment);
+    }
+    free(x);
+}
+
+static bool copy_layers(struct mfu_builder *s, int n, bool folded)
 {
     struct mfu_program *p = s->program;
-    struct copier x = {.s = s, .p = p};
+    struct mfu_fold *x = calloc(1, sizeof *x);
     size_t items = (size_t)p->n_launches + (size_t)p->n_views + (size_t)p->n_tensors;
+    bool alike;
 
-    x.stretches = malloc((size_t)p->n_segments * sizeof *x.stretches);
-    x.segment = malloc((items + (size_t)n * MOST_SEGMENTS) * sizeof *x.segment);
-    s->failed |= !x.stretches || !x.segment;
-    if (!s->failed) {
-        x.owner[LAUNCHES] = x.segment + n * MOST_SEGMENTS;
-        x.owner[VIEWS] = x.owner[LAUNCHES] + p->n_launches;
-        x.owner[TENSORS] = x.owner[VIEWS] + p->n_views;
-        find_stretches(&x, n);
-        lay_out(&x);
-        if (!x.unlike)
-            copy_all(&x);
+    if (x) {
+        x->s = s;
+        x->p = p;
+        x->stretches = malloc((size_t)p->n_segments * sizeof *x->stretches);
+        x->segment = malloc((items + (size_t)n * MOST_SEGMENTS) * sizeof *x->segment);
     }
-    free(x.stretches);
-    free(x.segment);
-    return !s->failed && !x.unlike;
+    if (!x || !x->stretches || !x->segment) {
+        s->failed = true;
+        fold_free(x);
+        return false;
+    }
+    x->owner[LAUNCHES] = x->segment + n * MOST_SEGMENTS;
+    x->owner[VIEWS] = x->owner[LAUNCHES] + p->n_launches;
+    x->owner[TENSORS] = x->owner[VIEWS] + p->n_views;
+    find_stretches(x, n);
+    lay_out(x);
+    if (!x->unlike)
+        copy_all(x, folded);
+    alike = !s->failed && !x->unlike;
+    if (alike && folded)
+        p->fold = x;
+    else
+        fold_free(x);
+    return alike;
+}
+
+bool mfu_copy_layers(struct mfu_builder *s, int n)
+{
+    return copy_layers(s, n, false);
+}
+
+/* ---- without making them --------------------------------------------------- */
+
+bool mfu_fold_layers(struct mfu_builder *s, int n)
+{
+    return copy_layers(s, n, true);
+}
+
+void mfu_fold_free(struct mfu_program *p)
+{
+    fold_free(p->fold);
+    p->fold = NULL;
+}
+
+int mfu_fold_tensors(const struct mfu_program *p)
+{
+    const struct stretch *last = &p->fold->stretches[p->segments[p->n_segments - 1].stretch];
+
+    return last->first[TENSORS] + last->count[TENSORS];
+}
+
+void mfu_unfolding_release(struct mfu_unfolding *u)
+{
+    free(u->now);
+    free(u->step);
+    *u = (struct mfu_unfolding){0};
+}
+
+/* The next of numbers that follow each other at equal distances: `exactly` is what it is, where that is worked out. */
+static void next_number(struct mfu_unfolding *u, int i, int exactly)
+{
+    u->step[i] = exactly - u->now[i];
+    u->now[i] = exactly;
+}
+
+static void step_on(struct mfu_unfolding *u, int n)
+{
+    for (int i = 0; i < n; i++)
+        u->now[i] += u->step[i];
+}
+
+/* Copies near the first and the last have other neighbours; between these, numbers grow evenly from each to the next. */
+#define EDGE 3
+
+static bool is_even(int copies, int n)
+{
+    return n > EDGE && n < copies - EDGE;
+}
+
+/* The tensor of a view that copy `copy` of `from` names. */
+static int tensor_of(const struct mfu_program *p, int view, const struct stretch *from, int copy)
+{
+    struct place at = placed(p->fold, VIEWS, view, from, copy);
+
+    return renumbered(p->fold, TENSORS, p->views[at.in->first[VIEWS] + at.offset].tensor, at.in, at.which);
+}
+
+const int *mfu_unfold_ends(const struct mfu_program *p, const struct mfu_segment *seg, struct mfu_unfolding *u)
+{
+    const struct stretch *a = &p->fold->stretches[seg->stretch];
+    const struct mfu_launch *l = &p->launches[a->first[LAUNCHES]];
+    int n = 0, copy = a->backwards ? a->copies - seg->copy : seg->copy;
+
+    for (int i = 0; i < a->count[LAUNCHES]; i++)
+        n += l[i].n_in + l[i].n_out;
+    if (!MFU_ROOM(u->now, n + 1, u->cap_now) || !MFU_ROOM(u->step, n + 1, u->cap_step))
+        return NULL;
+    if (is_even(a->copies, seg->copy)) {
+        step_on(u, n);
+        return u->now;
+    }
+    if (seg->copy == 0)
+        memset(u->now, 0, (size_t)n * sizeof *u->now);
+    for (int i = 0, at = 0; i < a->count[LAUNCHES]; i++) {
+        for (int k = 0; k < l[i].n_in; k++)
+            next_number(u, at++, tensor_of(p, l[i].in[k], a, copy));
+        for (int k = 0; k < l[i].n_out; k++)
+            next_number(u, at++, tensor_of(p, l[i].out[k], a, copy));
+    }
+    return u->now;
+}
+
+int mfu_unfold_lives(const struct mfu_program *p, mfu_life_fn *fn, void *context)
+{
+    const struct mfu_fold *x = p->fold;
+    struct mfu_unfolding u = {0};
+    int tensor = p->n_tensors;
+
+    for (int k = p->segments[p->n_segments - 1].stretch; k >= 0; k--) {
+        const struct stretch *a = &x->stretches[k];
+        int n = a->count[TENSORS];
+
+        if (!MFU_ROOM(u.now, 2 * n + 1, u.cap_now) || !MFU_ROOM(u.step, 2 * n + 1, u.cap_step))
+            break;
+        memset(u.now, 0, (size_t)(2 * n) * sizeof *u.now);
+        for (int c = a->copies; c >= 0; c--) {
+            const struct mfu_tensor *t = &p->tensors[a->first[TENSORS]];
+            int copy = a->backwards ? a->copies - c : c;
+
+            if (is_even(a->copies, c))
+                step_on(&u, 2 * n);
+            for (int i = 0; i < n && !is_even(a->copies, c); i++) {
+                next_number(&u, 2 * i, renumbered(x, LAUNCHES, t[i].born, a, copy));
+                next_number(&u, 2 * i + 1, renumbered(x, LAUNCHES, t[i].last, a, copy));
+            }
+            for (int i = n - 1; i >= 0; i--)
+                fn(context, --tensor, a->first[TENSORS] + i, u.now[2 * i], u.now[2 * i + 1]);
+        }
+    }
+    mfu_unfolding_release(&u);
+    return tensor == 0 ? 0 : -1;
 }

@@ -394,6 +394,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->loaded_bytes = 0;
     s->logits_section = NULL;
     s->logits_width = -1;
+    mfu_fold_free(p);
     s->program = p;
     s->config = c;
     s->stage = stage;
@@ -510,11 +511,20 @@ static bool hands_on_another_type(const struct mfu_builder *s, int n)
     return false;
 }
 
+/* Whether what comes behind the copies leaves them alike: buckets, copies to the host and products of an optimizer are
+ * put between their launches. */
+static bool stays_alike(const struct mfu_config *c)
+{
+    return c->ranks == 1 && !mfu_offloads(c) && c->setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0
+        && !mfu_runtimes[c->runtime].preallocates && mfu_optimizers[c->optimizer].newton_schulz_steps == 0;
+}
+
 int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unrolling unrolling, struct mfu_program *p,
                           struct mfu_error *err)
 {
     struct mfu_layer *layers;
     struct mfu_builder *s = begin(c, stage, p, err);
+    bool folded = unrolling == MFU_LAYERS_FOLDED && stays_alike(c);
     int n, status = -1;
 
     if (!s)
@@ -556,7 +566,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     forget_casts(s);
     if (s->runtime->fuse && mfu_fuse(s) < 0)
         s->failed = true;
-    if (s->copies && !s->failed && !mfu_copy_layers(s, n) && !s->failed)
+    if (s->copies && !folded && !s->failed && !mfu_copy_layers(s, n) && !s->failed)
         return mfu_graph_build_stage(c, stage, MFU_LAYERS_TRACED, p, err);
     mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
     mfu_optimizer_emit(s);
@@ -568,6 +578,8 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
         s->failed = true;
     if (!s->failed && mfu_shard_program(s) < 0)
         s->failed = true;
+    if (s->copies && folded && !s->failed && !mfu_fold_layers(s, n) && !s->failed)
+        return mfu_graph_build_stage(c, stage, MFU_LAYERS_TRACED, p, err);
     status = 0;
 done:
     if (s->failed)
@@ -595,6 +607,7 @@ void mfu_program_free(struct mfu_program *p)
         free(s->merged);
     }
     free(s);
+    mfu_fold_free(p);
     free(p->weights);
     free(p->compared);
     mfu_arena_free(&p->ends);

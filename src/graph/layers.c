@@ -202,7 +202,8 @@ static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_secti
                       enum mfu_unrolling unrolling, int *at, int *before)
 {
     int beside = s->uneven ? 2 : 1, ends = 2 * beside + 1;
-    bool copied = unrolling == MFU_LAYERS_COPIED && times > MFU_TRACED_LAYERS && times <= MOST_UNROLLED;
+    bool copied = (unrolling == MFU_LAYERS_COPIED || unrolling == MFU_LAYERS_FOLDED) && times > MFU_TRACED_LAYERS
+        && times <= MOST_UNROLLED;
     int traced = (int)fmin(times, copied ? MFU_TRACED_LAYERS : unrolling != MFU_LAYERS_COUNTED ? MOST_UNROLLED : ends);
 
     for (int k = 0; k < traced; k++) {

@@ -139,11 +139,14 @@ struct mfu_segment {
     double repeat;                    /* per micro-step, or per step in the optimizer */
     bool layer;                       /* one pass through a layer of a repeated section */
     int of, first_view, first_tensor; /* while it is traced: its layer; views and tensors as it begins */
+    int shift;                        /* its launches stand so many places further on in the list (mfu_launch_in) */
+    int stretch, copy;                /* of a folded program (copies.h) */
 };
 
 /* What becomes of layers that are alike: few are traced, and one stands for the others; all are there, copied from
- * few; all are traced.  The latter two are the same program. */
-enum mfu_unrolling { MFU_LAYERS_COUNTED, MFU_LAYERS_COPIED, MFU_LAYERS_TRACED };
+ * few; all are traced.  The latter two are the same program.  Folded, it is so, too, but the lists have few of them, and
+ * segments share their launches: numbers (n_launches, of a segment, n_tensors, n_views) count all. */
+enum mfu_unrolling { MFU_LAYERS_COUNTED, MFU_LAYERS_FOLDED, MFU_LAYERS_COPIED, MFU_LAYERS_TRACED };
 
 struct mfu_program {
     struct mfu_launch *launches;
@@ -154,6 +157,7 @@ struct mfu_program {
     int cap_launches, cap_tensors, cap_views, cap_segments;
     struct mfu_arena ends; /* what launches read and write: views */
     void *workbench;       /* of the builder (struct mfu_builder), reused */
+    struct mfu_fold *fold; /* where the items of a folded program are (copies.h); NULL: it is not */
     struct mfu_mesh mesh;
 
     struct mfu_weight_tensor {
@@ -187,6 +191,12 @@ struct mfu_program {
     double linear_params;                       /* that are multiplied with, per token (active) */
     double tokens;                              /* of one micro-step */
 };
+
+/* Launch `i` of a segment, counted in the whole program. */
+static inline const struct mfu_launch *mfu_launch_in(const struct mfu_program *p, const struct mfu_segment *seg, int i)
+{
+    return &p->launches[i + seg->shift];
+}
 
 /* What the allocator makes of so many bytes: blocks of 512. */
 static inline double mfu_block_bytes(double bytes)

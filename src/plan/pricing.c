@@ -47,21 +47,31 @@ double mfu_tensor_duty(const struct mfu_machine *m, double tensor_s, double othe
     return duty;
 }
 
-static void settle_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
+static void settle_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
     double tensor_s = 0, other_s = 0, duty;
 
     if (!(m->throttle > 0))
         return;
-    for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
-            if (!g->launches[i].communicates)
-                *(mfu_fills_tensor_cores(&g->launches[i], &prices[i]) ? &tensor_s : &other_s) +=
-                    mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        double times = mfu_segment_times(g, seg);
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = mfu_launch_in(g, seg, i);
+            const struct mfu_price *price = mfu_price_at(p, i);
+
+            if (!l->communicates)
+                *(mfu_fills_tensor_cores(l, price) ? &tensor_s : &other_s) += times * price->time_s;
+        }
+    }
     duty = mfu_tensor_duty(m, tensor_s, other_s);
-    for (int i = 0; i < g->n_launches; i++)
-        if (mfu_throttles(m, &g->launches[i]))
-            mfu_price_throttle(m, &g->launches[i].kernel, duty, &prices[i]);
+    for (int i = 0; i < (p->folded ? p->n_prices : g->n_launches); i++) {
+        const struct mfu_launch *l = p->folded ? p->examples[i] : &g->launches[i];
+
+        if (mfu_throttles(m, l))
+            mfu_price_throttle(m, &l->kernel, duty, &p->prices[i]);
+    }
 }
 
 /* When a tensor was last in L2. */
@@ -90,16 +100,22 @@ static void bound(struct mfu_pricing *p, double share, double over_bytes, double
         p->least = mfu_most(p->least, changes);
 }
 
+/* The tensor of a view; `tensors` are those of all, as a folded program has them, or NULL. */
+static inline int tensor_of(const struct mfu_program *g, const int *tensors, const int *views, int k)
+{
+    return tensors ? tensors[k] : g->views[views[k]].tensor;
+}
+
 /* Bytes of the inputs that an earlier kernel left in L2: less than its reach
  * has moved since they were touched. */
 static double still_hot(const struct mfu_program *g, struct mfu_pricing *p, const struct l2_state *l2,
-                        const struct mfu_launch *l)
+                        const struct mfu_launch *l, const int *tensors)
 {
     double hot = 0;
 
     for (int k = 0; k < l->n_in; k++) {
         const struct mfu_view *v = &g->views[l->in[k]];
-        const struct mfu_touch *touched = &p->touched[v->tensor];
+        const struct mfu_touch *touched = &p->touched[tensor_of(g, tensors, l->in, k)];
         double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
         double since = l2->moved_bytes - touched->moved_bytes + bytes;
 
@@ -130,11 +146,15 @@ static void forget(struct mfu_known_prices *known)
 
 static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
 {
-    if (!MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->uses, g->n_launches, p->cap_uses)
-        || !MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
+    p->folded = g->fold != NULL;
+    p->n_prices = 0;
+    if (p->folded ? !MFU_ROOM(p->which, g->n_launches, p->cap_which)
+                  : !MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->uses, g->n_launches, p->cap_uses))
+        return -1;
+    if (!MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
         return -1;
     if (!p->known && (p->known = malloc(sizeof *p->known)))
-        p->known->n = -1;
+        p->known->n = -1, p->known->run = 0;
     return p->known ? 0 : -1;
 }
 
@@ -147,7 +167,7 @@ static uint64_t bits(double x)
 }
 
 /* The price of a kernel: one that is known, or a new one, with the arithmetic of the same kernel where that is known. */
-static const struct mfu_price *price_of(struct mfu_known_prices *p, const struct mfu_kernel *k, double inside_bytes)
+static struct mfu_known_price *price_of(struct mfu_known_prices *p, const struct mfu_kernel *k, double inside_bytes)
 {
     uint64_t mixed = (bits(k->read_bytes) * 3 + bits(k->write_bytes) * 5 + bits(k->n) * 7 + bits(k->flops) + k->traffic)
         * 0x9e3779b97f4a7c15;
@@ -160,7 +180,7 @@ static const struct mfu_price *price_of(struct mfu_known_prices *p, const struct
         if (known->hash != mixed || memcmp(&known->kernel, k, sizeof *k) != 0)
             continue;
         if (known->inside_bytes == inside_bytes)
-            return &known->price;
+            return known;
         same = known;
     }
     if (p->n == 1 << MFU_KNOWN_BITS) {
@@ -177,7 +197,25 @@ static const struct mfu_price *price_of(struct mfu_known_prices *p, const struct
     known->inside_bytes = inside_bytes;
     known->hash = mixed;
     known->older = *newest;
+    known->run = 0;
     *newest = (unsigned short)p->n;
+    return known;
+}
+
+/* The price of a launch of a folded program, which many may share; NULL when out of memory. */
+static const struct mfu_price *share_price(struct mfu_pricing *p, struct mfu_known_price *known,
+                                           const struct mfu_launch *l, int i)
+{
+    if (known->run != p->known->run) {
+        if (!MFU_ROOM(p->prices, p->n_prices + 1, p->cap_prices)
+            || !MFU_ROOM(p->examples, p->n_prices + 1, p->cap_examples))
+            return NULL;
+        known->run = p->known->run;
+        known->at = p->n_prices++;
+        p->prices[known->at] = known->price;
+        p->examples[known->at] = l;
+    }
+    p->which[i] = known->at;
     return &known->price;
 }
 
@@ -187,6 +225,9 @@ void mfu_pricing_release(struct mfu_pricing *p)
     free(p->uses);
     free(p->touched);
     free(p->known);
+    free(p->which);
+    free(p->examples);
+    mfu_unfolding_release(&p->unfolding);
     memset(p, 0, sizeof *p);
 }
 
@@ -253,30 +294,49 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
     p->most = INFINITY;
     for (int t = 0; t < g->n_tensors; t++)
         p->touched[t] = (struct mfu_touch){-INFINITY, 0};
-    for (int i = 0; i < g->n_launches; i++) {
-        const struct mfu_launch *l = &g->launches[i];
-        struct mfu_l2_use *use = &p->uses[i];
-        struct mfu_touch now;
+    p->known->run += g->fold != NULL;
+    for (int s = 0; s < g->n_segments; s++) {
+        const struct mfu_segment *seg = &g->segments[s];
+        const int *tensors = g->fold ? mfu_unfold_ends(g, seg, &p->unfolding) : NULL;
 
-        if (l->collective.axes != 0) {
-            price_collective(m, g, l, &p->prices[i]);
-            continue;
+        if (g->fold && !tensors)
+            return -1;
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = mfu_launch_in(g, seg, i);
+            struct mfu_l2_use alone, *use = g->fold ? &alone : &p->uses[i];
+            struct mfu_known_price *known;
+            const struct mfu_price *price = &p->prices[i];
+            struct mfu_touch now;
+
+            if (l->collective.axes != 0) {
+                price_collective(m, g, l, &p->prices[i]);
+                continue;
+            }
+            use->hot_bytes = still_hot(g, p, &l2, l, tensors);
+            use->dirty_bytes = l2.dirty_bytes;
+            mfu_l2_absorb(l2.reach_bytes, &l->kernel, use);
+            known =
+                price_of(p->known, &l->kernel, mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
+            if (!g->fold)
+                p->prices[i] = known->price;
+            else if (!(price = share_price(p, known, l, i)))
+                return -1;
+            mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, price, use);
+            l2.dirty_bytes = mfu_l2_dirty_behind(use);
+            l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;
+            l2.varying_bytes += varying_bytes(l, g->accum);
+            now = (struct mfu_touch){l2.moved_bytes, l2.varying_bytes};
+            for (int k = 0; k < l->n_in; k++) {
+                int tensor = tensor_of(g, tensors, l->in, k);
+
+                if (tensor != 0) /* not the weights as a whole */
+                    p->touched[tensor] = now;
+            }
+            tensors = tensors ? tensors + l->n_in : NULL;
+            for (int k = 0; k < l->n_out; k++)
+                p->touched[tensor_of(g, tensors, l->out, k)] = now;
+            tensors = tensors ? tensors + l->n_out : NULL;
         }
-        use->hot_bytes = still_hot(g, p, &l2, l);
-        use->dirty_bytes = l2.dirty_bytes;
-        mfu_l2_absorb(l2.reach_bytes, &l->kernel, use);
-        p->prices[i] =
-            *price_of(p->known, &l->kernel, mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
-        mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, &p->prices[i], use);
-        l2.dirty_bytes = mfu_l2_dirty_behind(use);
-        l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;
-        l2.varying_bytes += varying_bytes(l, g->accum);
-        now = (struct mfu_touch){l2.moved_bytes, l2.varying_bytes};
-        for (int k = 0; k < l->n_in; k++)
-            if (g->views[l->in[k]].tensor != 0) /* not the weights as a whole */
-                p->touched[g->views[l->in[k]].tensor] = now;
-        for (int k = 0; k < l->n_out; k++)
-            p->touched[g->views[l->out[k]].tensor] = now;
     }
     return 0;
 }
@@ -285,7 +345,9 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
 {
     if (mfu_price_before_clocks(m, g, p) < 0)
         return -1;
-    settle_clocks(m, g, p->prices);
+    settle_clocks(m, g, p);
+    if (p->folded) /* of one GPU */
+        return 0;
     hide_beside(m, g, p->prices);
     scale_by_system(m, g, p->prices);
     return 0;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cost/cost.h"
+#include "graph/copies.h"
 #include "graph/program.h"
 
 /* A kernel that was priced before: layers, and neighbouring plans, run the same. */
@@ -17,6 +18,7 @@ struct mfu_known_price {
     struct mfu_price price;
     uint64_t hash;
     unsigned short older; /* one behind the number of the one before in its list; 0: none */
+    int run, at;          /* when it was last met, in a folded program; its number in `prices` then */
 };
 
 /* What a launch found in L2, and what it does there. */
@@ -33,20 +35,31 @@ struct mfu_l2_use {
 /* Kernels that were priced on a machine. */
 struct mfu_known_prices {
     struct mfu_machine machine;
-    int n;
+    int n, run; /* run: pricings of folded programs so far */
     unsigned short newest[1 << MFU_KNOWN_BITS];       /* in lists by their hash; */
     struct mfu_known_price list[1 << MFU_KNOWN_BITS]; /* close together */
 };
 
 struct mfu_pricing {
-    struct mfu_price *prices; /* of the program's launches; owned */
-    struct mfu_l2_use *uses;  /* by them; owned */
+    struct mfu_price *prices; /* of the program's launches, of a folded one those that differ; owned */
+    struct mfu_l2_use *uses;  /* by them; of a folded program none; owned */
+    int *which;               /* of a folded program: the price of each launch; owned */
+    const struct mfu_launch **examples; /* and a launch of each price; owned */
+    int n_prices;                       /* of a folded program */
+    bool folded;
     double least, most; /* which inputs are in L2 is the same for shares (accum - 1) / accum above the one, up to the
                            other */
     struct mfu_touch *touched;      /* scratch: when each tensor was last in L2 */
     struct mfu_known_prices *known; /* owned; one that knows more may take its place between two pricings */
-    int cap_prices, cap_uses, cap_touched;
+    struct mfu_unfolding unfolding; /* scratch: tensors of a segment */
+    int cap_prices, cap_uses, cap_touched, cap_which, cap_examples;
 };
+
+/* The price of launch `i` of the whole program. */
+static inline const struct mfu_price *mfu_price_at(const struct mfu_pricing *p, int i)
+{
+    return &p->prices[p->folded ? p->which[i] : i];
+}
 
 /* `pricing` was zeroed or used before.  0, or -1 when out of memory. */
 int mfu_price_program(const struct mfu_machine *, const struct mfu_program *, struct mfu_pricing *);

@@ -23,10 +23,13 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
 }
 
 /* A step without its repetitions, and what is replayed of it. */
-static int unroll_one(const struct mfu_plan *plan, const struct mfu_config *c, const struct mfu_simulation *s,
-                      struct mfu_program *program, struct mfu_allocations *replayed, struct mfu_error *err)
+static int unroll_one(const struct mfu_plan *plan, const struct mfu_config *c, bool record,
+                      const struct mfu_simulation *s, struct mfu_program *program, struct mfu_allocations *replayed,
+                      struct mfu_error *err)
 {
-    enum mfu_unrolling unrolling = s->traces_layers ? MFU_LAYERS_TRACED : MFU_LAYERS_COPIED;
+    enum mfu_unrolling unrolling = s->traces_layers ? MFU_LAYERS_TRACED
+        : record                                    ? MFU_LAYERS_COPIED
+                                                    : MFU_LAYERS_FOLDED;
 
     if (mfu_graph_build_stage(c, plan->shown_stage, unrolling, program, err) < 0)
         return -1;
@@ -42,9 +45,9 @@ static int unroll(const struct mfu_plan *plan, bool record, struct mfu_simulatio
 
     s->first.n_launches = s->later.n_launches = 0;
     alone.accum = 1; /* the setting stays: whether gradients wait for others */
-    if (unroll_one(plan, &alone, s, accumulates && !record ? &s->later : &s->first, &s->born, err) < 0)
+    if (unroll_one(plan, &alone, record, s, accumulates && !record ? &s->later : &s->first, &s->born, err) < 0)
         return -1;
-    return accumulates ? unroll_one(plan, &plan->config, s, &s->later, &s->there, err) : 0;
+    return accumulates ? unroll_one(plan, &plan->config, record, s, &s->later, &s->there, err) : 0;
 }
 
 static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simulation *s)
@@ -67,7 +70,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
     if (!MFU_ROOM(s->seconds, program->n_launches, s->cap_seconds))
         return -1;
     for (int i = 0; i < program->n_launches; i++)
-        s->seconds[i] = s->pricing.prices[i].time_s;
+        s->seconds[i] = mfu_price_at(&s->pricing, i)->time_s;
     in.seconds = s->seconds;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
         in.dispatch_s[i] = plan->dispatch_s[i];
@@ -158,11 +161,11 @@ static void take_blocks(struct mfu_peak_memory *peak, double allocated_bytes)
     peak->bytes = allocated_bytes;
 }
 
-/* The first launch from `i` on that does not communicate: buckets of gradients end
+/* The first launch of a segment from `i` on that does not communicate: buckets of gradients end
  * elsewhere where layers are counted. */
-static int kernel_from(const struct mfu_program *p, int i)
+static int kernel_from(const struct mfu_program *p, const struct mfu_segment *seg, int i)
 {
-    while (i < p->n_launches && p->launches[i].communicates)
+    while (i < seg->first + seg->count && mfu_launch_in(p, seg, i)->communicates)
         i++;
     return i;
 }
@@ -171,7 +174,7 @@ static int kernels_in(const struct mfu_program *p, const struct mfu_segment *seg
 {
     int n = 0;
 
-    for (int i = kernel_from(p, seg->first); i < seg->first + seg->count; i = kernel_from(p, i + 1))
+    for (int i = kernel_from(p, seg, seg->first); i < seg->first + seg->count; i = kernel_from(p, seg, i + 1))
         n++;
     return n;
 }
@@ -200,10 +203,10 @@ static void add_prices(struct mfu_plan *plan, const struct mfu_segment *seg, con
     const struct mfu_program *g = &plan->program, *unrolled = mfu_simulation_program(s);
     double share = copy->repeat / seg->repeat;
 
-    for (int i = kernel_from(g, seg->first), k = kernel_from(unrolled, copy->first); i < seg->first + seg->count;
-         i = kernel_from(g, i + 1), k = kernel_from(unrolled, k + 1)) {
+    for (int i = kernel_from(g, seg, seg->first), k = kernel_from(unrolled, copy, copy->first);
+         i < seg->first + seg->count; i = kernel_from(g, seg, i + 1), k = kernel_from(unrolled, copy, k + 1)) {
         struct mfu_price *mean = &plan->pricing.prices[i];
-        const struct mfu_price *one = &s->pricing.prices[k];
+        const struct mfu_price *one = mfu_price_at(&s->pricing, k);
 
         mean->time_s = (first ? 0 : mean->time_s) + share * one->time_s;
         mean->compute_s = (first ? 0 : mean->compute_s) + share * one->compute_s;

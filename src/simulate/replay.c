@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "base/error.h"
+#include "graph/copies.h"
 
 /* Optimizer steps until the reserved memory has to have settled (chosen). */
 #define MOST_STEPS 6
@@ -31,15 +32,28 @@ struct handles {
 struct mfu_allocation_launch {
     const char *section, *op, *suffix;
     double temporary_bytes;
-    enum mfu_phase phase : 8, segment : 8; /* segment: that of the segment */
-    int born, died;                        /* the first of the tensors that it makes, that nobody needs behind it; -1 */
+    enum mfu_phase phase;
 };
 
 struct mfu_allocation_tensor {
     double bytes;
     enum mfu_part part : 8;
     bool stays; /* beyond the micro-step */
-    int birth;  /* launch */
+};
+
+/* Launches first to end - 1 are like those that stand `shift` places further on. */
+struct mfu_allocation_stretch {
+    int first, end, shift;
+    enum mfu_phase phase; /* of the segment */
+};
+
+/* The first of the tensors that a launch makes, that nobody needs behind it; -1. */
+struct mfu_allocation_ends {
+    int born, died;
+};
+
+struct mfu_allocation_life {
+    int like; /* which of the tensors */
     int born_next, died_next;
 };
 
@@ -59,9 +73,9 @@ struct replayer {
     int inputs[2], next_inputs[2], workspaces[2];
     bool recording, failed, broken; /* the card's out of memory; ours is */
     int step, micro, drawn;
-    double length;                    /* of the micro-step, of that of the program */
-    const struct mfu_allocations *of; /* being replayed */
-    int launch;
+    double length; /* of the micro-step, of that of the program */
+    int launch;    /* being replayed, -1: none; and like which it is */
+    const struct mfu_allocation_launch *like;
 };
 
 static bool keep(struct replayer *p, struct handles *h, int handle)
@@ -96,7 +110,7 @@ static void sample(struct replayer *p)
     x = &out->samples[out->n_samples];
     *x = (struct mfu_memory_sample){.launch = p->launch,
                                     .micro_step = p->micro,
-                                    .phase = p->launch >= 0 ? p->of->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
+                                    .phase = p->launch >= 0 ? p->like->phase : MFU_OPTIMIZER_PHASE,
                                     .allocated = s->allocated_bytes,
                                     .active = s->active_bytes,
                                     .reserved = s->reserved_bytes};
@@ -116,7 +130,7 @@ static void fail_here(struct replayer *p, const char *what)
     out->wanted_bytes = mfu_allocator_wanted_bytes(p->a);
     mfu_allocator_oom_message(p->a, out->message, sizeof out->message);
     if (p->launch >= 0) {
-        const struct mfu_allocation_launch *l = &p->of->launches[p->launch];
+        const struct mfu_allocation_launch *l = p->like;
 
         snprintf(out->failed_in, sizeof out->failed_in, "%s of %.48s, step %d", mfu_phase_names[l->phase],
                  l->op[0] ? l->op : l->suffix, p->step + 1);
@@ -147,45 +161,74 @@ static void give_back(struct replayer *p, int handle)
 
 /* ---- what is replayed ---------------------------------------------------- */
 
+static int take_launches(struct mfu_allocations *a, const struct mfu_program *program)
+{
+    int n = 0;
+
+    a->n_stretches = 0;
+    a->forward_end = -1;
+    for (int k = 0; k < program->n_segments; k++)
+        n = program->segments[k].copy ? n : n + program->segments[k].count;
+    if (!MFU_ROOM(a->launches, n, a->cap_launches) || !MFU_ROOM(a->ends, program->n_launches, a->cap_ends)
+        || !MFU_ROOM(a->stretches, program->n_segments, a->cap_stretches))
+        return -1;
+    for (int i = 0; i < program->n_launches; i++)
+        a->ends[i] = (struct mfu_allocation_ends){-1, -1};
+    for (int k = 0; k < program->n_segments; k++) {
+        const struct mfu_segment *seg = &program->segments[k];
+
+        a->stretches[a->n_stretches++] =
+            (struct mfu_allocation_stretch){seg->first, seg->first + seg->count, seg->shift, seg->phase};
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = mfu_launch_in(program, seg, i);
+
+            if (l->phase == MFU_FORWARD)
+                a->forward_end = i;
+            if (seg->copy == 0)
+                a->launches[i + seg->shift] = (struct mfu_allocation_launch){
+                    l->section, l->op, l->suffix, l->temporary_bytes, l->phase};
+        }
+    }
+    return 0;
+}
+
+/* From the last tensor to the first, so that lists begin with the first. */
+static void take_life(void *context, int t, int like, int born, int last)
+{
+    struct mfu_allocations *a = context;
+    struct mfu_allocation_life *life = &a->lives[t];
+
+    *life = (struct mfu_allocation_life){like, -1, -1};
+    if (born < 0 || born >= a->n_launches || a->tensors[like].bytes <= 0)
+        return;
+    life->born_next = a->ends[born].born;
+    a->ends[born].born = t;
+    if (last >= 0 && last < a->n_launches) {
+        life->died_next = a->ends[last].died;
+        a->ends[last].died = t;
+    }
+}
+
 int mfu_allocations_take(struct mfu_allocations *a, const struct mfu_program *program)
 {
-    if (!MFU_ROOM(a->launches, program->n_launches, a->cap_launches)
-        || !MFU_ROOM(a->tensors, program->n_tensors, a->cap_tensors))
+    int n = program->fold ? mfu_fold_tensors(program) : program->n_tensors;
+
+    if (!MFU_ROOM(a->tensors, n, a->cap_tensors) || !MFU_ROOM(a->lives, program->n_tensors, a->cap_lives)
+        || take_launches(a, program) < 0)
         return -1;
     a->n_launches = program->n_launches;
     a->n_tensors = program->n_tensors;
-    a->forward_end = -1;
     memcpy(a->constant_bytes, program->constant_bytes, sizeof a->constant_bytes);
-    for (int k = 0; k < program->n_segments; k++)
-        for (int i = program->segments[k].first; i < program->segments[k].first + program->segments[k].count; i++) {
-            const struct mfu_launch *l = &program->launches[i];
-
-            a->launches[i] = (struct mfu_allocation_launch){.section = l->section,
-                                                            .op = l->op,
-                                                            .suffix = l->suffix,
-                                                            .temporary_bytes = l->temporary_bytes,
-                                                            .phase = l->phase,
-                                                            .segment = program->segments[k].phase,
-                                                            .born = -1,
-                                                            .died = -1};
-            if (l->phase == MFU_FORWARD)
-                a->forward_end = i;
-        }
-    for (int t = program->n_tensors - 1; t > 0; t--) {
+    for (int t = 0; t < n; t++) {
         const struct mfu_tensor *x = &program->tensors[t];
-        struct mfu_allocation_tensor *to = &a->tensors[t];
 
-        *to = (struct mfu_allocation_tensor){
-            .bytes = x->bytes, .part = x->part, .stays = x->last == MFU_FOREVER, .birth = x->born};
-        if (x->born < 0 || x->born >= program->n_launches || x->bytes <= 0)
-            continue;
-        to->born_next = a->launches[x->born].born;
-        a->launches[x->born].born = t;
-        if (x->last >= 0 && x->last < program->n_launches) {
-            to->died_next = a->launches[x->last].died;
-            a->launches[x->last].died = t;
-        }
+        a->tensors[t] = (struct mfu_allocation_tensor){x->bytes, x->part, x->last == MFU_FOREVER};
     }
+    a->tensors[0] = (struct mfu_allocation_tensor){0}; /* the weights */
+    if (program->fold)
+        return mfu_unfold_lives(program, take_life, a);
+    for (int t = n - 1; t >= 0; t--)
+        take_life(a, t, t, program->tensors[t].born, program->tensors[t].last);
     return 0;
 }
 
@@ -193,18 +236,22 @@ void mfu_allocations_release(struct mfu_allocations *a)
 {
     free(a->launches);
     free(a->tensors);
+    free(a->stretches);
+    free(a->ends);
+    free(a->lives);
     memset(a, 0, sizeof *a);
 }
 
-static int prepare(struct schedule *s, const struct mfu_allocations *of)
+static int prepare(struct schedule *s, const struct mfu_allocations *of, bool record)
 {
+    size_t n = (size_t)of->n_tensors;
+
     s->of = of;
-    s->handle = malloc(((size_t)of->n_tensors + 1) * 2 * sizeof *s->handle);
+    s->handle = malloc((n + 1) * (record ? 2 : 1) * sizeof *s->handle);
     if (!s->handle)
         return -1;
-    s->life = s->handle + of->n_tensors;
-    for (int t = 0; t < of->n_tensors; t++)
-        s->handle[t] = s->life[t] = -1;
+    s->life = record ? s->handle + n : NULL;
+    memset(s->handle, -1, n * (record ? 2 : 1) * sizeof *s->handle);
     return 0;
 }
 
@@ -213,12 +260,12 @@ static int prepare(struct schedule *s, const struct mfu_allocations *of)
 static void remember(struct replayer *p, struct schedule *s, int tensor)
 {
     struct mfu_replay *out = p->out;
-    const struct mfu_allocation_tensor *x = &s->of->tensors[tensor];
-    const struct mfu_allocation_launch *l = &s->of->launches[x->birth];
+    const struct mfu_allocation_tensor *x = &s->of->tensors[s->of->lives[tensor].like];
+    const struct mfu_allocation_launch *l = p->like;
 
-    s->life[tensor] = -1;
     if (!p->recording)
         return;
+    s->life[tensor] = -1;
     if (!MFU_ROOM(out->lives, out->n_lives + 1, out->cap_lives)) {
         p->broken = true;
         return;
@@ -250,14 +297,16 @@ static double bytes_now(const struct replayer *p, const struct mfu_allocation_te
 
 /* ---- micro-steps and steps ---------------------------------------------- */
 
-static void run_launch(struct replayer *p, struct schedule *s, int i)
+static void run_launch(struct replayer *p, struct schedule *s, int i, const struct mfu_allocation_launch *l)
 {
-    const struct mfu_allocation_launch *l = &s->of->launches[i];
     const struct mfu_allocation_tensor *tensors = s->of->tensors;
+    const struct mfu_allocation_life *lives = s->of->lives;
+    struct mfu_allocation_ends ends = s->of->ends[i];
 
     p->launch = i;
-    for (int t = l->born; t >= 0 && !p->failed; t = tensors[t].born_next) {
-        s->handle[t] = allocate(p, bytes_now(p, &tensors[t]), "");
+    p->like = l;
+    for (int t = ends.born; t >= 0 && !p->failed; t = lives[t].born_next) {
+        s->handle[t] = allocate(p, bytes_now(p, &tensors[lives[t].like]), "");
         remember(p, s, t);
     }
     if (l->temporary_bytes > 0 && !p->failed) {
@@ -269,7 +318,7 @@ static void run_launch(struct replayer *p, struct schedule *s, int i)
     sample(p);
     if (p->failed)
         return;
-    for (int t = l->died; t >= 0; t = tensors[t].died_next) {
+    for (int t = ends.died; t >= 0; t = lives[t].died_next) {
         give_back(p, s->handle[t]);
         s->handle[t] = -1;
         if (p->recording && s->life[t] >= 0)
@@ -282,28 +331,32 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
     const struct mfu_allocations *of = s->of;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * p->in->program->tokens;
 
-    p->of = of;
     next_length(p);
-    for (int i = 0; i < of->n_launches && !p->failed; i++) {
-        if (of->launches[i].segment == MFU_OPTIMIZER_PHASE)
-            continue;
-        if (of->launches[i].segment == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
-            p->workspaces[1] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
-        if (!p->failed)
-            run_launch(p, s, i);
-        if (i == of->forward_end && !p->failed) {
-            drop_all(p, &p->held); /* the logits of the step before */
-            for (int k = 0; k < 2; k++)
-                p->next_inputs[k] = allocate(p, tokens_bytes, "the next batch");
+    for (int k = 0; k < of->n_stretches; k++) {
+        const struct mfu_allocation_stretch *x = &of->stretches[k];
+
+        for (int i = x->first; i < x->end && x->phase != MFU_OPTIMIZER_PHASE && !p->failed; i++) {
+            if (x->phase == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
+                p->workspaces[1] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
+            if (!p->failed)
+                run_launch(p, s, i, &of->launches[i + x->shift]);
+            if (i == of->forward_end && !p->failed) {
+                drop_all(p, &p->held); /* the logits of the step before */
+                for (int in = 0; in < 2; in++)
+                    p->next_inputs[in] = allocate(p, tokens_bytes, "the next batch");
+            }
         }
     }
     if (p->failed)
         return;
-    for (int t = 1; t < of->n_tensors; t++)
-        if (of->tensors[t].stays && s->handle[t] >= 0) {
-            keep(p, of->tensors[t].part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
+    for (int t = 1; t < of->n_tensors; t++) {
+        const struct mfu_allocation_tensor *x = &of->tensors[of->lives[t].like];
+
+        if (x->stays && s->handle[t] >= 0) {
+            keep(p, x->part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
             s->handle[t] = -1;
         }
+    }
     for (int k = 0; k < 2; k++) {
         give_back(p, p->inputs[k]);
         p->inputs[k] = p->next_inputs[k];
@@ -330,25 +383,26 @@ static void run_optimizer(struct replayer *p)
     const struct mfu_allocations *of = p->in->first;
 
     p->micro = -1;
-    p->of = of;
     if (p->state.n == 0 && p->in->optimizer_state_elements_bytes > 0) {
         p->launch = -1;
         allocate_like_weights(p, p->in->optimizer_state_elements_bytes / 2, 2, "creation of the optimizer's state",
                               &p->state);
         sample(p);
     }
-    for (int i = 0; i < of->n_launches && !p->failed; i++) {
-        struct handles scratch = {0};
+    for (int k = 0; k < of->n_stretches; k++) {
+        const struct mfu_allocation_stretch *x = &of->stretches[k];
 
-        if (of->launches[i].segment != MFU_OPTIMIZER_PHASE)
-            continue;
-        p->launch = i;
-        /* Multi-tensor temporaries. */
-        allocate_like_weights(p, of->launches[i].temporary_bytes / fmax(p->in->program->rank_trained, 1), 1, "",
-                              &scratch);
-        sample(p);
-        drop_all(p, &scratch);
-        free(scratch.list);
+        for (int i = x->first; i < x->end && x->phase == MFU_OPTIMIZER_PHASE && !p->failed; i++) {
+            struct handles scratch = {0};
+
+            p->launch = i;
+            p->like = &of->launches[i + x->shift];
+            /* Multi-tensor temporaries. */
+            allocate_like_weights(p, p->like->temporary_bytes / fmax(p->in->program->rank_trained, 1), 1, "", &scratch);
+            sample(p);
+            drop_all(p, &scratch);
+            free(scratch.list);
+        }
     }
     drop_all(p, &p->gradients); /* zero_grad(set_to_none=True) */
     p->launch = -1;
@@ -446,7 +500,9 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         mfu_allocator_describe_card(p.a, in->card_bytes, in->context_bytes);
     s = mfu_allocator_stats(p.a);
     set_up(&p);
-    if (!p.failed && (prepare(&p.first, in->first) < 0 || (in->later && prepare(&p.later, in->later) < 0)))
+    if (!p.failed
+        && (prepare(&p.first, in->first, in->record) < 0
+            || (in->later && prepare(&p.later, in->later, in->record) < 0)))
         goto done;
     for (uint64_t before = 0; p.step < MOST_STEPS || p.drawn < in->n_lengths; p.step++) {
         if (p.failed || p.broken)

@@ -18,9 +18,12 @@
 
 /* What the allocator sees of an unrolled program, which may be gone when this is replayed. */
 struct mfu_allocations {
-    struct mfu_allocation_launch *launches; /* owned */
-    struct mfu_allocation_tensor *tensors;  /* owned */
-    int n_launches, n_tensors, cap_launches, cap_tensors;
+    struct mfu_allocation_launch *launches;   /* that differ, tensors too; these and what follows are owned */
+    struct mfu_allocation_tensor *tensors;
+    struct mfu_allocation_stretch *stretches; /* of launches */
+    struct mfu_allocation_ends *ends;         /* by launch */
+    struct mfu_allocation_life *lives;        /* by tensor */
+    int n_launches, n_tensors, n_stretches, cap_launches, cap_tensors, cap_stretches, cap_ends, cap_lives;
     int forward_end;                       /* last launch of forward */
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
 };

@@ -72,9 +72,8 @@ static double needed(const struct sim_state *c, const struct mfu_launch *l)
 }
 
 /* The host issues it when it has come this far. */
-static void run_collective(struct sim_state *c, int i, double seconds, int micro)
+static void run_collective(struct sim_state *c, int i, const struct mfu_launch *l, double seconds, int micro)
 {
-    const struct mfu_launch *l = &c->in->program->launches[i];
     struct mfu_queue *q = &c->queues[l->stream];
     double start_s = mfu_queue_issue(q, mfu_most(mfu_most(c->compute_s, c->host_s), needed(c, l)), seconds);
     struct mfu_event *e;
@@ -90,10 +89,9 @@ static void run_collective(struct sim_state *c, int i, double seconds, int micro
                                 .end_s = q->free_s};
 }
 
-static int run_kernels(struct sim_state *c, int i, double whole, int micro)
+static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, double whole, int micro)
 {
     const struct mfu_timeline_input *in = c->in;
-    const struct mfu_launch *l = &in->program->launches[i];
     double seconds = whole * in->seconds[i], kernels = whole * l->kernel.launches;
     double issue_s, ready_s, start_s, end_s, needed_s = needed(c, l),
                                              free_s = c->queues[MFU_STREAM_COMMUNICATION].free_s;
@@ -138,17 +136,16 @@ static int run_kernels(struct sim_state *c, int i, double whole, int micro)
 }
 
 /* `micro` is -1 in the optimizer. */
-static int run_launch(struct sim_state *c, int i, int micro, bool last)
+static int run_launch(struct sim_state *c, int i, const struct mfu_launch *l, int micro, bool last)
 {
-    const struct mfu_launch *l = &c->in->program->launches[i];
     double whole = mfu_launch_whole(l, c->in->program->accum);
 
     if (l->kernel.launches <= 0 || (l->when == MFU_FIRST_MICRO_STEP && micro > 0)
         || (l->when == MFU_LAST_MICRO_STEP && !last))
         return 0;
     if (l->stream == MFU_STREAM_COMPUTE)
-        return run_kernels(c, i, whole, micro);
-    run_collective(c, i, whole * c->in->seconds[i], micro);
+        return run_kernels(c, i, l, whole, micro);
+    run_collective(c, i, l, whole * c->in->seconds[i], micro);
     return 0;
 }
 
@@ -184,7 +181,7 @@ static int run_micro_step(struct sim_state *c, int micro, bool last)
 
         for (int r = 0; seg->phase != MFU_OPTIMIZER_PHASE && r < (int)seg->repeat; r++)
             for (int i = seg->first; i < seg->first + seg->count; i++)
-                if (run_launch(c, i, micro, last) < 0)
+                if (run_launch(c, i, mfu_launch_in(p, seg, i), micro, last) < 0)
                     return -1;
     }
     c->out->micro_steps_simulated++;
@@ -262,12 +259,14 @@ static int run_step(struct sim_state *c)
         before_s = c->compute_s;
     }
     clear_micro(c);
-    for (int k = 0; k < p->n_segments; k++)
-        if (p->segments[k].phase == MFU_OPTIMIZER_PHASE)
-            for (int r = 0; r < (int)p->segments[k].repeat; r++)
-                for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
-                    if (run_launch(c, i, -1, true) < 0)
-                        return -1;
+    for (int k = 0; k < p->n_segments; k++) {
+        const struct mfu_segment *seg = &p->segments[k];
+
+        for (int r = 0; seg->phase == MFU_OPTIMIZER_PHASE && r < (int)seg->repeat; r++)
+            for (int i = seg->first; i < seg->first + seg->count; i++)
+                if (run_launch(c, i, mfu_launch_in(p, seg, i), -1, true) < 0)
+                    return -1;
+    }
     wait_for_others(c);
     add_micro(c, 1);
     if (in->sync_each_step)
@@ -291,10 +290,16 @@ static double dispatching(const struct mfu_timeline_input *in)
     const struct mfu_program *p = in->program;
     double host = 0;
 
-    for (int k = 0; k < p->n_segments; k++)
-        for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
-            host += p->segments[k].repeat * (p->segments[k].phase == MFU_OPTIMIZER_PHASE ? 1 : p->accum)
-                * p->launches[i].kernel.launches * in->dispatch_s[mfu_launch_phase(&p->launches[i])];
+    for (int k = 0; k < p->n_segments; k++) {
+        const struct mfu_segment *seg = &p->segments[k];
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = mfu_launch_in(p, seg, i);
+
+            host += seg->repeat * (seg->phase == MFU_OPTIMIZER_PHASE ? 1 : p->accum) * l->kernel.launches
+                * in->dispatch_s[mfu_launch_phase(l)];
+        }
+    }
     return host;
 }
 

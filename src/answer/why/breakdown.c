@@ -276,16 +276,16 @@ int mfu_breakdown_make(const struct mfu_plan *p, const struct mfu_simulation *si
         double times = mfu_segment_times(g, seg);
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
-            const struct mfu_launch *l = &g->launches[i];
+            const struct mfu_launch *l = mfu_launch_in(g, seg, i);
+            const struct mfu_price *price = mfu_price_at(&sim->pricing, i);
             double one[MFU_BREAKDOWN_COUNT] = {0};
-            struct suspect *who =
-                culprits && l->kernel.launches > 0 ? suspect_of(&all, l, &sim->pricing.prices[i]) : NULL;
+            struct suspect *who = culprits && l->kernel.launches > 0 ? suspect_of(&all, l, price) : NULL;
 
             if (l->communicates) /* what is exposed of it, add_idle() knows */
                 continue;
-            mfu_breakdown_launch(p, l, &sim->pricing.prices[i], one);
-            split->kernels_s += times * (l->kernel.launches > 0 ? sim->pricing.prices[i].time_s : 0);
-            split->products_s += mfu_is_product(l) ? times * sim->pricing.prices[i].time_s : 0;
+            mfu_breakdown_launch(p, l, price, one);
+            split->kernels_s += times * (l->kernel.launches > 0 ? price->time_s : 0);
+            split->products_s += mfu_is_product(l) ? times * price->time_s : 0;
             for (int part = 0; part < MFU_BREAKDOWN_COUNT; part++) {
                 split->part_s[part] += times * one[part];
                 if (who)

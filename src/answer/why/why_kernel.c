@@ -44,9 +44,10 @@ static bool matches(const struct mfu_launch *l, const char *name, enum match how
 static enum match how_to_match(const struct mfu_program *g, const char *name)
 {
     for (int how = BY_NAME; how < NOTHING; how++)
-        for (int i = 0; i < g->n_launches; i++)
-            if (matches(&g->launches[i], name, (enum match)how))
-                return (enum match)how;
+        for (int k = 0; k < g->n_segments; k++)
+            for (int i = 0; i < g->segments[k].count; i++)
+                if (matches(mfu_launch_in(g, &g->segments[k], g->segments[k].first + i), name, (enum match)how))
+                    return (enum match)how;
     return NOTHING;
 }
 
@@ -196,10 +197,13 @@ int mfu_why_kernel(struct mfu_plan *p, struct mfu_simulation *sim, const char *n
 
     if (how == NOTHING)
         return refuse(p, name, err);
-    for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
-            if (matches(&g->launches[i], name, how))
-                add(p, &g->launches[i], &sim->pricing.prices[i], mfu_segment_times(g, &g->segments[k]), &sum);
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+
+        for (int i = seg->first; i < seg->first + seg->count; i++)
+            if (matches(mfu_launch_in(g, seg, i), name, how))
+                add(p, mfu_launch_in(g, seg, i), mfu_price_at(&sim->pricing, i), mfu_segment_times(g, seg), &sum);
+    }
     w->whole = "these kernels";
     add_parts(&sum, w);
     tell(p, &sum, w);

@@ -73,15 +73,19 @@ static bool many_small_kernels(const struct evidence *e)
     const struct mfu_program *g = mfu_simulation_program(e->sim);
     double products = 0, all = 0, others_s = e->s->kernels_s - e->s->products_s;
 
-    for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            double n = mfu_segment_times(g, &g->segments[k]) * g->launches[i].kernel.launches;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
 
-            if (g->launches[i].communicates)
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = mfu_launch_in(g, seg, i);
+            double n = mfu_segment_times(g, seg) * l->kernel.launches;
+
+            if (l->communicates)
                 continue;
             all += n;
-            products += mfu_is_product(&g->launches[i]) ? n : 0;
+            products += mfu_is_product(l) ? n : 0;
         }
+    }
     if (!(e->m->gpu_utilization > BUSY && others_s > 0.3 * e->s->step_s && products < 0.4 * all))
         return false;
     return found(e, others_s / e->s->step_s,
