@@ -211,6 +211,19 @@ void mfu_catalog_ask_here(struct mfu_catalog *c, mfu_here_fn *ask)
     c->ask_here = ask;
 }
 
+static bool any_calibration(struct mfu_catalog *c)
+{
+    struct mfu_arena arena = {0};
+    const char *const *names;
+    struct mfu_error problem = {0};
+    size_t n;
+
+    if (mfu_calibration_names(mfu_catalog_calibrations(c), &arena, &names, &n, &problem) < 0)
+        c->lost |= problem.code == MFU_ENOMEM;
+    mfu_arena_free(&arena);
+    return n > 0;
+}
+
 struct mfu_calibration_choice mfu_catalog_choice(struct mfu_catalog *c, const char *gpu)
 {
     struct mfu_calibration_choice choice = {.folder = mfu_catalog_calibrations(c),
@@ -218,7 +231,7 @@ struct mfu_calibration_choice mfu_catalog_choice(struct mfu_catalog *c, const ch
                                             .here = &c->here,
                                             .named = strcmp(c->used_for, gpu) == 0 ? c->used : NULL};
 
-    if (choice.folder && c->ask_here) {
+    if (c->ask_here && any_calibration(c)) { /* it takes a while: drivers are looked for */
         c->ask_here(&c->here);
         c->ask_here = NULL;
     }

@@ -15,7 +15,8 @@
 
 enum list { LAUNCHES, VIEWS, TENSORS, LISTS };
 
-#define MOST_SEGMENTS 9 /* of one layer: forward, casts dropped, the same of a reference, backward, gradients, optimizer */
+#define MOST_SEGMENTS                                                                                                  \
+    9 /* of one layer: forward, casts dropped, the same of a reference, backward, gradients, optimizer */
 
 /* The stretches of a segment of the traced program. */
 struct stretch {

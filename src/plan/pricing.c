@@ -67,7 +67,7 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
     }
     duty = mfu_tensor_duty(m, tensor_s, other_s);
     for (int i = 0; i < (p->folded ? p->n_prices : g->n_launches); i++) {
-        const struct mfu_launch *l = p->folded ? p->examples[i] : &g->launches[i];
+        const struct mfu_launch *l = p->folded ? p->shared[i].example : &g->launches[i];
 
         if (mfu_throttles(m, l))
             mfu_price_throttle(m, &l->kernel, duty, &p->prices[i]);
@@ -148,8 +148,9 @@ static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
 {
     p->folded = g->fold != NULL;
     p->n_prices = 0;
-    if (p->folded ? !MFU_ROOM(p->which, g->n_launches, p->cap_which)
-                  : !MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->uses, g->n_launches, p->cap_uses))
+    if (p->folded
+            ? !MFU_ROOM(p->which, g->n_launches, p->cap_which)
+            : !MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->uses, g->n_launches, p->cap_uses))
         return -1;
     if (!MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
         return -1;
@@ -202,21 +203,29 @@ static struct mfu_known_price *price_of(struct mfu_known_prices *p, const struct
     return known;
 }
 
-/* The price of a launch of a folded program, which many may share; NULL when out of memory. */
-static const struct mfu_price *share_price(struct mfu_pricing *p, struct mfu_known_price *known,
-                                           const struct mfu_launch *l, int i)
+/* The price of a launch of a folded program, which many may share, most often that of the layer before (`layer` launches
+ * ago; 0: none); NULL when out of memory. */
+static const struct mfu_price *share_price(struct mfu_pricing *p, const struct mfu_launch *l, int i, int layer,
+                                           double inside_bytes)
 {
-    if (known->run != p->known->run) {
-        if (!MFU_ROOM(p->prices, p->n_prices + 1, p->cap_prices)
-            || !MFU_ROOM(p->examples, p->n_prices + 1, p->cap_examples))
-            return NULL;
-        known->run = p->known->run;
-        known->at = p->n_prices++;
-        p->prices[known->at] = known->price;
-        p->examples[known->at] = l;
+    int at = layer > 0 ? p->which[i - layer] : 0;
+    struct mfu_known_price *known;
+
+    if (layer == 0 || p->shared[at].inside_bytes != inside_bytes) {
+        known = price_of(p->known, &l->kernel, inside_bytes);
+        if (known->run != p->known->run) {
+            if (!MFU_ROOM(p->prices, p->n_prices + 1, p->cap_prices)
+                || !MFU_ROOM(p->shared, p->n_prices + 1, p->cap_shared))
+                return NULL;
+            known->run = p->known->run;
+            known->at = p->n_prices++;
+            p->prices[known->at] = known->price;
+            p->shared[known->at] = (struct mfu_shared_price){l, inside_bytes};
+        }
+        at = known->at;
     }
-    p->which[i] = known->at;
-    return &known->price;
+    p->which[i] = at;
+    return &p->prices[at];
 }
 
 void mfu_pricing_release(struct mfu_pricing *p)
@@ -226,7 +235,7 @@ void mfu_pricing_release(struct mfu_pricing *p)
     free(p->touched);
     free(p->known);
     free(p->which);
-    free(p->examples);
+    free(p->shared);
     mfu_unfolding_release(&p->unfolding);
     memset(p, 0, sizeof *p);
 }
@@ -303,9 +312,9 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
             return -1;
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = mfu_launch_in(g, seg, i);
-            struct mfu_l2_use alone, *use = g->fold ? &alone : &p->uses[i];
-            struct mfu_known_price *known;
-            const struct mfu_price *price = &p->prices[i];
+            struct mfu_l2_use alone = {0}, *use = g->fold ? &alone : &p->uses[i];
+            const struct mfu_price *price;
+            double inside_bytes;
             struct mfu_touch now;
 
             if (l->collective.axes != 0) {
@@ -315,12 +324,13 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
             use->hot_bytes = still_hot(g, p, &l2, l, tensors);
             use->dirty_bytes = l2.dirty_bytes;
             mfu_l2_absorb(l2.reach_bytes, &l->kernel, use);
-            known =
-                price_of(p->known, &l->kernel, mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
-            if (!g->fold)
-                p->prices[i] = known->price;
-            else if (!(price = share_price(p, known, l, i)))
+            inside_bytes = mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes;
+            if (!g->fold) {
+                p->prices[i] = price_of(p->known, &l->kernel, inside_bytes)->price;
+                price = &p->prices[i];
+            } else if (!(price = share_price(p, l, i, seg->copy > 0 ? seg->count : 0, inside_bytes))) {
                 return -1;
+            }
             mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, price, use);
             l2.dirty_bytes = mfu_l2_dirty_behind(use);
             l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;

@@ -35,24 +35,30 @@ struct mfu_l2_use {
 /* Kernels that were priced on a machine. */
 struct mfu_known_prices {
     struct mfu_machine machine;
-    int n, run; /* run: pricings of folded programs so far */
+    int n, run;                                       /* run: pricings of folded programs so far */
     unsigned short newest[1 << MFU_KNOWN_BITS];       /* in lists by their hash; */
     struct mfu_known_price list[1 << MFU_KNOWN_BITS]; /* close together */
 };
 
+/* A launch that has it, and what of its traffic is in L2. */
+struct mfu_shared_price {
+    const struct mfu_launch *example;
+    double inside_bytes;
+};
+
 struct mfu_pricing {
-    struct mfu_price *prices; /* of the program's launches, of a folded one those that differ; owned */
-    struct mfu_l2_use *uses;  /* by them; of a folded program none; owned */
-    int *which;               /* of a folded program: the price of each launch; owned */
-    const struct mfu_launch **examples; /* and a launch of each price; owned */
-    int n_prices;                       /* of a folded program */
+    struct mfu_price *prices;        /* of the program's launches, of a folded one those that differ; owned */
+    struct mfu_l2_use *uses;         /* by them; of a folded program none; owned */
+    int *which;                      /* of a folded program: the price of each launch; owned */
+    struct mfu_shared_price *shared; /* and of each price; owned */
+    int n_prices;                    /* of a folded program */
     bool folded;
     double least, most; /* which inputs are in L2 is the same for shares (accum - 1) / accum above the one, up to the
                            other */
     struct mfu_touch *touched;      /* scratch: when each tensor was last in L2 */
     struct mfu_known_prices *known; /* owned; one that knows more may take its place between two pricings */
     struct mfu_unfolding unfolding; /* scratch: tensors of a segment */
-    int cap_prices, cap_uses, cap_touched, cap_which, cap_examples;
+    int cap_prices, cap_uses, cap_touched, cap_which, cap_shared;
 };
 
 /* The price of launch `i` of the whole program. */

@@ -185,8 +185,8 @@ static int take_launches(struct mfu_allocations *a, const struct mfu_program *pr
             if (l->phase == MFU_FORWARD)
                 a->forward_end = i;
             if (seg->copy == 0)
-                a->launches[i + seg->shift] = (struct mfu_allocation_launch){
-                    l->section, l->op, l->suffix, l->temporary_bytes, l->phase};
+                a->launches[i + seg->shift] =
+                    (struct mfu_allocation_launch){l->section, l->op, l->suffix, l->temporary_bytes, l->phase};
         }
     }
     return 0;

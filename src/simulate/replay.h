@@ -18,7 +18,7 @@
 
 /* What the allocator sees of an unrolled program, which may be gone when this is replayed. */
 struct mfu_allocations {
-    struct mfu_allocation_launch *launches;   /* that differ, tensors too; these and what follows are owned */
+    struct mfu_allocation_launch *launches; /* that differ, tensors too; these and what follows are owned */
     struct mfu_allocation_tensor *tensors;
     struct mfu_allocation_stretch *stretches; /* of launches */
     struct mfu_allocation_ends *ends;         /* by launch */

@@ -224,10 +224,36 @@ static void copied_layers_are_traced_layers(void **unused)
     mfu_plan_release(&other);
 }
 
+/* However many layers a model has, a folded program is as large. */
+static void folded_programs_do_not_grow(void **unused)
+{
+    static const char *const layers[] = {"20", "200"};
+    struct mfu_program p[2] = {{0}};
+
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        struct mfu_plan plan = {0};
+        struct mfu_scenario s =
+            mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+
+        assert_int_equal(mfu_scenario_set(&s, "n_layer", layers[i], NULL), 0);
+        assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+        assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_FOLDED, &p[i], NULL), 0);
+        assert_non_null(p[i].fold);
+        mfu_plan_release(&plan);
+    }
+    assert_true(p[1].n_tensors > 8 * p[0].n_tensors);
+    assert_int_equal(mfu_fold_tensors(&p[0]), mfu_fold_tensors(&p[1]));
+    assert_int_equal(p[0].cap_launches, p[1].cap_launches);
+    mfu_program_free(&p[0]);
+    mfu_program_free(&p[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copied_layers_are_traced_layers),
+        cmocka_unit_test(folded_programs_do_not_grow),
     };
 
     return RUN_LAWS(tests);
