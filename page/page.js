@@ -77,7 +77,7 @@ function commandLine() {
 function readLink() {
   GIVEN.clear();
   linked = location.hash;
-  for (const [key, value] of new URLSearchParams(linked.slice(1)))
+  for (const [key, value] of new URLSearchParams(linked.slice(1) || document.body.dataset.scenario))
     if (/^[\w.]+$/.test(key) && value && !/[\n\r]/.test(value))
       GIVEN.set(key, value);
   if (!GIVEN.has('model'))

@@ -173,9 +173,9 @@ def judge(axe, c, what):
         expect(False, f"{what}: {violation}")
 
 
-def open_page(browser, fragment, **screen):
+def open_page(browser, fragment, page=PAGE, **screen):
     c = chrome.Chrome(browser, **screen)
-    c.call("Page.navigate", url=PAGE.as_uri() + "#" + fragment)
+    c.call("Page.navigate", url=page.as_uri() + (fragment and "#" + fragment))
     c.until("window.mfuplan && mfuplan.ready && document.getElementById('changes').children.length", 120)
     return c
 
@@ -207,6 +207,13 @@ def main():
         expect(asked <= {"file", "blob", "data"}, f"{what}: asked the network: {asked}")
         said = [e["params"] for e in c.events if e["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")]
         expect(not said, f"{what}: the browser complains: {json.dumps(said)[:600]}")
+        c.close()
+    with tempfile.TemporaryDirectory() as folder:         # a page about one scenario, as `report` leaves it
+        live = pathlib.Path(folder) / "live.html"
+        subprocess.run([PROGRAM, "-q", "-e", f"gpu h100-sxm; model llama-3-8b; set gpus 8 zero 3 batch 2; report {live} --live"], check=True)
+        c = open_page(browser, "", page=live)
+        line = c.run("document.getElementById('line').textContent")
+        expect("gpu h100-sxm" in line and "batch 2" in line and "zero 3" in line, f"report --live begins with {line}")
         c.close()
     expect(PAGE.stat().st_size <= 3 << 20, "the page is larger than 3 MiB")
     print(f"{len(failures)} failures")
