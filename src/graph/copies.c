@@ -225,6 +225,8 @@ static void lay_out(struct mfu_fold *x)
             int next = x->segment[(a->layer + 1) * MOST_SEGMENTS + a->turn];
 
             a->backwards = next < k;
+            /* Two segments of each layer, one layer after the other, are no two runs of copies. */
+            x->unlike |= k + 1 < x->p->n_segments && x->stretches[k + 1].layer == a->layer;
             x->unlike |= next < 0 || !same_stretch(x, a, &x->stretches[next]);
         }
         for (enum list list = 0; list < LISTS; list++) {

@@ -249,11 +249,31 @@ static void folded_programs_do_not_grow(void **unused)
     mfu_program_free(&p[1]);
 }
 
+/* Layers with two kinds of attention have two segments each where learned keys and values are dropped. */
+static void pairs_in_a_layer_stay_together(void **unused)
+{
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, "gemma-2-2b", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+    struct mfu_program copied = {0}, traced = {0};
+    struct mfu_plan plan = {0};
+
+    (void)unused;
+    assert_int_equal(mfu_scenario_set(&s, "adapter", "prefix-tuning", NULL), 0);
+    assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+    assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_COPIED, &copied, NULL), 0);
+    assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_TRACED, &traced, NULL), 0);
+    same_program(&copied, &traced);
+    mfu_program_free(&copied);
+    mfu_program_free(&traced);
+    mfu_plan_release(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copied_layers_are_traced_layers),
         cmocka_unit_test(folded_programs_do_not_grow),
+        cmocka_unit_test(pairs_in_a_layer_stay_together),
     };
 
     return RUN_LAWS(tests);
