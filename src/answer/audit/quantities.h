@@ -213,7 +213,7 @@ enum {
     X(USEFUL, "useful", MFU_RATIO, 0, 0, 1, 0, 0, "useful|accepted|acceptance|accepted ratio|acceptance rate")         \
     X(PADDING, "padding", MFU_RATIO, 0, 0, 1, 0, 0, "padding|pad|padded|pad fraction|>is padding")                     \
     X(USEFUL_TOKENS_PER_S, "useful_tokens_per_s", MFU_COUNT, 0, 1e-3, 1e12, 0, 0,                                      \
-      "useful token|useful token/s|non pad token/s|accepted token/s")                                                  \
+      "useful token|useful token/s|non pad token/s|accepted token/s|>are useful")                                      \
     X(USEFUL_PER_GPU_HOUR, "useful_per_gpu_hour", MFU_COUNT, 0, 1e-3, 1e13, 0, 0,                                      \
       "accepted token/gpu hour|useful token/gpu hour|token/gpu hour")
 
