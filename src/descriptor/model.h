@@ -25,7 +25,7 @@
  * An op reads the one before it unless `in:` names others: ops of the same
  * section or of an earlier one that is not repeated, or `input`, what the
  * section itself was given.  `when: EXPR` leaves an op out (its input passes
- * through) when it is 0.  `shares: NAME` uses the weight of an earlier op
+ * through) when it is 0; `again: EXPR` has a fused function drop its result, and backward compute it anew.  `shares: NAME` uses the weight of an earlier op
  * (tied head).  The part of a name before the dot is the module that contains
  * the op: its argument stays alive until the module returns, as in PyTorch.
  *
@@ -66,13 +66,14 @@ struct mfu_model_dim {
 
 struct mfu_model_op {
     const struct mfu_primitive *primitive;
-    const char *name;            /* unique in its section: "attn.qkv" */
-    const char *module;          /* "attn", or NULL; equal ones are one string */
-    int n_in, in[MFU_INPUTS];    /* op numbers, or MFU_SECTION_INPUT */
-    int shares;                  /* op number, or -1 */
-    int next;                    /* of a carry: what the layer after reads; else -1 */
-    int module_kind;             /* what its weight is for: enum mfu_module_kind */
-    struct mfu_expression *when; /* or NULL: always */
+    const char *name;             /* unique in its section: "attn.qkv" */
+    const char *module;           /* "attn", or NULL; equal ones are one string */
+    int n_in, in[MFU_INPUTS];     /* op numbers, or MFU_SECTION_INPUT */
+    int shares;                   /* op number, or -1 */
+    int next;                     /* of a carry: what the layer after reads; else -1 */
+    int module_kind;              /* what its weight is for: enum mfu_module_kind */
+    struct mfu_expression *when;  /* or NULL: always */
+    struct mfu_expression *again; /* whether backward makes its result anew; or NULL: it does not */
     struct mfu_expression *attribute[MFU_ATTRIBUTES];
 };
 

@@ -19,7 +19,7 @@
 /* Ops: attributes -------------------------------------------------------- */
 
 /* Keys that every op may have. */
-static const char *const op_keys[] = {"op", "name", "in", "when", "shares", "next"};
+static const char *const op_keys[] = {"op", "name", "in", "when", "again", "shares", "next"};
 #define OP_KEYS (sizeof op_keys / sizeof op_keys[0])
 
 static const struct mfu_primitive *find_primitive(struct mfu_model_builder *b, struct mfu_yaml_node *node)
@@ -400,20 +400,26 @@ static int begin_op(struct mfu_model_builder *b, struct mfu_yaml_node *node, int
     return read_name(b, node, op);
 }
 
+static int read_condition(struct mfu_model_builder *b, struct mfu_yaml_node *node, const char *key,
+                          struct mfu_expression **out)
+{
+    struct mfu_yaml_node *value = mfu_node_find(node, key);
+
+    if (!value)
+        return 0;
+    *out = mfu_build_compile(b, b->yaml, value, MFU_COUNT);
+    return *out ? 0 : mfu_within(b->err, "%s", key);
+}
+
 static int finish_op(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
 {
     struct mfu_model_op *o = &b->model->ops[op];
     const struct mfu_attribute *attributes = o->primitive->attributes;
-    struct mfu_yaml_node *when = mfu_node_find(node, "when");
 
     if (check_op_keys(b, node, o->primitive) < 0 || connect(b, node, op) < 0 || read_shares(b, node, op) < 0
-        || read_next(b, node, op) < 0)
+        || read_next(b, node, op) < 0 || read_condition(b, node, "when", &o->when) < 0
+        || read_condition(b, node, "again", &o->again) < 0)
         return -1;
-    if (when) {
-        o->when = mfu_build_compile(b, b->yaml, when, MFU_COUNT);
-        if (!o->when)
-            return mfu_within(b->err, "when");
-    }
     for (int i = 0; i < MFU_ATTRIBUTES && attributes[i].name; i++)
         if (read_attribute(b, &attributes[i], node, &o->attribute[i]) < 0)
             return -1;

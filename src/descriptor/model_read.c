@@ -451,7 +451,7 @@ void mfu_model_find_deciding(struct mfu_model *m)
     for (int i = 0; i < m->n_ops; i++) {
         if (m->ops[i].primitive->traits & MFU_PASSES_STATES && seq >= 0)
             m->decide_dims |= (mfu_dim_set)1 << seq; /* the last stretch is filled up */
-        m->decide_dims |= needs(m->ops[i].when);
+        m->decide_dims |= needs(m->ops[i].when) | needs(m->ops[i].again);
         for (int a = 0; a < MFU_ATTRIBUTES && m->ops[i].primitive->attributes[a].name; a++)
             if (!(m->ops[i].primitive->traits & MFU_LOOKS_UP) || !mfu_expression_is_smooth(m->ops[i].attribute[a]))
                 m->decide_dims |= needs(m->ops[i].attribute[a]);

@@ -46,9 +46,9 @@ struct mfu_node {
     int out;              /* view of the result */
     int saved[MFU_SAVED]; /* views that backward needs; free to use */
     int n_saved;
-    int recomputed;               /* 1 + the module of checkpoint selective that it is of; 0: none */
-    bool again;                   /* out was computed a second time, for backward */
-    int gradient;                 /* view of d loss / d out, or MFU_NO_VIEW */
+    int recomputed; /* 1 + the module of checkpoint selective that it is of; -1: the model's code does; 0: none */
+    bool again;     /* out was computed a second time, for backward */
+    int gradient;   /* view of d loss / d out, or MFU_NO_VIEW */
     bool requires_gradient;       /* something before it trains */
     bool partial_gradient;        /* the sum of it over a group is to come, */
     bool summed_beside;           /* while a product makes the gradient of the reader's weight */

@@ -138,8 +138,9 @@ void mfu_offer_result(struct mfu_builder *s, int view, bool matmul)
 
 bool mfu_last_recomputed(const struct mfu_builder *s, int index)
 {
-    /* Megatron runs the whole layer again. */
-    return s->recomputing && index == s->last_saver && !s->runtime->half_weights;
+    /* Megatron runs the whole layer again; so does a function that drops what this reads: it keeps all when it is done. */
+    return s->recomputing && index == s->last_saver && !s->runtime->half_weights
+        && (s->nodes[index].in[0] < 0 || s->nodes[s->nodes[index].in[0]].recomputed >= 0);
 }
 
 /* ---- parameters --------------------------------------------------------- */

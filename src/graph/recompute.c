@@ -48,6 +48,9 @@ struct parts {
     int first, last;       /* products behind all mixers: the MLP, or experts that all tokens visit */
 };
 
+/* In place of a module: the model's own function drops the result. */
+#define AGAIN_BY_MODEL (-1)
+
 static bool reads(const struct mfu_builder *s, int node, int input)
 {
     for (int k = 0; k < MFU_INPUTS; k++)
@@ -194,6 +197,9 @@ void mfu_mark_recomputed(struct mfu_builder *s, const struct mfu_layer *st)
     unsigned wanted = st->section->repeat ? modules_again(s) : 0;
     struct parts p;
 
+    for (int i = st->first_node; i < st->first_node + st->n_nodes && !s->failed; i++)
+        if (s->nodes[i].source->again && mfu_expression_eval(s->nodes[i].source->again, s->config->dim) > 0)
+            s->nodes[i].recomputed = AGAIN_BY_MODEL;
     if (!wanted || s->failed)
         return;
     p = parts_of(s, st);
@@ -205,7 +211,7 @@ void mfu_mark_recomputed(struct mfu_builder *s, const struct mfu_layer *st)
 
 static bool runs_whole(const struct mfu_node *n)
 {
-    return n->recomputed && mfu_recomputed_modules[n->recomputed - 1].whole;
+    return n->recomputed > 0 && mfu_recomputed_modules[n->recomputed - 1].whole;
 }
 
 bool mfu_result_dropped(const struct mfu_builder *s, int node)

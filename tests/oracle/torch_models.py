@@ -14,6 +14,7 @@ import copy
 import csv
 import functools
 import gc
+import importlib.util
 import json
 import logging
 import math
@@ -119,6 +120,72 @@ def grouped_flops(x, w, *args, **kwargs):
 def convolution_backward_flops(grad_out, x, w, *args, **kwargs):
     """As many for each gradient as forward has; torch's own formula takes groups for one."""
     return 2 * grad_out.numel() * math.prod(w.shape[1:]) * sum(args[-1][:2])
+
+
+def mamba_kernels():
+    """The functions of mamba-ssm and causal-conv1d, from checkouts of both on PYTHONPATH, as transformers takes them where they
+    are installed.  Their compiled parts allocate what csrc/selective_scan/selective_scan.cpp and the Triton norm do."""
+    import types
+
+    @torch.library.custom_op("mfuplan::scan", mutates_args=())
+    def scan(delta: torch.Tensor, b: torch.Tensor, state: int, chunks: int) -> list[torch.Tensor]:
+        raise NotImplementedError
+
+    @scan.register_fake
+    def _(delta, b, state, chunks):
+        return [torch.empty_like(delta), delta.new_empty(*delta.shape[:2], chunks, 2 * state, dtype=torch.float32),
+                torch.empty_like(delta)]
+
+    @torch.library.custom_op("mfuplan::scan_back", mutates_args=())
+    def scan_back(u: torch.Tensor, delta: torch.Tensor, a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, z: bool,
+                  again: bool) -> list[torch.Tensor]:
+        raise NotImplementedError
+
+    @scan_back.register_fake
+    def _(u, delta, a, b, d, z, again):
+        single = [torch.empty_like(b, dtype=torch.float32) for _ in range(2)]
+        return [torch.empty_like(u), torch.empty_like(delta), torch.empty_like(a), *single, torch.empty_like(d),
+                torch.empty_like(d), *([torch.empty_like(u)] if z else []),
+                *([torch.empty_like(u)] if again else [])]
+
+    def fwd(u, delta, a, b, c, d, z, bias, softplus):
+        return scan(delta, b, a.shape[1], -(-u.shape[-1] // 2048))
+
+    def bwd(u, delta, a, b, c, d, z, bias, dout, x, out, dz, softplus, again):
+        made = scan_back(u, delta, a, b, d, dz is None, again)
+        made[3:5] = [made[3].to(b.dtype), made[4].to(b.dtype)]
+        return made if dz is None else [*made[:7], dz, *made[7:]]
+
+    def written(*tensors):                  # a kernel that fills what was allocated for it
+        for t in tensors:
+            if t is not None:
+                t.zero_()
+
+    sys.modules["selective_scan_cuda"] = types.SimpleNamespace(fwd=fwd, bwd=bwd)
+    sys.modules["causal_conv1d_cuda"] = types.SimpleNamespace(
+        causal_conv1d_fwd=lambda x, w, b, i, s, out, final, silu: written(out),
+        causal_conv1d_bwd=lambda x, w, b, g, i, s, f, dx, dw, db, ds, silu: written(dx, dw, db))
+    library = torch.library.custom_op
+    torch.library.custom_op = lambda *args, **kwargs: lambda function: function     # they write into their arguments
+    sys.modules["mamba_ssm.ops.triton.layer_norm"] = types.SimpleNamespace(
+        _layer_norm_fwd=lambda x, w, b, eps, *args, **kwargs: (torch.empty_like(x), x.new_empty(len(x), dtype=torch.float32)))
+    for name in ("mamba_ssm", "mamba_ssm.ops"):     # their __init__ loads Triton
+        package = types.ModuleType(name)
+        package.__path__ = [os.path.join(p, *name.split(".")) for p in sys.path if os.path.isdir(os.path.join(p, *name.split(".")))]
+        sys.modules[name] = package
+    from causal_conv1d.causal_conv1d_interface import causal_conv1d_fn
+    from mamba_ssm.ops.selective_scan_interface import mamba_inner_fn, selective_scan_fn
+    torch.library.custom_op = library
+    from transformers.models.falcon_mamba import modeling_falcon_mamba
+    from transformers.models.jamba import modeling_jamba
+    from transformers.models.mamba import modeling_mamba
+
+    for module in (modeling_mamba, modeling_falcon_mamba, modeling_jamba):
+        module.mamba_inner_fn = mamba_inner_fn
+        module.causal_conv1d_fn = lambda x, weight, bias=None, activation=None, **kwargs: \
+            causal_conv1d_fn(x, weight, bias, activation=activation)
+        module.mamba_selective_scan = lambda u, dt, a, b, c, D=None, z=None, delta_bias=None, delta_softplus=False, **kwargs: \
+            selective_scan_fn(u, dt, a, b, c, D, z, delta_bias, delta_softplus)
 
 
 def patch():
@@ -322,6 +389,16 @@ def cases():
     yield row("bamba-pure", "bamba", **pure)
     yield row("bamba-amp-ckpt", "bamba", **ckpt)
     yield row("bamba-fp32", "bamba", batch=4, seq=256, precision="fp32")
+    for m in ("mamba", "falcon_mamba"):
+        yield row(f"{m}-amp", m)
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-long", m, batch=1, seq=4096, **pure)
+        yield row(f"{m}-amp-ckpt", m, batch=4, seq=1024, **ckpt)
+        yield row(f"{m}-fp32", m, batch=4, seq=256, precision="fp32")
+    yield row("jamba-pure", "jamba", **pure)
+    yield row("jamba-pure-ckpt", "jamba", **pure, **ckpt)
+    yield row("jamba-pure-long", "jamba", batch=1, seq=4096, **pure)
+    yield row("jamba-pure-short", "jamba", batch=4, seq=256, **pure)
     for b in ("granitemoehybrid", "granitemoehybrid-dense"):
         yield row(f"{b}-pure", b, **pure)
         yield row(f"{b}-pure-ckpt", b, **pure, **ckpt)
@@ -1255,6 +1332,8 @@ if __name__ == "__main__":
     pretend_cuda()
     patch()
     vision_helpers()
+    if importlib.util.find_spec("mamba_ssm"):
+        mamba_kernels()
     everything = list(cases())
     if sys.argv[1:2] == ["--part"]:
         part, n = map(int, sys.argv[2].split("/"))
