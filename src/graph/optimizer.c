@@ -187,7 +187,36 @@ double mfu_host_update_bytes(const struct mfu_builder *s)
         * (r->p * p + r->g * g + r->s * state_bytes(r, p) + clips + (copies ? p + sent : 0));
 }
 
-void mfu_optimizer_emit(struct mfu_builder *s)
+double mfu_mean_bytes(const struct mfu_builder *s)
+{
+    return mfu_shards_are_masters(s) ? 4 : mfu_trained_bytes(s, s->numerics.weight);
+}
+
+double mfu_mean_params(const struct mfu_builder *s)
+{
+    return s->program->rank_trained * mfu_state_share(s, MFU_STATE_WEIGHT);
+}
+
+/* The running mean of the weights that train.  lerp reads both and writes one; a difference of all tensors at once is a
+ * copy of them; tensor by tensor there are two of one at a time (setting.h). */
+static void average(struct mfu_builder *s)
+{
+    double n = mfu_mean_params(s), e = mfu_mean_bytes(s), share = mfu_state_share(s, MFU_STATE_WEIGHT);
+    double tensors = s->program->trained_tensors, largest = share * s->program->largest_trained;
+
+    switch ((int)s->config->setting[MFU_S_EMA]) {
+    case MFU_EMA_LERP: stream(s, "ema_lerp", n, 3, 2 * e, e, 1 + ceil(n / (320 * 65536)), 0); break;
+    case MFU_EMA_FOREACH:
+        stream(s, "ema_difference", n, 1, 2 * e, e, 1 + ceil(n / (320 * 65536)), e * n);
+        stream(s, "ema", n, 2, 2 * e, e, 1 + ceil(n / (320 * 65536)), e * n);
+        break;
+    case MFU_EMA_LOOP: stream(s, "ema", n, 4, 5 * e, 3 * e, 3 * tensors, 2 * e * largest); break;
+    default: break;
+    }
+}
+
+/* What the optimizer's step itself launches. */
+static void update_weights(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
@@ -220,4 +249,10 @@ void mfu_optimizer_emit(struct mfu_builder *s)
             update(s, &mfu_optimizers[r->others], params - hidden, params, g, 0);
     }
     update(s, r, hidden > 0 ? hidden : params, params, g, engine ? 4 * params : 0);
+}
+
+void mfu_optimizer_emit(struct mfu_builder *s)
+{
+    update_weights(s);
+    average(s);
 }

@@ -24,4 +24,8 @@ bool mfu_optimizer_in_backward(const struct mfu_builder *);
 /* Appends the update of `elements` parameters, whose gradient is `view` and ends with it. */
 void mfu_optimizer_emit_one(struct mfu_builder *, double elements, int view);
 
+/* Bytes of a number of the running mean of the weights, which is as the weights are; how many a rank has. */
+double mfu_mean_bytes(const struct mfu_builder *);
+double mfu_mean_params(const struct mfu_builder *);
+
 #endif

@@ -13,13 +13,14 @@ const char *const mfu_stream_names[MFU_STREAM_COUNT] = {
     [MFU_STREAM_TO_HOST] = "to the host",
     [MFU_STREAM_FROM_HOST] = "from the host",
 };
-const char *const mfu_part_names[MFU_PART_COUNT] = {"weights",      "gradients",     "optimizer",
-                                                    "weight_casts", "activations",   "logits_loss",
-                                                    "workspace",    "communication", "other"};
+const char *const mfu_part_names[MFU_PART_COUNT] = {"weights",       "gradients",   "optimizer",   "ema",
+                                                    "weight_casts",  "activations", "logits_loss", "workspace",
+                                                    "communication", "other"};
 const char *const mfu_part_meanings[MFU_PART_COUNT] = {
     [MFU_PART_WEIGHTS] = "parameters",
     [MFU_PART_GRADIENTS] = "their gradients",
     [MFU_PART_OPTIMIZER] = "momenta, master weights",
+    [MFU_PART_EMA] = "running mean of the weights",
     [MFU_PART_WEIGHT_CASTS] = "weights cast for products",
     [MFU_PART_ACTIVATIONS] = "kept for backward, in use",
     [MFU_PART_LOGITS_LOSS] = "logits, log-probabilities",

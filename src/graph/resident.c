@@ -104,6 +104,8 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER)
         / fmax(p->rank_trained, 1) /* a stage may have none */
         * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_trained : 0));
+    if (c->setting[MFU_S_EMA] > 0)
+        p->constant_bytes[MFU_PART_EMA] = mfu_mean_bytes(s) * mfu_mean_params(s);
     p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
     if (c->setting[MFU_S_GRAD_REDUCE] != MFU_REDUCE_AS_ADDED)
         p->gradient_bytes = mfu_type_bytes[c->setting[MFU_S_GRAD_REDUCE] == MFU_REDUCE_FP32 ? MFU_F32 : MFU_F16];

@@ -114,6 +114,9 @@ struct mfu_error;
     X(OPTIMIZER_IN_BACKWARD, "optimizer_in_backward", "optimizer_in_bwd fused_backward_pass", MFU_COUNT, 0, 1, 0,      \
       mfu_switch_names, "training",                                                                                    \
       "update of each weight as soon as its gradient is there, which is not kept (compiled: layer by layer)")          \
+    X(EMA, "ema", "", MFU_COUNT, 0, MFU_EMA_COUNT - 1, 0, mfu_ema_names, "training",                                   \
+      "running mean of the weights that train (diffusion, images), updated after each step: by one kernel over all "   \
+      "(lerp: timm), two with a copy (foreach: diffusers' foreach_ema), or three for each tensor (loop: diffusers)")   \
     X(GRAD_CLIP, "grad_clip", "clip_grad max_grad_norm gradient_clipping gradient_clip_val", MFU_COUNT, 0, 1e9, 1,     \
       NULL, "runtime", "largest gradient norm; 0 switches clipping off", .fractional = true)                           \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                              \
@@ -256,6 +259,11 @@ extern const char *const mfu_rank_order_names[];
 /* Types of the sums of gradients. */
 enum { MFU_REDUCE_AS_ADDED, MFU_REDUCE_FP32, MFU_REDUCE_BF16, MFU_REDUCE_COUNT };
 extern const char *const mfu_reduce_names[MFU_REDUCE_COUNT + 1];
+
+/* How a running mean of the weights is updated (timm 1.0.31, utils/model_ema.py: ModelEmaV3; diffusers 0.42.1,
+ * training_utils.py: EMAModel.step). */
+enum { MFU_EMA_OFF, MFU_EMA_LERP, MFU_EMA_FOREACH, MFU_EMA_LOOP, MFU_EMA_COUNT };
+extern const char *const mfu_ema_names[MFU_EMA_COUNT + 1];
 
 #define MFU_DEBUG_DETAIL 2 /* TORCH_DISTRIBUTED_DEBUG, of off, info, detail */
 extern const char *const mfu_debug_names[];

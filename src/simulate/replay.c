@@ -435,6 +435,10 @@ static void set_up(struct replayer *p)
     p->launch = -1;
     for (int i = 0; i < program->n_weights && !p->failed; i++)
         allocate(p, p->in->weight_share * program->weights[i].bytes, "loading the weights");
+    for (int i = 0; i < program->n_weights && constant_bytes[MFU_PART_EMA] > 0 && !p->failed; i++)
+        if (program->weights[i].trains)
+            allocate(p, constant_bytes[MFU_PART_EMA] / fmax(program->rank_trained, 1) * program->weights[i].elements,
+                     "running mean of the weights");
     for (int i = 0; i < program->n_weights && standing > 0 && !p->failed; i++)
         if (program->weights[i].trains)
             allocate(p, standing * program->weights[i].elements, "gradient buffers");

@@ -653,6 +653,9 @@ def diffusion_cases():
     yield row("wan-pure", "wan", batch=1, seq="", dims="frames=33 height=480 width=832", **pure)
     yield row("wan-pure-two", "wan", batch=2, seq="", dims="frames=17 height=320 width=512", **pure)
     yield row("wan-pure-ckpt", "wan", batch=1, seq="", dims="frames=81 height=480 width=832", **pure, **ckpt)
+    for kind in ("lerp", "foreach", "loop"):    # a running mean of the weights
+        yield row(f"sd3-mean-{kind}", "sd3", batch=1, seq="", dims="image=256 text=77", trainable=f"ema={kind}")
+        yield row(f"sd3-mean-{kind}-pure", "sd3", batch=1, seq="", dims="image=256 text=77", trainable=f"ema={kind}", **pure)
     yield row("flux-amp", "flux", batch=2, seq="", dims="image=512 text=512")
     yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
@@ -822,6 +825,19 @@ MODULES = {
 
 def trainable_keys(c):
     return dict(word.split("=") for word in c["trainable"].split())
+
+
+def make_mean(c, model):
+    """The running mean of the weights as diffusers and timm keep it (`ema`); a call updates it."""
+    kind = trainable_keys(c).get("ema")
+    if not kind:
+        return None
+    if kind == "lerp":
+        means = [p.clone().detach() for p in model.parameters()]        # ModelEmaV3, whose generator wants a device
+        return lambda: torch._foreach_lerp_(means, [p.detach() for p in model.parameters()], weight=1e-4)
+    from diffusers.training_utils import EMAModel
+    mean = EMAModel(model.parameters(), foreach=kind == "foreach")
+    return lambda: mean.step(model.parameters())
 
 
 def adapter_config(keys):
@@ -1173,6 +1189,7 @@ def measure_eager(c, trace=None):
         hooks = c["loop"] == "hooks"
         if hooks:
             update_in_backward(c, trained)
+        ema = make_mean(c, model)
         scale = torch.ones((), device="cuda") if c["precision"] == "fp16" else None
         forward = with_objective(c, model, as_accelerate_prepares(c, model))
         saved = saved_for_backward(c, model, forward, tracker) if c["checkpoint"] == "none" else 0
@@ -1203,6 +1220,8 @@ def measure_eager(c, trace=None):
             if not hooks:
                 torch.nn.utils.clip_grad_norm_(trained, 1.0)
                 optimizer.step()
+            if ema:
+                ema()
             phases["optimizer"] = vars(tracker).copy()
             optimizer.zero_grad(set_to_none=True)
         peak = {name: p["peak_flash"] for name, p in phases.items()}

@@ -52,6 +52,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(NUMBER, weights_bytes,        MFU_BYTES,      p->memory.peak.parts[MFU_PART_WEIGHTS], "of the peak: weights") \
     X(NUMBER, gradients_bytes,      MFU_BYTES,      p->memory.peak.parts[MFU_PART_GRADIENTS], "of the peak: gradients") \
     X(NUMBER, optimizer_bytes,      MFU_BYTES,      p->memory.peak.parts[MFU_PART_OPTIMIZER], "of the peak: states of the optimizer") \
+    X(NUMBER, ema_bytes,            MFU_BYTES,      p->memory.peak.parts[MFU_PART_EMA], "of the peak: running mean of the weights") \
     X(NUMBER, weight_casts_bytes,   MFU_BYTES,      p->memory.peak.parts[MFU_PART_WEIGHT_CASTS], "of the peak: weights in another type") \
     X(NUMBER, activations_bytes,    MFU_BYTES,      p->memory.peak.parts[MFU_PART_ACTIVATIONS], "of the peak: activations") \
     X(NUMBER, logits_loss_bytes,    MFU_BYTES,      p->memory.peak.parts[MFU_PART_LOGITS_LOSS], "of the peak: logits, loss and their gradients") \

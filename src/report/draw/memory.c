@@ -23,6 +23,7 @@ static const struct {
 } parts[MFU_PART_COUNT] = {
     {MFU_PART_WEIGHTS, "weights", "weights"},
     {MFU_PART_OPTIMIZER, "optimizer", "optimizer"},
+    {MFU_PART_EMA, "other", "mean of weights"},
     {MFU_PART_COMMUNICATION, "communication", "communication"},
     {MFU_PART_GRADIENTS, "gradients", "gradients"},
     {MFU_PART_WEIGHT_CASTS, "casts", "weight casts"},

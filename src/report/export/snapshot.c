@@ -78,8 +78,8 @@ static bool meets_a_life(const struct mfu_replay *r, const struct block *b)
  * there is. */
 static int next_standing(double *left, uint64_t bytes)
 {
-    static const enum mfu_part order[] = {MFU_PART_WEIGHTS, MFU_PART_GRADIENTS, MFU_PART_COMMUNICATION,
-                                          MFU_PART_WORKSPACE, MFU_PART_OPTIMIZER};
+    static const enum mfu_part order[] = {MFU_PART_WEIGHTS,       MFU_PART_EMA,       MFU_PART_GRADIENTS,
+                                          MFU_PART_COMMUNICATION, MFU_PART_WORKSPACE, MFU_PART_OPTIMIZER};
 
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
         if (left[order[i]] >= 0.5 * (double)bytes) {
@@ -136,6 +136,7 @@ static const char *const standing_names[MFU_PART_COUNT] = {
     [MFU_PART_WEIGHTS] = "parameters",
     [MFU_PART_GRADIENTS] = "gradients that are kept",
     [MFU_PART_OPTIMIZER] = "state of the optimizer",
+    [MFU_PART_EMA] = "running mean of weights",
     [MFU_PART_WEIGHT_CASTS] = "casts of weights",
     [MFU_PART_WORKSPACE] = "cuBLAS workspaces",
     [MFU_PART_COMMUNICATION] = "communication buffers",

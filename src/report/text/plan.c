@@ -100,6 +100,8 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
         mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
     if ((int)c->optimizer != (int)mfu_settings[MFU_S_OPTIMIZER].initial)
         mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
+    if (c->setting[MFU_S_EMA] > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "ema");
     if (mfu_checkpoints[c->checkpoint].recomputes)
         mfu_flow_piece(&f, MFU_PLAIN, mfu_checkpoints[c->checkpoint].by_budget ? "checkpoint %s %g" : "checkpoint %s",
                        mfu_checkpoint_names[c->checkpoint], c->setting[MFU_S_CHECKPOINT_BUDGET]);
@@ -123,8 +125,8 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
 /* What the bar shows: the parts, then what is not PyTorch's tensors. */
 enum { CACHED = MFU_PART_COUNT, PAGED, CONTEXT, OTHERS, SLICES };
 static const char *const slice_names[SLICES] = {
-    "weights",       "gradients", "optimizer", "casts",           "activations", "logits+loss",    "workspace",
-    "communication", "other",     "cached",    "paged optimizer", "context",     "other processes"};
+    "weights",   "gradients",     "optimizer", "ema",    "casts",           "activations", "logits+loss",
+    "workspace", "communication", "other",     "cached", "paged optimizer", "context",     "other processes"};
 
 static int slices(const struct mfu_plan *p, double *bytes)
 {
