@@ -73,6 +73,7 @@ static const struct synonym {
     {"use_ema", "ema", "on=loop true=loop 1=loop off=off false=off 0=off", false, NULL},
     {"foreach_ema", "ema", "on=foreach true=foreach 1=foreach", false, NULL},
     {"model_ema", "ema", "on=lerp true=lerp 1=lerp off=off false=off 0=off", false, NULL},
+    {"stochastic_rounding", "precision", "on=bf16-sr true=bf16-sr 1=bf16-sr off=bf16-pure false=bf16-pure 0=bf16-pure", false, NULL},
     {"optim", "optimizer", "", true, NULL},
     {"offload", "offload_optimizer", "optimizer=on params=on activations=on", false,
      "params=offload_params activations=offload_activations"},

@@ -114,6 +114,8 @@ static inline struct pairs any_pairs(void)
     }
     if ((state >> 29) % 7 == 0)
         add(&p, "optimizer_in_backward", "on");
+    if ((state >> 27) % 9 == 0)
+        add(&p, "ema", pick(mfu_ema_names));
     if (any(3) == 0) {
         add_number(&p, "gpus", 1 + any(8));
         add_number(&p, "zero", any(4));

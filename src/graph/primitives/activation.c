@@ -13,12 +13,34 @@
 #include "graph/builder.h"
 
 enum { KIND };
-enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY, CLAMP, SILU_PARTS, FP32, AS_WEIGHT, RELU2, SIGMOID };
+enum {
+    GELU,
+    GELU_TANH,
+    SILU,
+    RELU,
+    TANH,
+    SCALE,
+    GELU_NEW,
+    COPY,
+    CLAMP,
+    SILU_PARTS,
+    FP32,
+    AS_WEIGHT,
+    RELU2,
+    SIGMOID,
+    AS_COMPUTED
+};
 enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
-static const char *const kinds[] = {"gelu",  "gelu_tanh",  "silu", "relu",      "tanh",  "scale",   "gelu_new", "copy",
-                                    "clamp", "silu_parts", "fp32", "as_weight", "relu2", "sigmoid", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4},
-                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3};
+static const char *const kinds[] = {"gelu",     "gelu_tanh", "silu",        "relu",       "tanh", "scale",
+                                    "gelu_new", "copy",      "clamp",       "silu_parts", "fp32", "as_weight",
+                                    "relu2",    "sigmoid",   "as_computed", NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4, 0},
+                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3, 0};
+
+static bool changes_type(int kind)
+{
+    return kind == FP32 || kind == AS_WEIGHT || kind == AS_COMPUTED;
+}
 
 bool mfu_activation_gates(const struct mfu_operation *op)
 {
@@ -131,8 +153,11 @@ static void forward(struct mfu_builder *s, int index)
         relu2_forward(s, n, x);
         return;
     }
-    if (kind == FP32 || kind == AS_WEIGHT) { /* a change of type, or nothing */
-        n->out = mfu_emit_cast(s, x, kind == FP32 ? MFU_F32 : s->numerics.weight);
+    if (changes_type(kind)) { /* a change of type, or nothing */
+        n->out = mfu_emit_cast(s, x,
+                               kind == FP32            ? MFU_F32
+                                   : kind == AS_WEIGHT ? s->numerics.weight
+                                                       : s->numerics.compute);
         return;
     }
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
@@ -158,7 +183,7 @@ static void backward(struct mfu_builder *s, int index)
         relu2_backward(s, n);
         return;
     }
-    if (kind == FP32 || kind == AS_WEIGHT || (mfu_activation_gates(n->op) && mfu_is_gate(s, index))) {
+    if (changes_type(kind) || (mfu_activation_gates(n->op) && mfu_is_gate(s, index))) {
         mfu_grad_add(s, n, 0, n->gradient);
         return;
     }

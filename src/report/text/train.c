@@ -11,17 +11,31 @@
 
 #define INDENT 9
 
-static void usefulness(FILE *out, const struct mfu_term *t, const struct mfu_training *r)
+/* What is counted: tokens, or samples of so many. */
+struct counted {
+    const char *name;
+    double tokens;
+};
+
+static struct counted counted_in(const struct mfu_plan *p)
+{
+    const char *samples = mfu_model_samples(p->config.model);
+
+    return samples ? (struct counted){samples, p->config.seq} : (struct counted){"tokens", 1};
+}
+
+static void usefulness(FILE *out, const struct mfu_term *t, const struct mfu_plan *p, const struct mfu_training *r)
 {
     struct mfu_flow f = mfu_flow_start(out, t, "useful", INDENT);
+    struct counted u = counted_in(p);
 
-    mfu_flow_piece(&f, MFU_STRONG, "%s tokens", Q(r->useful_tokens, MFU_PARAMS));
+    mfu_flow_piece(&f, MFU_STRONG, "%s %s", Q(r->useful_tokens / u.tokens, MFU_PARAMS), u.name);
     if (r->useful_fraction < 1)
         mfu_flow_piece(&f, MFU_PLAIN, "%s: %s padding, %s of the rest used", P(r->useful_fraction),
                        P(r->options.pad_fraction), P(r->options.acceptance));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU-hour", Q(r->useful_per_gpu_hour, MFU_PARAMS));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s/s", Q(r->useful_tokens_per_s, MFU_COUNT));
-    mfu_flow_piece(&f, MFU_PLAIN, "MFU of the useful tokens: %s", P(r->useful_mfu));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU-hour", Q(r->useful_per_gpu_hour / u.tokens, MFU_PARAMS));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s/s", Q(r->useful_tokens_per_s / u.tokens, MFU_COUNT));
+    mfu_flow_piece(&f, MFU_PLAIN, "MFU of the useful %s: %s", u.name, P(r->useful_mfu));
     mfu_flow_end(&f);
 }
 
@@ -69,11 +83,12 @@ void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_pla
 {
     struct mfu_flow f = mfu_flow_start(out, t, "time", INDENT);
     char text[MFU_QUANTITY_MAX];
+    struct counted u = counted_in(p);
 
     mfu_flow_piece(&f, MFU_STRONG, "%s", Q(r->seconds, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(r->low_s, MFU_SECONDS), Q(r->high_s, MFU_SECONDS));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s steps of %s for %s tokens", Q(r->steps, MFU_COUNT),
-                   Q(p->step.time_s, MFU_SECONDS), Q(r->tokens, MFU_PARAMS));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s steps of %s for %s %s", Q(r->steps, MFU_COUNT), Q(p->step.time_s, MFU_SECONDS),
+                   Q(r->tokens / u.tokens, MFU_PARAMS), u.name);
     if (!p->memory.fits)
         mfu_flow_piece(&f, MFU_BAD, "does not fit the card");
     mfu_flow_end(&f);
@@ -82,7 +97,8 @@ void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_pla
     mfu_flow_piece(&f, MFU_STRONG, "%s GPU-hours", Q(r->gpu_hours, MFU_COUNT));
     if (!isnan(r->cost)) {
         mfu_flow_piece(&f, MFU_STRONG, "%s", money(text, r->cost));
-        mfu_flow_piece(&f, MFU_PLAIN, "%.4g per million useful tokens", r->cost / r->useful_tokens * 1e6);
+        mfu_flow_piece(&f, MFU_PLAIN, "%.4g per million useful %s", r->cost / r->useful_tokens * u.tokens * 1e6,
+                       u.name);
     } else
         mfu_flow_piece(&f, MFU_FAINT, "train TOKENS price 2.50 for money");
     mfu_flow_end(&f);
@@ -93,5 +109,5 @@ void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_pla
         mfu_flow_piece(&f, MFU_PLAIN, "%s for it", money(text, r->energy_cost));
     mfu_flow_piece(&f, MFU_FAINT, "GPUs only");
     mfu_flow_end(&f);
-    usefulness(out, t, r);
+    usefulness(out, t, p, r);
 }
