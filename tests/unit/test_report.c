@@ -318,8 +318,8 @@ static void plan_has_everything_that_the_interface_names(void **state)
 
 static void parts_are_a_partition_in_whole_bytes(void **state)
 {
-    static const char *const names[] = {"weights",     "gradients", "optimizer",     "weight_casts", "activations",
-                                        "logits_loss", "workspace", "communication", "other"};
+    static const char *const names[] = {"weights",     "gradients",   "optimizer", "ema",           "weight_casts",
+                                        "activations", "logits_loss", "workspace", "communication", "other"};
     struct mfu_plan p = {0};
 
     (void)state;
