@@ -120,7 +120,10 @@ struct mfu_builder {
         int node, view;
     } * deferred; /* gradients added at the end */
     int n_deferred, cap_deferred;
-    const char *unit_section;                /* whose layers are repeated most; NULL: none is */
+    struct mfu_unit {
+        double layers; /* of a section that repeats, at this rank; each is gathered by itself (FSDP): */
+        double params, trained, experts, expert_trained;
+    } unit[MFU_MAX_SECTIONS];
     const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
     struct mfu_layer *layers;                /* that are traced (layers.h) */
     int cap_layers, layer;                   /* the one that is being traced */

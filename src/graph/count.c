@@ -121,20 +121,6 @@ bool mfu_of_experts(const struct mfu_operation *op)
     return false;
 }
 
-/* The layers of the section that pipelines cut are the units of FSDP, too. */
-static void find_unit(struct mfu_builder *s)
-{
-    const char *cut = mfu_cut_name(s->config);
-
-    s->unit_section = NULL;
-    s->program->blocks = 0;
-    for (int section = 0; section < s->config->model->n_sections; section++)
-        if (s->config->model->sections[section].name == cut && mfu_stage_repeats(s, section) > 1) {
-            s->program->blocks = mfu_stage_repeats(s, section);
-            s->unit_section = cut;
-        }
-}
-
 void mfu_count_rank(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
@@ -143,14 +129,15 @@ void mfu_count_rank(struct mfu_builder *s)
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
     p->expert_layers = 0;
-    p->block_params = p->block_trained = p->block_experts = p->block_expert_trained = 0;
-    p->trained_tensors = p->largest_trained = p->large_trained = 0;
+    p->blocks = p->unit_params = p->trained_tensors = p->largest_trained = p->large_trained = 0;
     p->layers = mfu_cut_layers(s);
-    find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
         double all = mfu_stage_repeats(s, section), still = mfu_frozen_layers(s, sec->name, all);
-        bool unit = s->unit_section == sec->name;
+        struct mfu_unit *unit = &s->unit[section];
+
+        *unit = (struct mfu_unit){.layers = sec->repeat ? all : 0};
+        p->blocks += unit->layers;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
             for (int frozen = 0; frozen <= (still > 0 ? 1 : 0) && !s->left_out[i] && s->operations[i].primitive->params;
@@ -171,10 +158,13 @@ void mfu_count_rank(struct mfu_builder *s)
                     p->largest_trained = z.largest_trained;
                 p->large_trained += times * z.large_trained;
                 trained_bytes += times * z.trained_bytes;
-                p->block_params += unit && !frozen ? z.params : 0;
-                p->block_trained += unit && !frozen ? z.trained : 0;
-                p->block_experts += unit && !frozen && experts ? z.params : 0;
-                p->block_expert_trained += unit && !frozen && experts ? z.trained : 0;
+                if (unit->layers > 0 && !frozen) {
+                    unit->params += z.params;
+                    p->unit_params += unit->layers * z.params;
+                    unit->trained += z.trained;
+                    unit->experts += experts ? z.params : 0;
+                    unit->expert_trained += experts ? z.trained : 0;
+                }
             }
     }
     s->trained_bytes = p->rank_trained > 0 ? trained_bytes / p->rank_trained : 0;
@@ -188,7 +178,6 @@ void mfu_count_parameters(struct mfu_builder *s)
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
     p->table_params = 0;
     p->weight_tensors = p->trainable_params = 0;
-    find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
         double times = mfu_repeats(s->config, sec), still = mfu_frozen_layers(s, sec->name, times);

@@ -180,17 +180,16 @@ struct mfu_program {
     double layers;                   /* of the section that pipeline stages cut, of all stages */
     double boundary_bytes;           /* that one microbatch sends to the next stage */
     double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */
-    double expert_trained, expert_bytes, block_trained;
-    double block_experts, block_expert_trained; /* of block_params, block_trained, in experts */
-    double trained_tensors, largest_trained;    /* how many, the elements of the largest, of a rank */
-    double large_trained;                       /* parameters in those whose optimizer states may be paged */
-    double rank_params;                         /* that this rank holds where data parallelism shards none */
-    double expert_layers;                       /* layers at hand that have experts */
-    double expert_params;                       /* of these, in experts */
-    double block_params, blocks;                /* of the section that is repeated most: the units of FSDP */
-    double weight_tensors;                      /* weights and biases, each a tensor of its own */
-    double linear_params;                       /* that are multiplied with, per token (active) */
-    double tokens;                              /* of one micro-step */
+    double expert_trained, expert_bytes;
+    double trained_tensors, largest_trained; /* how many, the elements of the largest, of a rank */
+    double large_trained;                    /* parameters in those whose optimizer states may be paged */
+    double rank_params;                      /* that this rank holds where data parallelism shards none */
+    double expert_layers;                    /* layers at hand that have experts */
+    double expert_params;                    /* of these, in experts */
+    double blocks, unit_params; /* layers of repeated sections, the units of FSDP; the parameters in them */
+    double weight_tensors;      /* weights and biases, each a tensor of its own */
+    double linear_params;       /* that are multiplied with, per token (active) */
+    double tokens;              /* of one micro-step */
 };
 
 /* Launch `i` of a segment, counted in the whole program. */

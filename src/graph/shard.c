@@ -46,9 +46,10 @@ struct pool {
     double ranks;         /* that share one copy of what is sharded, or hold the same where nothing is */
     unsigned axes, whole; /* of the mesh: those ranks'; with all copies of them */
     double share;         /* of the optimizer's states that one rank holds */
-    double params, trained, block_params, block_trained;
-    double waiting, bucket;          /* gradient bytes for the next bucket, of this size */
-    double counted, counted_squares; /* of a layer that stands for several */
+    double params, trained;
+    double root_params, root_trained; /* of these, in no unit */
+    double waiting, bucket;           /* gradient bytes for the next bucket, of this size */
+    double counted, counted_squares;  /* of a layer that stands for several */
 };
 
 #define POOLS 2 /* all but experts; experts */
@@ -69,6 +70,7 @@ struct sharder {
     /* Tensors, or -1: weights in no block, of this block, of the next; gradients
      * of this block, and of the one before, which are on their way. */
     int root, block, next, gradients, leaving;
+    double left_bytes; /* of the latter */
 };
 
 static double ranks_along(const struct mfu_builder *s, unsigned axes)
@@ -412,13 +414,28 @@ static int gather(struct sharder *x, const struct pool *pool, double params)
         : issued;
 }
 
-/* A block of both, or what is in none; the number of the latest. */
-static int gather_both(struct sharder *x, bool block)
+/* What a pool has of a unit's parameters. */
+static double params_of(const struct sharder *x, const struct pool *pool, const struct mfu_unit *u)
+{
+    bool apart = x->pool[1].ranks > 0;
+
+    return pool != x->pool ? u->experts : u->params - (apart ? u->experts : 0);
+}
+
+static double trained_of(const struct sharder *x, const struct pool *pool, const struct mfu_unit *u)
+{
+    bool apart = x->pool[1].ranks > 0;
+
+    return pool != x->pool ? u->expert_trained : u->trained - (apart ? u->expert_trained : 0);
+}
+
+/* A unit, or what is in none (NULL), of both pools; the number of the latest. */
+static int gather_both(struct sharder *x, const struct mfu_unit *unit)
 {
     int issued = -1, latest;
 
     for (const struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
-        double params = block ? pool->block_params : pool->params - x->p->blocks * pool->block_params;
+        double params = unit ? params_of(x, pool, unit) : pool->root_params;
 
         if (pool->ranks <= 0 || (pool != x->pool && !(params > 0)))
             continue;
@@ -450,28 +467,33 @@ static void scatter(struct sharder *x, const struct pool *pool, double params)
     send_gradients(x, pool, params / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
 }
 
-static void scatter_both(struct sharder *x, bool block)
+static void scatter_both(struct sharder *x, const struct mfu_unit *unit)
 {
     for (const struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
-        double params = block ? pool->block_trained : fmax(pool->trained - x->p->blocks * pool->block_trained, 0);
+        double params = unit ? trained_of(x, pool, unit) : pool->root_trained;
 
         if (pool->ranks > 0 && (pool == x->pool || params > 0))
             scatter(x, pool, params);
     }
 }
 
-static bool is_block(const struct sharder *x, int k)
+/* The unit whose layer a segment is, or NULL. */
+static const struct mfu_unit *unit_of(const struct sharder *x, int k)
 {
     const struct mfu_segment *seg = &x->p->segments[k];
+    const struct mfu_model *m = x->s->config->model;
 
-    return seg->layer && seg->section == x->s->unit_section;
+    for (int i = 0; i < m->n_sections && seg->layer; i++)
+        if (m->sections[i].name == seg->section)
+            return x->s->unit[i].layers > 0 ? &x->s->unit[i] : NULL;
+    return NULL;
 }
 
 /* The block that the pass enters next, at segment k or after; -1: none. */
 static int next_block(const struct sharder *x, int k, enum mfu_phase phase)
 {
     for (; k < x->p->n_segments && x->p->segments[k].phase == phase; k++)
-        if (is_block(x, k))
+        if (unit_of(x, k))
             return k;
     return -1;
 }
@@ -481,60 +503,63 @@ static bool begins_pass(const struct sharder *x, int k)
     return k == 0 || x->p->segments[k - 1].phase != x->p->segments[k].phase;
 }
 
-static void gather_ahead(struct sharder *x)
+static void gather_ahead(struct sharder *x, int k)
 {
-    x->next = buffer(x, x->p->weight_bytes * x->p->block_params);
-    x->ahead = gather_both(x, true);
+    const struct mfu_unit *unit = unit_of(x, k);
+
+    x->next = buffer(x, x->p->weight_bytes * unit->params);
+    x->ahead = gather_both(x, unit);
 }
 
 /* As a segment begins, the root is gathered with the micro-step, the first block
  * with each pass, and in every block the next one. */
 static void begin_segment(struct sharder *x, int k)
 {
-    double params = x->p->block_params, sums = x->p->gradient_bytes * x->p->block_trained;
+    const struct mfu_unit *unit = unit_of(x, k);
     enum mfu_phase phase = x->seg->phase;
-    int before = x->next;
+    int before = x->next, next;
 
     if (k == 0) {
-        double root = x->p->rank_params - x->p->blocks * params;
-
-        x->root = buffer(x, x->p->weight_bytes * root);
-        x->wanted = gather_both(x, false);
+        x->root = buffer(x, x->p->weight_bytes * (x->pool[0].root_params + x->pool[1].root_params));
+        x->wanted = gather_both(x, NULL);
     }
-    if (begins_pass(x, k) && next_block(x, k, phase) >= 0) {
-        gather_ahead(x);
+    if (begins_pass(x, k) && (next = next_block(x, k, phase)) >= 0) {
+        gather_ahead(x, next);
         before = x->next;
     }
-    if (!is_block(x, k))
+    if (!unit)
         return;
-    x->block = buffer(x, x->p->weight_bytes * params);
+    x->block = buffer(x, x->p->weight_bytes * unit->params);
     release(x, before);
     x->next = -1;
     x->wanted = x->ahead;
     if (phase == MFU_BACKWARD) {
         if (x->gradients >= 0)
-            x->leaving = buffer(x, sums);
-        x->gradients = buffer(x, sums);
+            x->leaving = buffer(x, x->left_bytes);
+        x->left_bytes = x->p->gradient_bytes * unit->trained;
+        x->gradients = buffer(x, x->left_bytes);
     }
-    if (x->seg->repeat > 1 || next_block(x, k + 1, phase) >= 0)
-        gather_ahead(x);
+    next = x->seg->repeat > 1 ? k : next_block(x, k + 1, phase);
+    if (next >= 0)
+        gather_ahead(x, next);
 }
 
 /* As it ends, a block's gradients are scattered, and behind the pass the root's. */
 static void end_segment(struct sharder *x, int k)
 {
     const struct mfu_program *p = x->p;
+    const struct mfu_unit *unit = unit_of(x, k);
 
-    if (is_block(x, k)) {
+    if (unit) {
         if (x->seg->phase == MFU_BACKWARD)
-            scatter_both(x, true);
+            scatter_both(x, unit);
         release(x, x->block);
         release(x, x->gradients);
         release(x, x->leaving);
         x->leaving = -1;
     }
     if (x->seg->phase == MFU_BACKWARD && (k + 1 == p->n_segments || p->segments[k + 1].phase != MFU_BACKWARD)) {
-        scatter_both(x, false);
+        scatter_both(x, NULL);
         release(x, x->root);
     }
 }
@@ -660,21 +685,27 @@ static void fill_pools(struct sharder *x)
                                .axes = several ? MFU_AXES_SHARD : MFU_AXES_DATA,
                                .share = mfu_state_share(x->s, MFU_STATE_OPTIMIZER),
                                .params = p->rank_params - (apart ? p->expert_params : 0),
-                               .trained = p->rank_trained - (apart ? p->expert_trained : 0),
-                               .block_params = p->block_params - (apart ? p->block_experts : 0),
-                               .block_trained = p->block_trained - (apart ? p->block_expert_trained : 0)};
+                               .trained = p->rank_trained - (apart ? p->expert_trained : 0)};
     if (apart)
         x->pool[1] = (struct pool){.whole = MFU_AXES_EXPERT_DATA,
                                    .axes = several ? MFU_AXIS_BIT(MFU_AXIS_EDP) : MFU_AXES_EXPERT_DATA,
                                    .share = expert_share(x->s, MFU_STATE_OPTIMIZER),
                                    .params = p->expert_params,
-                                   .trained = p->expert_trained,
-                                   .block_params = p->block_experts,
-                                   .block_trained = p->block_expert_trained};
+                                   .trained = p->expert_trained};
     for (int i = 0; i < (apart ? POOLS : 1); i++) {
         x->pool[i].ranks = ranks_along(x->s, x->pool[i].axes);
         x->pool[i].bucket = FIRST_BUCKET_BYTES;
         x->spread |= x->pool[i].ranks > 1;
+    }
+    for (struct pool *pool = x->pool; pool < x->pool + POOLS && pool->ranks > 0; pool++) {
+        pool->root_params = pool->params;
+        pool->root_trained = pool->trained;
+        for (int i = 0; i < x->s->config->model->n_sections; i++) {
+            pool->root_params -= x->s->unit[i].layers * params_of(x, pool, &x->s->unit[i]);
+            pool->root_trained -= x->s->unit[i].layers * trained_of(x, pool, &x->s->unit[i]);
+        }
+        pool->root_params = fmax(pool->root_params, 0);
+        pool->root_trained = fmax(pool->root_trained, 0);
     }
 }
 

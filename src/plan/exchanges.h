@@ -17,7 +17,8 @@ struct mfu_exchange {
     double nodes;      /* units of GPUs with one fabric that it spans; 1: it stays inside */
     double calls;
     double time_s;       /* beside kernels or not */
-    double exposed_s;    /* of the step; what runs beside kernels has its part of what they do not hide, by its time */
+    double exposed_s;    /* of the step; what runs beside kernels has its part of what they do not hide, by its time;
+                            copies that are made for it are not in it */
     double fabric_bytes; /* that a GPU sends over NVLink or PCIe, as DCGM's NVLINK_TX_BYTES counts */
     double nic_bytes;    /* that it sends over the network */
 };

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "plan/exchanges.h"
 #include "plans.h"
 #include "scenario/setting.h"
 
@@ -94,6 +95,29 @@ static void messages_in_the_way_cost_chunks_most(void **state)
     assert_near(one.config.setting[MFU_S_OVERLAP_P2P], 0, 0);
 }
 
+/* Nothing is exposed for longer than it takes, whoever shards, overlaps or waits; together not more than the step has. */
+static void what_is_exposed_is_a_part_of_its_time(void **state)
+{
+    static const char *const trainers[] = {"ddp", "torchtitan", "megatron-bridge", "nanotron"};
+    static const char *const stages[] = {"0", "1", "2", "3"};
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
+
+    (void)state;
+    for (size_t i = 0; i < mfu_schedule_count; i++)
+        for (size_t k = 0; k < LENGTH(trainers) * LENGTH(stages); k++) {
+            double sum_s = 0;
+
+            plan(&one, "a100-80gb-sxm", "gpt2-medium",
+                 (const char *const[]){"pp", "4", "schedule", mfu_schedules[i]->name, "accum", "8", "dp", "4", "zero",
+                                       stages[k / LENGTH(trainers)], "trainer", trainers[k % LENGTH(trainers)], NULL});
+            for (int n = mfu_exchanges(&one, list); n-- > 0;) {
+                assert_true(list[n].exposed_s <= list[n].time_s * (1 + 1e-9));
+                sum_s += list[n].exposed_s;
+            }
+            assert_true(sum_s <= one.step.communication_exposed_s * (1 + 1e-9));
+        }
+}
+
 /* Where layers do not divide but do with two more, embedding and head count as one each. */
 static void ends_count_as_layers(void **state)
 {
@@ -114,6 +138,7 @@ int main(void)
         cmocka_unit_test(every_schedule_plans_every_layer),
         cmocka_unit_test(zero_bubble_trades_memory_for_time),
         cmocka_unit_test(messages_in_the_way_cost_chunks_most),
+        cmocka_unit_test(what_is_exposed_is_a_part_of_its_time),
         cmocka_unit_test(ends_count_as_layers),
     };
     int failed = cmocka_run_group_tests(tests, open_catalog, close_catalog);

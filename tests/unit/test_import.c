@@ -311,6 +311,16 @@ static void megatron_experts_have_all_heads(void **state)
     assert_near(mfu_config_dim(&config, "d_ff"), 1408, 0);
     assert_near(mfu_config_dim(&config, "top_k"), 2, 0);
     done();
+    read_as("a.sh",
+            MEGATRON
+            "--swiglu --normalization RMSNorm --num-experts 8 --tensor-model-parallel-size 2 --sequence-parallel "
+            "--pipeline-model-parallel-size 2 --overlap-p2p-communication --expert-model-parallel-size 8 "
+            "--expert-tensor-parallel-size 1",
+            "megatron", "16");
+    assert_near(setting(MFU_S_EP), 8, 0);
+    assert_near(setting(MFU_S_ETP), 1, 0);
+    assert_near(setting(MFU_S_OVERLAP_P2P), 0, 0); /* 1F1B's messages, whatever is asked */
+    done();
     read_as("a.sh", MEGATRON "--swiglu --group-query-attention --num-query-groups 4", "megatron", NULL);
     assert_near(mfu_config_dim(&config, "n_kv_head"), 4, 0);
     done();

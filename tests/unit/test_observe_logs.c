@@ -552,6 +552,22 @@ static void arguments_that_change_the_model(void **state)
     assert_near(understood(o, "n_kv_head"), 12, 0);
     mfu_observation_free(o);
 
+    o = megatron_with("  num_experts ............................. 8\n"
+                      "  swiglu .................................. True\n"
+                      "  world_size .............................. 8\n"
+                      "  tensor_model_parallel_size .............. 2\n"
+                      "  expert_model_parallel_size .............. 8\n"
+                      "  expert_tensor_parallel_size ............. 1\n"
+                      "  sequence_parallel ....................... True\n"
+                      "  use_distributed_optimizer ............... True\n"
+                      "  fp8 ..................................... hybrid\n"
+                      "  fp8_param_gather ........................ True\n"
+                      "  ffn_hidden_size ......................... 3072");
+    assert_near(understood(o, "ep"), 8, 0);
+    assert_near(o->plan.config.setting[MFU_S_ETP], 1, 0);
+    assert_near(o->plan.config.setting[MFU_S_FP8_WEIGHTS], 1, 0);
+    mfu_observation_free(o);
+
     o = megatron_with("  num_experts ............................. 8");
     assert_false(o->predicted);
     assert_non_null(strstr(o->why_not, "experts"));

@@ -204,7 +204,7 @@ static void what_is_exchanged_is_what_the_stage_says(void **state)
                     bytes += mfu_simulation_program(&s)->launches[s.timeline.events[i].launch].collective.bytes;
             gradients = p.program.params * p.program.gradient_bytes;
             weights = p.program.params * p.program.weight_bytes;
-            blocks = p.program.blocks * p.program.block_params * p.program.weight_bytes;
+            blocks = p.program.unit_params * p.program.weight_bytes;
             expected[0] = gradients;
             expected[1] = gradients + weights;
             expected[2] = accum * gradients + weights;

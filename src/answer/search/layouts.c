@@ -60,7 +60,7 @@ int mfu_sweep_layouts(struct mfu_sweep *s, struct mfu_scenario *own, struct mfu_
                                                     MFU_S_LAST_STAGE_LESS};
     struct mfu_config now;
     double gpus, sequences, unit_gpus, experts;
-    struct mfu_axis *accum;
+    struct mfu_axis *accum, *etp;
     char text[64];
 
     if (mfu_scenario_resolve(s->scenario, &now, err) < 0)
@@ -85,8 +85,9 @@ int mfu_sweep_layouts(struct mfu_sweep *s, struct mfu_scenario *own, struct mfu_
         || add(s, MFU_S_VPP, gpus > 1 ? MOST_CHUNKS : 1, 2, err) < 0
         || (now.seq >= LONG_SEQUENCE && add(s, MFU_S_CP, fmin(unit_gpus, gpus), 2, err) < 0)
         || (experts > 1
-            && (add(s, MFU_S_EP, fmin(experts, gpus), 2, err) < 0
-                || add(s, MFU_S_ETP, fmin(unit_gpus, gpus), 2, err) < 0))
+            && (add(s, MFU_S_EP, fmin(experts, gpus), 2, err) < 0 || !(etp = add_axis(s, MFU_S_ETP, err))
+                || mfu_axis_add(etp, 1, err) < 0
+                || mfu_axis_add_text(etp, "max(tp, 2)", err) < 0)) /* whole experts, or split as all else */
         || add(s, MFU_S_ZERO, mfu_settings[MFU_S_ZERO].most, 0, err) < 0
         || add(s, MFU_S_CHECKPOINT, MFU_FULL, 0, err) < 0)
         return -1;
