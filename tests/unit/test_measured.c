@@ -511,8 +511,13 @@ static void models_with_experts_are_read(void **state)
         "recompute_modules=mla_up_proj; 2 dense layers; cuda_graph=full_iteration,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,1400,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
-        "b200,8,8,nemotron-h-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n";
-    static const char *const noted[] = {"n_dense=2, by the notes", "checkpoint=none: ", "cuda_graphs=on, by the notes"};
+        "b200,8,8,nemotron-h-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
+        "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,selective,"
+        "recompute_modules=moe_act+layernorm,600\n"
+        "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,selective,"
+        "recompute_modules=moe_rest,600\n";
+    static const char *const noted[] = {"n_dense=2, by the notes", "recompute_modules=mla_up_proj, by the notes",
+                                        "cuda_graphs=on, by the notes"};
     struct mfu_error err = {0};
     struct mfu_validation *all = validate(text, &err);
 
@@ -525,6 +530,9 @@ static void models_with_experts_are_read(void **state)
     assert_true(all->rows[2].predicted_allocated_bytes - all->rows[1].predicted_allocated_bytes
                 > 48. * 128 / 8 * 3 * 2048 * 700 * 6);
     assert_non_null(strstr(all->rows[3].skipped, "Mamba"));
+    assert_non_null(strstr(all->rows[4].assumed, "recompute_modules=moe_act,layernorm, by the notes"));
+    assert_true(all->rows[4].predicted_allocated_bytes < all->rows[1].predicted_allocated_bytes);
+    assert_non_null(strstr(all->rows[5].skipped, "moe_rest"));
     mfu_validation_free(all);
 }
 

@@ -732,16 +732,23 @@ static bool set_attention(struct mfu_row *r)
     return set(r, "attention", "math");
 }
 
-/* Megatron's --recompute-modules name what "selective" recomputes; core_attn alone is the attention itself, the others
- * are cheap (norms, activations, one product). */
+/* Megatron's --recompute-modules in the notes ("recompute_modules=moe_act+layernorm") name what "selective" recomputes;
+ * what is usual where nothing is said. */
 static bool set_checkpoint(struct mfu_row *r)
 {
     const char *modules = strstr(mfu_row_cell(r, "notes"), "recompute_modules=");
     enum mfu_checkpoint usual = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_checkpoint;
+    char list[128];
 
-    if (modules && mfu_cell_is(r, "act_ckpt", "selective") && !strstr(modules, "core_attn")) {
-        mfu_row_assume(r, "checkpoint=none: of the modules in the notes no attention is recomputed");
-        return set(r, "checkpoint", "none");
+    if (modules && mfu_cell_is(r, "act_ckpt", "selective")) {
+        modules += strlen("recompute_modules=");
+        snprintf(list, sizeof list, "%.*s", (int)strspn(modules, "abcdefghijklmnopqrstuvwxyz_+,"), modules);
+        for (char *p = list; *p; p++)
+            if (*p == '+')
+                *p = ',';
+        mfu_row_assume(r, "recompute_modules=%s, by the notes", list);
+        if (!set(r, "recompute_modules", list))
+            return false;
     }
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints);
