@@ -298,12 +298,8 @@ done:
 
 /* Samples. */
 
-int mfu_bench_record(struct mfu_bench *b, const struct mfu_timing *t, const char *format, ...)
+int mfu_bench_keep(struct mfu_bench *b, const char *line)
 {
-    char line[768];
-    va_list args;
-    size_t n;
-
     if (b->n_samples == b->cap_samples) {
         size_t want = b->cap_samples ? 2 * b->cap_samples : 256;
         char **more = realloc(b->samples, want * sizeof *more);
@@ -313,6 +309,19 @@ int mfu_bench_record(struct mfu_bench *b, const struct mfu_timing *t, const char
         b->samples = more;
         b->cap_samples = want;
     }
+    b->samples[b->n_samples] = strdup(line);
+    if (!b->samples[b->n_samples])
+        return mfu_bench_fail(b, "out of memory");
+    b->n_samples++;
+    return 0;
+}
+
+int mfu_bench_record(struct mfu_bench *b, const struct mfu_timing *t, const char *format, ...)
+{
+    char line[768];
+    va_list args;
+    size_t n;
+
     va_start(args, format);
     n = (size_t)vsnprintf(line, sizeof line, format, args);
     va_end(args);
@@ -321,9 +330,5 @@ int mfu_bench_record(struct mfu_bench *b, const struct mfu_timing *t, const char
         n += (size_t)snprintf(line + n, sizeof line - n, ", clock_mhz: %.0f, power_w: %.0f, temperature_c: %.0f",
                               t->sensors.clock_mhz, t->sensors.power_w, t->sensors.temperature_c);
     snprintf(line + n, sizeof line - n, ", sustained: %d", t->sustained);
-    b->samples[b->n_samples] = strdup(line);
-    if (!b->samples[b->n_samples])
-        return mfu_bench_fail(b, "out of memory");
-    b->n_samples++;
-    return 0;
+    return mfu_bench_keep(b, line);
 }

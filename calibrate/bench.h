@@ -84,6 +84,9 @@ struct mfu_bench {
     const char *probe; /* which is running */
     char **samples;    /* finished lines of YAML */
     size_t n_samples, cap_samples;
+    char
+        complete[256]; /* names of the probes whose points are all among the first n_complete samples: " gemm memory" */
+    size_t n_complete;
     char error[512]; /* why something returned -1 */
 };
 
@@ -154,6 +157,9 @@ int mfu_bench_zero(struct mfu_bench *, void *to, size_t bytes);
 /* Records a sample: `format` gives the probe's own fields ("probe: stream,
  * kind: copy, bytes: 2e9"), the timing is added. */
 int mfu_bench_record(struct mfu_bench *, const struct mfu_timing *, const char *format, ...) MFU_PRINTF(3, 4);
+
+/* Adds a sample that is a finished line: 0, or -1 and b->error. */
+int mfu_bench_keep(struct mfu_bench *, const char *line);
 
 /* Fills b->error; returns -1. */
 int mfu_bench_fail(struct mfu_bench *, const char *format, ...) MFU_PRINTF(2, 3);

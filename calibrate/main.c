@@ -29,7 +29,7 @@
 struct options {
     const struct mfu_probe *probe[32]; /* none: all */
     size_t n_probes;
-    bool quick;
+    bool quick, resume;
     int device;
     const char *output;
     const char *shapes;
@@ -74,8 +74,8 @@ static void usage(FILE *f)
 {
     fprintf(f,
             "usage: mfuplan-calibrate [--list] [--probe NAME]... [--quick] [--device N]\n"
-            "                         [--output FILE.yaml] [--shapes FILE] [--meet FILE]\n"
-            "                         [--self-test]\n"
+            "                         [--output FILE.yaml] [--resume] [--shapes FILE]\n"
+            "                         [--meet FILE] [--self-test]\n"
             "\n"
             "Measures this machine's GPU for mfuplan and writes the samples.\n"
             "\n"
@@ -84,6 +84,7 @@ static void usage(FILE *f)
             "  --quick          fewer sizes, about two minutes\n"
             "  --device N       CUDA's number of the GPU, from 0\n"
             "  --output FILE    default mfuplan-samples.yaml\n"
+            "  --resume         go on with that file: probes that are whole in it are not repeated\n"
             "  --shapes FILE    products to measure too, lines of 'm n k dtype'\n"
             "  --meet FILE      where the processes of a launcher find each other: a file that\n"
             "                   all of them see; default: the output and '.meet'\n"
@@ -135,6 +136,12 @@ static int open_bench(struct mfu_bench *b, const struct options *o)
     b->quick = o->quick;
     MFU_CUDA(b, cudaSetDevice(b->device));
     MFU_CUDA(b, cudaGetDeviceProperties(&b->gpu, b->device));
+    if (10 * b->gpu.major + b->gpu.minor < MFUPLAN_OLDEST_CAPABILITY)
+        return mfu_bench_fail(b, "%s has compute capability %d.%d; this program was built for %d.%d and newer",
+                              b->gpu.name, b->gpu.major, b->gpu.minor, MFUPLAN_OLDEST_CAPABILITY / 10,
+                              MFUPLAN_OLDEST_CAPABILITY % 10);
+    if (o->resume && mfu_output_resume(b, o->output) < 0)
+        return -1;
     MFU_CUDA(b, cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking));
     MFU_CUDA(b, cudaDeviceGetPCIBusId(pci, sizeof pci, b->device));
     b->nvml = mfu_nvml_open(pci);
@@ -263,6 +270,8 @@ static size_t choose(const struct mfu_bench *b, const struct options *o, const s
 
         if (alone && o->n_probes == 0)
             continue;
+        if (!why && mfu_output_has(b, p->name))
+            why = "it is in the file already";
         if (why && b->ranks.rank == 0)
             fprintf(stderr, "%s: left out: %s\n", p->name, why);
         if (!why)
@@ -289,6 +298,8 @@ static int measure(struct mfu_bench *b, const struct options *o)
     for (size_t i = 0; i < n && !mfu_interrupted; i++) {
         if (run_probe(b, chosen[i], &p) < 0)
             status = 1;
+        else if (!mfu_interrupted)
+            mfu_output_complete(b, chosen[i]->name);
         if (b->ranks.rank == 0 && mfu_output_write(b, o->output) < 0)
             return complain("", b->error);
         if (cudaStreamSynchronize(b->stream) != cudaSuccess)
@@ -317,19 +328,14 @@ static int read_shapes(struct mfu_bench *b, const char *path)
 /* The command line: -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    enum { LIST = 256, PROBE, QUICK, DEVICE, OUTPUT, SHAPES, MEET, SELF_TEST, HELP, VERSION };
+    enum { LIST = 256, PROBE, QUICK, DEVICE, OUTPUT, RESUME, SHAPES, MEET, SELF_TEST, HELP, VERSION };
     static const struct option names[] = {
-        {"list", no_argument, NULL, LIST},
-        {"probe", required_argument, NULL, PROBE},
-        {"quick", no_argument, NULL, QUICK},
-        {"device", required_argument, NULL, DEVICE},
-        {"output", required_argument, NULL, OUTPUT},
-        {"shapes", required_argument, NULL, SHAPES},
-        {"meet", required_argument, NULL, MEET},
-        {"self-test", no_argument, NULL, SELF_TEST},
-        {"help", no_argument, NULL, HELP},
-        {"version", no_argument, NULL, VERSION},
-        {NULL, 0, NULL, 0},
+        {"list", no_argument, NULL, LIST},           {"probe", required_argument, NULL, PROBE},
+        {"quick", no_argument, NULL, QUICK},         {"device", required_argument, NULL, DEVICE},
+        {"output", required_argument, NULL, OUTPUT}, {"resume", no_argument, NULL, RESUME},
+        {"shapes", required_argument, NULL, SHAPES}, {"meet", required_argument, NULL, MEET},
+        {"self-test", no_argument, NULL, SELF_TEST}, {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},     {NULL, 0, NULL, 0},
     };
     char *end;
     int option;
@@ -353,6 +359,7 @@ static int parse(int argc, char **argv, struct options *o)
             }
             break;
         case OUTPUT: o->output = optarg; break;
+        case RESUME: o->resume = true; break;
         case SHAPES: o->shapes = optarg; break;
         case MEET: o->meet = optarg; break;
         case SELF_TEST: return mfu_self_test();

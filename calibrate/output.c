@@ -23,6 +23,9 @@ void mfu_output_hash(const void *bytes, size_t n, char hash[17])
     snprintf(hash, 17, "%016" PRIx64, h);
 }
 
+/* Begins the comment that says which probes are whole, and how many samples these are: --resume reads it. */
+#define COMPLETE "# whole:"
+
 /* A plain scalar within {}: what YAML would read as its own becomes a blank. */
 static void plain(const char *text, char *to, size_t size)
 {
@@ -78,7 +81,8 @@ void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
 
     fprintf(f,
             "# Written by mfuplan-calibrate.  Seconds are medians; bytes are read + written.\n"
-            "mfuplan_samples: 1\n");
+            "mfuplan_samples: 1\n" COMPLETE "%s; %zu\n",
+            b->complete, b->n_complete);
     fprintf(f,
             "gpu: {name: %s, uuid_hash: \"%s\", compute_capability: %d.%d, sms: %d, memory_bytes: %zu, "
             "l2_bytes: %d, clock_mhz: %.0f, power_w: %.0f}\n",
@@ -121,4 +125,56 @@ int mfu_output_write(struct mfu_bench *b, const char *path)
         return mfu_bench_fail(b, "%s: %s", path, strerror(number));
     }
     return 0;
+}
+
+void mfu_output_complete(struct mfu_bench *b, const char *probe)
+{
+    size_t n = strlen(b->complete);
+
+    snprintf(b->complete + n, sizeof b->complete - n, " %s", probe);
+    b->n_complete = b->n_samples;
+}
+
+bool mfu_output_has(const struct mfu_bench *b, const char *probe)
+{
+    size_t n = strlen(probe);
+
+    for (const char *at = b->complete; (at = strstr(at, probe)); at += n)
+        if (at > b->complete && at[-1] == ' ' && (at[n] == ' ' || !at[n]))
+            return true;
+    return false;
+}
+
+/* A line of the file, its sample without what print() writes around it. */
+static int take_line(struct mfu_bench *b, char *line, const char *hash, bool *same)
+{
+    static const char before[] = "  - {";
+    size_t n = strlen(line), begin = sizeof before - 1;
+
+    if (strncmp(line, COMPLETE, sizeof COMPLETE - 1) == 0)
+        sscanf(line + sizeof COMPLETE - 1, "%255[^;];%zu", b->complete, &b->n_complete);
+    if (strncmp(line, "gpu: ", 5) == 0)
+        *same = strstr(line, hash) != NULL;
+    if (b->n_samples == b->n_complete || n < begin + 3 || strncmp(line, before, begin) != 0 || line[n - 2] != '}')
+        return 0;
+    line[n - 2] = '\0';
+    return mfu_bench_keep(b, line + begin);
+}
+
+int mfu_output_resume(struct mfu_bench *b, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char line[1024], hash[17];
+    bool same = false;
+    int status = 0;
+
+    if (!f)
+        return errno == ENOENT ? 0 : mfu_bench_fail(b, "%s: %s", path, strerror(errno));
+    mfu_output_hash(&b->gpu.uuid, sizeof b->gpu.uuid, hash);
+    while (status == 0 && fgets(line, sizeof line, f))
+        status = take_line(b, line, hash, &same);
+    fclose(f);
+    if (status == 0 && (!same || b->n_samples != b->n_complete))
+        status = mfu_bench_fail(b, "%s: these are not samples of this GPU", path);
+    return status;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "library.h"
@@ -270,6 +271,38 @@ static bool samples(void)
     return fine;
 }
 
+/* Samples of probes that were whole are taken up, others not; those of another GPU are refused. */
+static bool resumes(void)
+{
+    const struct mfu_timing t = {.seconds = 1e-3};
+    char path[40] = "/tmp/mfuplan-samples-XXXXXX";
+    struct mfu_bench was = {0}, now = {0}, other = {0};
+    int file = mkstemp(path);
+    bool fine = file >= 0;
+
+    other.gpu.uuid.bytes[3] = 7;
+    fine = fine && mfu_bench_record(&was, &t, "probe: gemm, m: 8") == 0
+        && mfu_bench_record(&was, &t, "probe: stream, kind: copy") == 0;
+    mfu_output_complete(&was, "gemm");
+    mfu_output_complete(&was, "memory");
+    fine = fine && mfu_bench_record(&was, &t, "probe: norm, kind: layer") == 0 && mfu_output_write(&was, path) == 0;
+    fine = fine && mfu_output_resume(&now, path) == 0 && now.n_samples == 2 && mfu_output_has(&now, "gemm")
+        && mfu_output_has(&now, "memory") && !mfu_output_has(&now, "mem") && !mfu_output_has(&now, "norm")
+        && strcmp(now.samples[1], was.samples[1]) == 0;
+    fine = fine && mfu_output_resume(&other, path) < 0 && strstr(other.error, "not samples of this GPU");
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+    fine = fine && mfu_output_resume(&other, path) == 0; /* no file: from the start */
+    for (struct mfu_bench *const all[] = {&was, &now, &other}, *const *b = all; b < all + 3; b++) {
+        for (size_t i = 0; i < (*b)->n_samples; i++)
+            free((*b)->samples[i]);
+        free((*b)->samples);
+    }
+    return fine;
+}
+
 /* FNV-1a of "a", from its authors. */
 static bool hash(void)
 {
@@ -346,6 +379,7 @@ static const struct {
     {"products in three layouts", gemm},
     {"shapes are read", shapes},
     {"samples are written", samples},
+    {"samples are taken up again", resumes},
     {"a GPU is hashed", hash},
     {"cuBLAS is found in Python's packages", libraries},
     {"probes have points", probes},

@@ -147,17 +147,32 @@ static int expect_mapping(struct mfu_yaml *yaml, struct mfu_yaml_node *node, str
     return mfu_node_error(yaml, node, err);
 }
 
+/* The coefficient that an entry of a mapping names; -1 if there is none, or the file has no value of it: an error that
+ * belongs to another file's value says nothing of this one. */
+static int read_name(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, const struct mfu_coefficients *c,
+                     struct mfu_error *err)
+{
+    int id = mfu_coefficient_find(mfu_node_key(yaml, mapping, i), err);
+
+    if (id >= 0 && isnan(c->value[id])) {
+        mfu_fail(err, MFU_EINPUT, "a correlation of %s, of which there is no value here",
+                 mfu_coefficient_rows[id].name);
+        id = -1;
+    }
+    return id >= 0 ? id : mfu_key_error(yaml, mapping, i, err);
+}
+
 static int read_row(struct mfu_yaml *yaml, struct mfu_yaml_node *row, int id, struct mfu_coefficients *c,
                     struct mfu_error *err)
 {
     if (expect_mapping(yaml, row, err) < 0)
         return -1;
     for (size_t i = 0; i < mfu_node_count(row); i++) {
-        int other = mfu_coefficient_find(mfu_node_key(yaml, row, i), err);
+        int other = read_name(yaml, row, i, c, err);
         double x;
 
         if (other < 0)
-            return mfu_key_error(yaml, row, i, err);
+            return -1;
         if (mfu_node_quantity(yaml, mfu_node_value(row, i), MFU_COUNT, &x, err) < 0)
             return -1;
         if (!(fabs(x) <= 1) || other == id) {
@@ -175,10 +190,10 @@ int mfu_correlations_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
     if (mapping && expect_mapping(yaml, mapping, err) < 0)
         return -1;
     for (size_t i = 0; mapping && i < mfu_node_count(mapping); i++) {
-        int id = mfu_coefficient_find(mfu_node_key(yaml, mapping, i), err);
+        int id = read_name(yaml, mapping, i, c, err);
 
         if (id < 0)
-            return mfu_key_error(yaml, mapping, i, err);
+            return -1;
         if (read_row(yaml, mfu_node_value(mapping, i), id, c, err) < 0)
             return -1;
     }

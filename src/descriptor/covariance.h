@@ -28,7 +28,8 @@ double mfu_coefficients_variance(const struct mfu_coefficients *, const double g
  * (Kalman 1960: C -= C h h' C / (h' C h + variance)); no variance grows.  Values stay. */
 void mfu_coefficients_learn(struct mfu_coefficients *, const double h[MFU_COEFFICIENT_COUNT], double variance);
 
-/* A mapping NAME: {NAME: -0.3, ...}, each pair once; refused where no numbers could be so. */
+/* A mapping NAME: {NAME: -0.3, ...}, each pair once, of coefficients that have values by then; refused where no numbers
+ * could be so. */
 int mfu_correlations_read(struct mfu_yaml *, struct mfu_yaml_node *mapping, struct mfu_coefficients *,
                           struct mfu_error *err);
 void mfu_correlations_write(FILE *, const char *indent, const struct mfu_coefficients *);

@@ -146,9 +146,9 @@ static int write_shapes(const char *path, const struct mfu_program *p, struct mf
 }
 
 /* The child's status, as wait() tells it; -1 with errno. */
-static int run(const char *program, const char *output, const char *shapes, int quick)
+static int run(const char *program, const char *output, const char *shapes, int quick, const char *device)
 {
-    const char *argv[7] = {program, "--output", output};
+    const char *argv[9] = {program, "--output", output};
     int n = 3;
     void (*old)(int) = signal(SIGINT, SIG_IGN); /* the child stops measuring; we go on */
     int status = -1, problem = 0;
@@ -160,6 +160,10 @@ static int run(const char *program, const char *output, const char *shapes, int 
     }
     if (quick)
         argv[n++] = "--quick";
+    if (device) {
+        argv[n++] = "--device";
+        argv[n++] = device;
+    }
     fflush(NULL);
     child = fork();
     if (child == 0) {
@@ -179,8 +183,8 @@ static int run(const char *program, const char *output, const char *shapes, int 
     return status;
 }
 
-int mfu_probe_run(const char *calibrations, char *path, size_t size, int quick, const struct mfu_program *step,
-                  struct mfu_error *err)
+int mfu_probe_run(const char *calibrations, char *path, size_t size, int quick, const char *device,
+                  const struct mfu_program *step, struct mfu_error *err)
 {
     char program[PATH_MAX], shapes[PATH_MAX + 8] = "";
     struct stat info;
@@ -193,7 +197,7 @@ int mfu_probe_run(const char *calibrations, char *path, size_t size, int quick, 
         if (write_shapes(shapes, step, err) < 0)
             return -1;
     }
-    status = run(program, path, shapes, quick);
+    status = run(program, path, shapes, quick, device);
     if (step)
         unlink(shapes);
     if (status < 0)

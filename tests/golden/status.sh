@@ -166,12 +166,17 @@ expect 1 'is switched off\|has no run of h200-sxm' -e "gpu h200-sxm; calibrate f
 expect 1 "'from' wants files" -e 'calibrate from'
 cat >probes <<'END'
 #!/bin/sh
+echo "$@" >arguments
 while [ "$1" != --shapes ]; do shift; done
 cp "$2" shapes
 END
 chmod +x probes
 MFUPLAN_CALIBRATE=./probes expect 1 'measured nothing' -e 'gpu rtx4070; model gpt2; set batch 8; calibrate'
 grep -q '^8192 2304 768 bf16$' shapes && [ "$(sort shapes | uniq -d | wc -l)" = 0 ] || { echo "calibrate's shapes"; cat shapes; failed=1; }
+! grep -q -e --device arguments || { echo 'calibrate asks for a device of its own accord'; failed=1; }
+MFUPLAN_CALIBRATE=./probes expect 1 'measured nothing' -e 'calibrate quick device 1'
+grep -q -e '--quick --device 1$' arguments || { echo "calibrate's device"; cat arguments; failed=1; }
+MFUPLAN_CALIBRATE=./probes expect 1 "CUDA's number of a GPU" -e 'calibrate device first'
 expect 0 '' --json -q -e 'gpu a100-80gb-sxm' -e "calibrate from '$runs'"
 python3 -c '
 import json

@@ -117,7 +117,9 @@ static void correlations_are_kept(void **state)
                  {"gemm.k0: {gemm.i0: 1.5}", "from -1 to 1"},
                  {"gemm.k0: [0.4]", "names of coefficients"},
                  {"gemm.k0: {gemm.k0: 1}", "another coefficient"},
-                 {"gemm.k0: {gemm.i00: 0.1}", "no coefficient is called"}};
+                 {"gemm.k0: {gemm.i00: 0.1}", "no coefficient is called"},
+                 {"gemm.k0: {gemm.throttle: 0.1}", "of gemm.throttle, of which there is no value"},
+                 {"gemm.throttle: {gemm.k0: 0.1}", "of gemm.throttle, of which there is no value"}};
     struct mfu_error err = {0};
     struct scratch s;
 
@@ -139,7 +141,11 @@ static void correlations_are_kept(void **state)
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         char text[400];
 
-        snprintf(text, sizeof text, "gpu: rtx4070\ncoefficients: {}\ncorrelations: {%s}\n", wrong[i].text);
+        snprintf(text, sizeof text,
+                 "gpu: rtx4070\ncoefficients: {gemm.k0: {value: 140, sigma: 1%%, source: x}, "
+                 "gemm.i0: {value: 75, sigma: 1%%, source: x}, gemm.split: {value: 1us, sigma: 1%%, source: x}}\n"
+                 "correlations: {%s}\n",
+                 wrong[i].text);
         scratch_file(&s, "b.yaml", text);
         assert_int_equal(mfu_calibration_read(s.folder, "b", &back, &err), -1);
         if (!strstr(err.text, wrong[i].problem))

@@ -86,15 +86,15 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, bool anyw
     return status;
 }
 
-static int measure(struct mfu_session *s, int quick, bool anyway, struct mfu_error *err)
+static int measure(struct mfu_session *s, int quick, const char *device, bool anyway, struct mfu_error *err)
 {
     char path[PATH_MAX];
     const char *paths[] = {path};
     /* Any scenario has products of its own; one that cannot be planned has none. */
     bool planned = mfu_plan_make(&s->plan, &s->memory.now, NULL) == 0;
 
-    if (mfu_probe_run(mfu_catalog_calibrations(s->catalog), path, sizeof path, quick, planned ? &s->plan.program : NULL,
-                      err)
+    if (mfu_probe_run(mfu_catalog_calibrations(s->catalog), path, sizeof path, quick, device,
+                      planned ? &s->plan.program : NULL, err)
         < 0)
         return -1;
     mfu_print_note(s, "samples in %s", path);
@@ -174,13 +174,21 @@ static int use(struct mfu_session *s, const char *name, struct mfu_error *err)
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     const struct mfu_gpu *now = s->memory.now.gpu;
-    const char *word;
-    bool anyway = argc > 1 && strcmp(argv[argc - 1], "--anyway") == 0;
+    const char *word, *device = NULL;
+    bool anyway = argc > 1 && strcmp(argv[argc - 1], "--anyway") == 0, quick;
 
     argc -= anyway;
+    quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     word = argc > 1 ? argv[1] : "";
-    if (argc == 1 || (argc == 2 && strcmp(word, "quick") == 0))
-        return measure(s, argc == 2, anyway, err);
+    if (argc == 3 + quick && strcmp(argv[1 + quick], "device") == 0) {
+        device = argv[2 + quick];
+        if (!*device || strspn(device, "0123456789") != strlen(device)) {
+            mfu_fail(err, MFU_EINPUT, "expected CUDA's number of a GPU, from 0");
+            return mfu_error_caret(s, err, 2 + quick);
+        }
+    }
+    if (device || argc == 1 + quick)
+        return measure(s, quick, device, anyway, err);
     if (strcmp(word, "from") == 0 && argc > 2)
         return fit(s, (const char *const *)argv + 2, argc - 2, anyway, err);
     if (strcmp(word, "plan") == 0 && argc == 2)
@@ -192,14 +200,15 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (strcmp(word, "use") == 0 && argc <= 3)
         return use(s, argv[2], err);
     mfu_fail(err, MFU_EINPUT,
-             strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
-                                       : "expected from FILE ..., plan, list, use [NAME] or forget [NAME]");
+             strcmp(word, "from") == 0
+                 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
+                 : "expected quick, device N, from FILE ..., plan, list, use [NAME] or forget [NAME]");
     return mfu_error_caret(s, err, 1);
 }
 
 static const char *forms(struct mfu_session *s, size_t i)
 {
-    static const char *const words[] = {"forget", "from", "list", "plan", "quick", "use"};
+    static const char *const words[] = {"device", "forget", "from", "list", "plan", "quick", "use"};
 
     (void)s;
     return i < sizeof words / sizeof words[0] ? words[i] : NULL;
@@ -207,12 +216,13 @@ static const char *forms(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_calibrate = {
     .name = "calibrate",
-    .usage = "[quick|from FILE|plan|list|use|forget] [--anyway]",
+    .usage = "[from FILE|plan|list|use|forget] [--anyway]",
     .group = "look closer",
     .summary = "fit it to your GPU",
     .help = "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
             "current scenario among others, and fits the coefficients of its cost model;\n"
-            "Ctrl-C ends the measuring, and what was measured counts.\n"
+            "Ctrl-C ends the measuring, and what was measured counts.  `calibrate quick` is\n"
+            "shorter; of several GPUs `device 1` names the second.\n"
             "`calibrate from` fits to files: samples (.yaml) of torch_kernels.py, which times\n"
             "what PyTorch runs, kernel by kernel, or of mfuplan-calibrate;\n"
             "runs of the current GPU as `validate` reads them (.csv); training logs as\n"
@@ -237,6 +247,7 @@ const struct mfu_command mfu_command_calibrate = {
             "numbers it moved, `calibrate list` what there is; `calibrate forget` removes it.\n"
             "\n"
             "    calibrate\n"
+            "    calibrate quick device 1\n"
             "    calibrate from samples.yaml\n"
             "    calibrate from runs.csv\n"
             "    calibrate from train1.log train2.log\n"
