@@ -102,7 +102,7 @@ struct mfu_builder {
 
     bool referring;   /* the forward pass of a reference model, without gradients */
     bool recomputing; /* a forward pass within backward */
-    int last_saver;   /* last node that must be recomputed */
+    int last_saver;   /* last node that a layer computed again must reach; -1: none is */
     bool selective;   /* some library calls keep their results: */
     struct {
         int node, view; /* MFU_NO_VIEW: not this one */

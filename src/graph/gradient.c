@@ -310,10 +310,11 @@ void mfu_accumulate(struct mfu_builder *s, int view)
 /* The gradient of a parameter is complete with the launch before. */
 static void complete(struct mfu_builder *s, const struct mfu_node *n, const struct mfu_parameter *p)
 {
-    struct mfu_launch *l = &s->program->launches[s->program->n_launches - 1];
+    struct mfu_launch *l;
 
     if (s->failed || s->program->n_launches == 0)
         return;
+    l = &s->program->launches[s->program->n_launches - 1];
     l->gradient_elements += p->elements;
     l->gradient_experts += mfu_of_experts(n->op) ? p->elements : 0;
 }

@@ -140,6 +140,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
         run_forward(s, st);
         s->recomputing = false;
     }
+    s->last_saver = -1; /* what is computed again from here on is so as a whole */
     for (int i = st->first_node; i < st->first_node + st->n_nodes; i++)
         s->nodes[i].gathered = MFU_NO_VIEW; /* that of forward is gone */
     if (last && !mfu_stage_is_last(s))

@@ -65,7 +65,7 @@ int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
         return -1;
     down = up + n;
     segment_of = (int *)(down + n);
-    m->bytes = level;
+    m->bytes = level - (p->n_segments > 0 && p->segments[0].phase == MFU_FORWARD ? p->next_batch_bytes : 0);
     for (int t = 0; t < p->n_tensors; t++) {
         const struct mfu_tensor *x = &p->tensors[t];
 
@@ -78,12 +78,13 @@ int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
     for (int k = 0; k < p->n_segments; k++) {
         const struct mfu_segment *seg = &p->segments[k];
         double start = level, highest = -1;
+        double waits = seg->phase == MFU_FORWARD ? p->next_batch_bytes : 0;
         int where = -1;
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             level += up[i];
-            if (level + p->launches[i].temporary_bytes > highest) {
-                highest = level + p->launches[i].temporary_bytes;
+            if (level - waits + p->launches[i].temporary_bytes > highest) {
+                highest = level - waits + p->launches[i].temporary_bytes;
                 where = i;
             }
             level -= down[i];
@@ -106,6 +107,8 @@ int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
     }
     for (int i = 0; i < MFU_PART_COUNT; i++)
         m->parts[i] = p->constant_bytes[i];
+    if (p->n_segments > 0 && p->segments[m->segment].phase == MFU_FORWARD)
+        m->parts[MFU_PART_ACTIVATIONS] -= p->next_batch_bytes;
     for (int t = 0; t < p->n_tensors; t++)
         if (p->tensors[t].born != MFU_FOREVER)
             m->parts[p->tensors[t].part] += copies(p, segment_of, t, m) * p->tensors[t].bytes;

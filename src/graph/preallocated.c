@@ -109,7 +109,7 @@ void mfu_preallocate(struct mfu_builder *s)
     per_token += embedded + shared + e * widest + e * (hidden + residual);
     p->constant_bytes[MFU_PART_ACTIVATIONS] = n * (per_token - e * widest);
     p->constant_bytes[MFU_PART_LOGITS_LOSS] = n * e * widest;
-    p->constant_bytes[MFU_PART_WORKSPACE] = 0;
+    p->constant_bytes[MFU_PART_WORKSPACE] = p->next_batch_bytes = 0;
     for (int t = 0; t < p->n_tensors; t++)
         p->tensors[t].bytes = 0;
     for (int i = 0; i < p->n_launches; i++)

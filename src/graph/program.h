@@ -171,6 +171,7 @@ struct mfu_program {
     double host_bytes[MFU_PART_COUNT];     /* of one process, in its host's memory */
     double pinned_bytes;                   /* of these, locked in place */
     double paged_bytes;                    /* on the GPU or its host, by pages (CUDA's managed memory) */
+    double next_batch_bytes;               /* of constant_bytes, loaded only when forward is done */
     double accum;                          /* micro-steps per optimizer step */
     double gradient_bytes, weight_bytes;   /* of one element of .grad; of a weight that is used */
 

@@ -85,7 +85,7 @@ void mfu_resident_memory(struct mfu_builder *s)
     bool gradients_stay =
         !mfu_gradients_offloaded(s) && (c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_leave(s));
     /* Token indices and targets, int64, of this micro-batch and the next. */
-    double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens + s->loaded_bytes;
+    double batch = 2 * mfu_type_bytes[MFU_I64] * c->tokens, inputs = 2 * batch + s->loaded_bytes;
     bool masters = s->numerics.masters;
 
     memset(p->constant_bytes, 0, sizeof p->constant_bytes);
@@ -112,6 +112,7 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->weight_bytes = s->frozen_parts || s->numerics.product != s->numerics.weight ? p->rank_bytes / p->rank_params
                                                                                    : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
+    p->next_batch_bytes = batch;
     page(s);
     offload(s);
     p->constant_bytes[MFU_PART_WORKSPACE] = workspaces(s);
