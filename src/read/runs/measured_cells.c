@@ -145,6 +145,20 @@ bool mfu_row_skip(struct mfu_row *r, const char *format, ...)
     return false;
 }
 
+bool mfu_row_set(struct mfu_row *r, const char *key, const char *value)
+{
+    struct mfu_error err = {0};
+
+    if (mfu_scenario_set(&r->run->scenario, key, value, &err) < 0)
+        return mfu_row_skip(r, "%s", err.text);
+    return true;
+}
+
+bool mfu_in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
 /* "a number above 0, up to 1e+05, in GiB and nothing else" */
 static void describe(const struct column *c, char *text, size_t size)
 {

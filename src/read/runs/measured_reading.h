@@ -44,6 +44,16 @@ void mfu_row_assume(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 /* Says why the row cannot be modelled; the first reason stays.  Returns false. */
 bool mfu_row_skip(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 
+/* Sets a key of the row's scenario; where that is not possible the row is skipped, and false returned. */
+bool mfu_row_set(struct mfu_row *, const char *key, const char *value);
+
+/* Whether it may stand in a word: a letter, a digit, '_'. */
+bool mfu_in_word(char);
+
+/* Chooses the scenario's model: the graph of the stated family; the catalog's model of that name for what else the row
+ * leaves empty.  False: the row is skipped. */
+bool mfu_row_choose_model(struct mfu_row *);
+
 /* Whether every number that the model needs is one, and in its range; else the
  * row is skipped.  Those that are only compared are noted and not used. */
 bool mfu_row_check_numbers(struct mfu_row *);

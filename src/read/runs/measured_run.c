@@ -38,18 +38,6 @@ static const struct word attentions[] = {
     {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"", "", "attention"}, {NULL, NULL, NULL}};
 static const struct word optimizers[] = {{"", "", "optimizer"}, {NULL, NULL, NULL}};
 static const struct word checkpoints[] = {{"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
-/* Graphs of families that no model of the catalog is called by, or of which one model stands for all. */
-static const struct word families[] = {
-    {"gpt2", "gpt2", NULL}, {"nanogpt", "gpt2", "graph of gpt2 for nanogpt"}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
-    {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
-    {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
-    {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
-    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"resnext", "resnet-50", NULL}, {"regnetx", "regnety-040", NULL}, {"regnety", "regnety-040", NULL}, {"wide_resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
-    {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
-    {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
-    {"nemotron-h-moe", NULL, "family nemotron-h-moe: state-space layers (Mamba) are not modelled"},
-    {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
-    {NULL, NULL, NULL}};
 static const struct { const char *column, *dim; } dims[] = {
     {"n_layer", "n_layer"}, {"n_embd", "n_embd"}, {"n_head", "n_head"}, {"n_kv_head", "n_kv_head"},
     {"head_dim", "head_dim"}, {"d_ff", "d_ff"}, {"vocab", "vocab_size"}, {"seq_len", "seq"},
@@ -115,11 +103,6 @@ static const struct said {
 };
 // clang-format on
 
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Whether one of the three words before `at` denies what stands there: "no LoRA", "without CPU offload". */
 static bool denied(const char *text, const char *at)
 {
@@ -128,12 +111,12 @@ static bool denied(const char *text, const char *at)
     for (int words = 0; words < 3 && at > text; words++) {
         const char *end = at;
 
-        while (end > text && !in_word(end[-1])) {
+        while (end > text && !mfu_in_word(end[-1])) {
             if (strchr(".;:,(", end[-1]))
                 return false;
             end--;
         }
-        for (at = end; at > text && in_word(at[-1]);)
+        for (at = end; at > text && mfu_in_word(at[-1]);)
             at--;
         for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
             if ((size_t)(end - at) == strlen(denials[i]) && strncasecmp(at, denials[i], (size_t)(end - at)) == 0)
@@ -147,18 +130,9 @@ static bool says(const char *text, const char *phrase)
     size_t n = strlen(phrase);
 
     for (const char *p = strcasestr(text, phrase); p; p = strcasestr(p + 1, phrase))
-        if ((p == text || !in_word(p[-1])) && !in_word(p[n]) && !denied(text, p))
+        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !denied(text, p))
             return true;
     return false;
-}
-
-static bool set(struct mfu_row *r, const char *key, const char *value)
-{
-    struct mfu_error err = {0};
-
-    if (mfu_scenario_set(&r->run->scenario, key, value, &err) < 0)
-        return mfu_row_skip(r, "%s", err.text);
-    return true;
 }
 
 /* Sets a key to what the word of a column means: by the maps above ("" leaves the default),
@@ -177,13 +151,13 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
                 mfu_row_assume(r, "%s: default", w->note);
             else if (w->note)
                 mfu_row_assume(r, "%s", w->note);
-            return *w->ours == '\0' || set(r, key, w->ours);
+            return *w->ours == '\0' || mfu_row_set(r, key, w->ours);
         }
     if ((choice = mfu_setting_choice(id, text, &stands_for)) < 0)
         return mfu_row_skip(r, "%s '%s' is not known", column, text);
     if (stands_for)
         mfu_row_assume(r, "%s=%s for %s", key, mfu_settings[id].choices[choice], text);
-    return set(r, key, mfu_settings[id].choices[choice]);
+    return mfu_row_set(r, key, mfu_settings[id].choices[choice]);
 }
 
 /* Whether seq_len is the longest that fits. */
@@ -283,205 +257,6 @@ static bool choose_cluster(struct mfu_row *r)
     return true;
 }
 
-/* The letters and digits of a text, small. */
-static void letters(char *to, size_t size, const char *text)
-{
-    size_t n = 0;
-
-    for (; *text && n + 1 < size; text++)
-        if (isalnum((unsigned char)*text))
-            to[n++] = (char)tolower((unsigned char)*text);
-    to[n] = '\0';
-}
-
-/* Where a file's name goes on behind the family with a part of its own: "phi3" of phi-3-mini, "glm4" of glm-4-9b, not
- * of glm-4.5, and "mini" of no ministral-8b. */
-static const char *begins_with(const char *name, const char *family)
-{
-    for (; *family; family++)
-        if (isalnum((unsigned char)*family)) {
-            while (*name == '-' || *name == '_' || *name == '.')
-                name++;
-            if (tolower((unsigned char)*name++) != tolower((unsigned char)*family))
-                return NULL;
-        }
-    return *name == '\0' || *name == '-' || *name == '_' ? name : NULL;
-}
-
-/* Whether this model is of the family that its name begins with: not of a later generation, which has a graph of its own
- * ("exaone" and exaone4), and with a size behind it, unless the graph is called so ("flan-t5" of t5). */
-static bool is_of(const struct mfu_model *m, const char *family, const char *rest)
-{
-    char word[64], theirs[64];
-
-    letters(word, sizeof word, family);
-    letters(theirs, sizeof theirs, m->family);
-    if (strcmp(word, theirs) == 0)
-        return true;
-    return strncmp(theirs, word, strlen(word)) != 0
-        && (isdigit((unsigned char)rest[*rest != '\0']) || strstr(word, theirs));
-}
-
-/* The i-th model of the catalog that is called so; "": it is called something else; NULL: no more. */
-static const char *called(const struct mfu_row *r, const char *family, size_t i)
-{
-    size_t n;
-    const char *const *names = mfu_catalog_models(r->catalog, &n), *name;
-
-    name = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n);
-    return name && !begins_with(name, family) ? "" : name;
-}
-
-static double width_of(const struct mfu_model *m)
-{
-    double values[MFU_MAX_DIMS];
-    int dim = mfu_model_dim_find(m, "n_embd", NULL);
-
-    mfu_model_dim_values(m, values);
-    return dim < 0 ? NAN : values[dim];
-}
-
-/* The catalog's models that are called like the family, where they are of one: the one whose width is nearest.  Two
- * families of that name are none, unless one is the word itself ("olmo" beside olmo2). */
-static const struct mfu_model *named_like(const struct mfu_row *r, const char *family)
-{
-    const struct mfu_model *best = NULL;
-    double width = mfu_cell_number(r, "n_embd"), nearest = INFINITY;
-    bool exact = false;
-    const char *name;
-
-    for (size_t i = 0; (name = called(r, family, i)); i++) {
-        const struct mfu_model *m = *name ? mfu_catalog_model(r->catalog, name, NULL) : NULL;
-        bool same = m && mfu_same_letters(m->family, family);
-        double far = m ? fabs(log(width_of(m) / width)) : NAN;
-
-        if (!m || (exact && !same) || !is_of(m, family, begins_with(name, family)))
-            continue;
-        if (best && exact == same && strcmp(best->family, m->family) != 0)
-            return NULL;
-        if (!best || exact != same || far < nearest) {
-            best = m;
-            nearest = isnan(far) ? INFINITY : far;
-        }
-        exact = same;
-    }
-    return best;
-}
-
-/* The graph of the stated family; NULL and the reason. */
-static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family)
-{
-    const struct mfu_model *model = NULL;
-
-    for (const struct word *w = families; w->theirs && !model; w++)
-        if (mfu_same_letters(w->theirs, family)) {
-            if (!w->ours) {
-                mfu_row_skip(r, "%s", w->note);
-                return NULL;
-            }
-            if (w->note)
-                mfu_row_assume(r, "%s", w->note);
-            model = mfu_catalog_model(r->catalog, w->ours, NULL);
-        }
-    if (!model && ((model = mfu_catalog_model(r->catalog, family, NULL)) || (model = named_like(r, family))))
-        mfu_row_assume(r, "graph of %s for %s", model->name, family);
-    if (!model)
-        mfu_row_skip(r, "family '%s' is not modelled", family);
-    return model;
-}
-
-/* "owner/model" of a hub without the owner; "" for what is a file. */
-static const char *catalog_name(const char *name)
-{
-    const char *slash = strchr(name, '/');
-
-    if (!slash)
-        return name;
-    return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
-}
-
-/* The catalog's model that the first words of a name are: "Moonlight-16B (27 layers)", "Llama 3.1 8B Instruct".  No
- * word with a digit is left out: that may be a size. */
-static const struct mfu_model *named_model(const struct mfu_row *r, const char *name)
-{
-    char text[120];
-    int n = snprintf(text, sizeof text, "%.*s", (int)strcspn(name, "("), name);
-
-    while (n > 0 && n < (int)sizeof text) {
-        const struct mfu_model *m;
-        bool digit = false;
-
-        while (n > 0 && !in_word(text[n - 1]))
-            n--;
-        text[n] = '\0';
-        if (n == 0 || (m = mfu_catalog_hub_model(r->catalog, text, NULL)))
-            return n == 0 ? NULL : m;
-        for (; n > 0 && in_word(text[n - 1]); n--)
-            digit |= isdigit((unsigned char)text[n - 1]) != 0;
-        if (digit)
-            return NULL;
-    }
-    return NULL;
-}
-
-/* Vision transformers by the size in their names (Dosovitskiy et al. 2020, table 1; Touvron et al. 2021 for the two
- * smallest; Peebles and Xie 2022, table 1). */
-static const struct {
-    const char *size, *n_layer, *n_embd, *n_head;
-} image_sizes[] = {{"tiny", "12", "192", "3"},    {"small", "12", "384", "6"},  {"base", "12", "768", "12"},
-                   {"large", "24", "1024", "16"}, {"huge", "32", "1280", "16"}, {"S", "12", "384", "6"},
-                   {"B", "12", "768", "12"},      {"L", "24", "1024", "16"},    {"XL", "28", "1152", "16"}};
-
-/* Sets what a name such as vit_small_patch32_384 or DiT-XL/2 256 says, and nothing else does; false: it is no such name. */
-static bool set_named_size(struct mfu_row *r, const char *name)
-{
-    char size[16], patch[8], image[8];
-    int end = 0;
-
-    if ((sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) != 3
-         && sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) != 3)
-        || name[end])
-        return false;
-    for (size_t i = 0; i < sizeof image_sizes / sizeof *image_sizes; i++)
-        if (strcmp(size, image_sizes[i].size) == 0)
-            return set(r, "n_layer", image_sizes[i].n_layer) && set(r, "n_embd", image_sizes[i].n_embd)
-                && set(r, "n_head", image_sizes[i].n_head) && set(r, "patch", patch) && set(r, "image", image);
-    return false;
-}
-
-/* The graph of the family; the catalog's model of that name for what else the row
- * leaves empty. */
-static bool choose_model(struct mfu_row *r)
-{
-    const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
-    const struct mfu_model *model = NULL, *named = NULL;
-    bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
-
-    if (mfu_cell_number(r, "cached_latents") == 0)
-        return mfu_row_skip(r, "an autoencoder that runs in the step is not modelled (cached_latents)");
-    if (*name && *catalog_name(name) && (!*family || !sized))
-        named = named_model(r, catalog_name(name));
-    if (named && mfu_same_letters(named->family, family))
-        model = named;
-    else if (*family && !(model = graph_of_family(r, family)))
-        return false;
-    if (named && model && strcmp(named->family, model->family) != 0)
-        named = NULL;
-    if (!named && model && !sized && mfu_model_dim_find(model, "image", NULL) >= 0) {
-        mfu_scenario_model(&r->run->scenario, model);
-        if (set_named_size(r, name))
-            return true;
-    }
-    if (!model && !named)
-        return mfu_row_skip(r, "neither a family nor a model that is known is stated");
-    if (!sized && !named)
-        return mfu_row_skip(r, "the model's size is not stated");
-    if (!model)
-        mfu_row_assume(r, "family=%s", named->family);
-    mfu_scenario_model(&r->run->scenario, named ? named : model);
-    return true;
-}
-
 /* Adapters that the column `method` or the model's name tells: "Llama3.1-8B LoRA"; "". */
 static const char *method_of(const struct mfu_row *r)
 {
@@ -515,7 +290,7 @@ static bool set_beside_method(struct mfu_row *r)
                 continue;
             known = true;
             mfu_row_assume(r, "%s=%s for %s", beside_method[i].key, beside_method[i].value, beside_method[i].word);
-            if (!set(r, beside_method[i].key, beside_method[i].value))
+            if (!mfu_row_set(r, beside_method[i].key, beside_method[i].value))
                 return false;
         }
         if (!known)
@@ -594,9 +369,9 @@ static bool set_engine(struct mfu_row *r)
 
     if ((int)set_to[MFU_S_TRAINER] != MFU_TRAINER_DEEPSPEED)
         return true;
-    if (mfu_precisions[(int)set_to[MFU_S_PRECISION]].pure && !set(r, "precision", "bf16"))
+    if (mfu_precisions[(int)set_to[MFU_S_PRECISION]].pure && !mfu_row_set(r, "precision", "bf16"))
         return false;
-    return !(set_to[MFU_S_LORA] > 0) || set(r, "lora_dtype", "16bit");
+    return !(set_to[MFU_S_LORA] > 0) || mfu_row_set(r, "lora_dtype", "16bit");
 }
 
 /* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
@@ -605,9 +380,9 @@ static bool set_program(struct mfu_row *r, bool late)
 {
     int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
 
-    if (!late && trainer >= 0 && !set(r, "trainer", mfu_trainer_names[trainer]))
+    if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
-    if (!late && runs_deepspeed(r) && !set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
+    if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
         return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if ((strcmp(programs[i].key, "trainer") != 0) == late
@@ -620,7 +395,7 @@ static bool set_program(struct mfu_row *r, bool late)
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
-            if (!set(r, programs[i].key, programs[i].value))
+            if (!mfu_row_set(r, programs[i].key, programs[i].value))
                 return false;
             if (i + 1 == sizeof programs / sizeof *programs
                 || strcmp(programs[i].program, programs[i + 1].program) != 0)
@@ -684,7 +459,7 @@ static bool set_software(struct mfu_row *r)
     int year = 0;
 
     if (!mfu_cell_empty(r, "software"))
-        return set(r, "software", mfu_row_cell(r, "software"));
+        return mfu_row_set(r, "software", mfu_row_cell(r, "software"));
     for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
         year = torch_year(mfu_row_cell(r, named[i]));
     if (!year) {
@@ -703,7 +478,7 @@ static bool set_software(struct mfu_row *r)
         return true;
     mfu_row_assume(r, "software=%d: %s", year, by);
     snprintf(text, sizeof text, "%d", year);
-    return set(r, "software", text);
+    return mfu_row_set(r, "software", text);
 }
 
 /* The month in which PyTorch 2.0 was released, the first with a fused attention of its own. */
@@ -729,7 +504,7 @@ static bool set_attention(struct mfu_row *r)
         mfu_row_assume(r, "attention=math, usual for %s", t->name);
     else
         mfu_row_assume(r, "attention=math: PyTorch had no other before %s", FIRST_FUSED_ATTENTION);
-    return set(r, "attention", "math");
+    return mfu_row_set(r, "attention", "math");
 }
 
 /* Megatron's --recompute-modules in the notes ("recompute_modules=moe_act+layernorm") name what "selective" recomputes;
@@ -747,14 +522,14 @@ static bool set_checkpoint(struct mfu_row *r)
             if (*p == '+')
                 *p = ',';
         mfu_row_assume(r, "recompute_modules=%s, by the notes", list);
-        if (!set(r, "recompute_modules", list))
+        if (!mfu_row_set(r, "recompute_modules", list))
             return false;
     }
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints);
     mfu_row_assume(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual],
                    mfu_trainer_names[(int)r->run->scenario.setting[MFU_S_TRAINER]]);
-    return set(r, "checkpoint", mfu_checkpoint_names[usual]);
+    return mfu_row_set(r, "checkpoint", mfu_checkpoint_names[usual]);
 }
 
 /* What stands for an empty cell, where it is not the model's own. */
@@ -766,7 +541,7 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
 
         snprintf(usual, sizeof usual, "%g", trainer >= 0 ? mfu_trainers[trainer].usual_dropout : 0);
         mfu_row_assume(r, "dropout=%s", usual);
-        return set(r, "dropout", usual);
+        return mfu_row_set(r, "dropout", usual);
     }
     if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
         mfu_row_assume(r, "%s: the model's", dim);
@@ -780,7 +555,7 @@ static double noted_in(const char *notes, const char *column)
     char *end;
     double x;
 
-    if (!at || (at > notes && in_word(at[-1])))
+    if (!at || (at > notes && mfu_in_word(at[-1])))
         return NAN;
     at += strlen(column);
     at += strspn(at, " ~=:");
@@ -821,7 +596,7 @@ static int noted_dense(const char *notes)
     for (const char *p = notes; *p; p++) {
         int n, end = 0;
 
-        if ((p == notes || !in_word(p[-1])) && isdigit((unsigned char)*p)
+        if ((p == notes || !mfu_in_word(p[-1])) && isdigit((unsigned char)*p)
             && ((sscanf(p, "%d layers dense%n", &n, &end) == 1 && end)
                 || (sscanf(p, "%d dense layer%n", &n, &end) == 1 && end)))
             return n;
@@ -845,7 +620,7 @@ static bool leave_kv_heads(struct mfu_row *r)
         return true;
     snprintf(heads, sizeof heads, "%.0f", n_head);
     mfu_row_assume(r, "n_kv_head=%s: the model's %g do not divide them", heads, n_kv);
-    return set(r, "n_kv_head", heads);
+    return mfu_row_set(r, "n_kv_head", heads);
 }
 
 static bool set_dims(struct mfu_row *r)
@@ -864,7 +639,7 @@ static bool set_dims(struct mfu_row *r)
 
             snprintf(number, sizeof number, "%.0f", noted(r, dims[i].column));
             mfu_row_assume(r, "%s=%s, by the notes", dim, number);
-            if (!set(r, dim, number))
+            if (!mfu_row_set(r, dim, number))
                 return false;
             continue;
         }
@@ -876,7 +651,7 @@ static bool set_dims(struct mfu_row *r)
         if (strcmp(dim, "head_dim") == 0) /* follows, or is the model's own */
             if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
                 continue;
-        if (!set(r, dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
+        if (!mfu_row_set(r, dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
             return false;
     }
     if (!leave_kv_heads(r))
@@ -886,12 +661,12 @@ static bool set_dims(struct mfu_row *r)
 
         snprintf(number, sizeof number, "%d", dense);
         mfu_row_assume(r, "n_dense=%s, by the notes", number);
-        if (!set(r, "n_dense", number))
+        if (!mfu_row_set(r, "n_dense", number))
             return false;
     }
     if (strcmp(m->family, "bert") == 0 && strcmp(mfu_row_cell(r, "model"), "") != 0) {
         mfu_row_assume(r, "n_labels=2: fine-tuning head");
-        if (!set(r, "n_labels", "2"))
+        if (!mfu_row_set(r, "n_labels", "2"))
             return false;
     }
     return true;
@@ -922,7 +697,7 @@ static bool set_sharding(struct mfu_row *r, double gpus)
         mfu_row_assume(r, "sharding=fsdp-full for fsdp");
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (mfu_cell_is(r, "sharding", stages[i].name))
-            return set(r, "zero", stages[i].stage);
+            return mfu_row_set(r, "zero", stages[i].stage);
     return mfu_row_skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, mfu_row_cell(r, "sharding"));
 }
 
@@ -935,17 +710,17 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     if (gpus > 1 && !set_sharding(r, gpus))
         return false;
     snprintf(text, sizeof text, "%.0f", gpus);
-    if (!set(r, "gpus", text))
+    if (!mfu_row_set(r, "gpus", text))
         return false;
     if (mfu_cell_is(r, "sharding", "hsdp") && mfu_cell_number(r, "gpus_per_node") > 0) {
         mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
-        if (!set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node")))
+        if (!mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node")))
             return false;
     }
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        if (mfu_cell_number(r, axes[i]) > 1 && !set(r, axes[i], mfu_row_cell(r, axes[i])))
+        if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
-    return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? set(r, "sp", "on") : true;
+    return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? mfu_row_set(r, "sp", "on") : true;
 }
 
 /* Micro-steps by the tokens of a step; 1 where those are not stated. */
@@ -983,10 +758,10 @@ static bool set_batch(struct mfu_row *r)
         mfu_row_assume(r, "accum=%.0f", accum);
     }
     snprintf(text, sizeof text, "%.0f", micro);
-    if (!set(r, "batch", text))
+    if (!mfu_row_set(r, "batch", text))
         return false;
     snprintf(text, sizeof text, "%.0f", accum);
-    return set(r, "accum", text);
+    return mfu_row_set(r, "accum", text);
 }
 
 /* Composer's own optimizer: a loop over (flattened) parameters, and its trainer
@@ -994,7 +769,7 @@ static bool set_batch(struct mfu_row *r)
 static bool set_composer(struct mfu_row *r)
 {
     mfu_row_assume(r, "train_metrics=2 and step.constant=40ms for Composer's trainer");
-    return set(r, "train_metrics", "2") && set(r, "step.constant", "40ms");
+    return mfu_row_set(r, "train_metrics", "2") && mfu_row_set(r, "step.constant", "40ms");
 }
 
 /* Columns whose words can name a property. */
@@ -1028,7 +803,7 @@ static bool set_optimizer(struct mfu_row *r)
     char word[64];
     size_t n;
 
-    if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
+    if (strstr(text, "DeepSpeed") && !mfu_row_set(r, "zero", "3"))
         return false;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "("), text); /* "adamw (in backward)" */
     for (n = strlen(word); n > 0 && word[n - 1] == ' ';)
@@ -1037,7 +812,7 @@ static bool set_optimizer(struct mfu_row *r)
         mfu_row_assume(r, "optimizer=%s for %s", word, text);
     if (says(text, "in backward")) {
         mfu_row_assume(r, "optimizer_in_backward=on, by the optimizer");
-        if (!set(r, "optimizer_in_backward", "on"))
+        if (!mfu_row_set(r, "optimizer_in_backward", "on"))
             return false;
     }
     if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
@@ -1045,10 +820,10 @@ static bool set_optimizer(struct mfu_row *r)
 
         if (strcmp(name, "adamw") != 0)
             mfu_row_assume(r, "optimizer=%s, PyTorch's default", name);
-        return set(r, "optimizer", name);
+        return mfu_row_set(r, "optimizer", name);
     }
     if (text[n])
-        return set(r, "optimizer", word);
+        return mfu_row_set(r, "optimizer", word);
     if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
         return false;
     return translate(r, "optimizer", MFU_S_OPTIMIZER, optimizers);
@@ -1089,14 +864,14 @@ static bool check_said(struct mfu_row *r)
     }
     if (mfu_cell_number(r, "lora_rank") > 0 && !states_method(r))
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
-    if (mfu_cell_number(r, "act_offload") > 0 && !set(r, "offload_activations", "on"))
+    if (mfu_cell_number(r, "act_offload") > 0 && !mfu_row_set(r, "offload_activations", "on"))
         return false;
     if (offload_said(r)) {
         mfu_row_assume(r, "%s=on, by what is said", offload_said(r));
-        if (!set(r, offload_said(r), "on"))
+        if (!mfu_row_set(r, offload_said(r), "on"))
             return false;
     }
-    return mfu_cell_empty(r, "cpu_offload") || set(r, "offload", mfu_row_cell(r, "cpu_offload"));
+    return mfu_cell_empty(r, "cpu_offload") || mfu_row_set(r, "offload", mfu_row_cell(r, "cpu_offload"));
 }
 
 /* The word of ours for a cell, noted where it is assumed; NULL: none is known. */
@@ -1121,7 +896,7 @@ static bool set_adapter_type(struct mfu_row *r)
     if (!(year > 0 && year < FIRST_FP32_ADAPTERS))
         return true;
     mfu_row_assume(r, "lora_dtype=16bit: peft of %.0f", year);
-    return set(r, "lora_dtype", "16bit");
+    return mfu_row_set(r, "lora_dtype", "16bit");
 }
 
 /* Adapters, what they sit on and what is trained beside them. */
@@ -1138,7 +913,7 @@ static bool set_adapters(struct mfu_row *r)
     if (method && !*method)
         return true;
     row = &mfu_methods[method ? MFU_METHOD_LORA : choice];
-    if (!set(r, "adapter", row->name) || (method && !set(r, method, "on")))
+    if (!mfu_row_set(r, "adapter", row->name) || (method && !mfu_row_set(r, method, "on")))
         return false;
     if (row->unsized)
         rank = "1";
@@ -1166,12 +941,12 @@ static bool set_adapters(struct mfu_row *r)
     quant = our_word(r, mfu_row_cell(r, "quant"), quants);
     if (quant && strcasecmp(method_of(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
         mfu_row_assume(r, "base_precision=nf4, usual for %s", method_of(r));
-        return set(r, "lora", rank) && set(r, "lora_targets", target ? target : text) && set(r, "base_precision", "nf4")
-            && set_adapter_type(r);
+        return mfu_row_set(r, "lora", rank) && mfu_row_set(r, "lora_targets", target ? target : text)
+            && mfu_row_set(r, "base_precision", "nf4") && set_adapter_type(r);
     }
-    return set(r, "lora", rank) && set(r, "lora_targets", target ? target : text)
-        && set(r, "base_precision", !quant ? mfu_row_cell(r, "quant") : "bf16")
-        && (!more || set(r, "trainable", "embeddings,head")) && set_adapter_type(r);
+    return mfu_row_set(r, "lora", rank) && mfu_row_set(r, "lora_targets", target ? target : text)
+        && mfu_row_set(r, "base_precision", !quant ? mfu_row_cell(r, "quant") : "bf16")
+        && (!more || mfu_row_set(r, "trainable", "embeddings,head")) && set_adapter_type(r);
 }
 
 static bool set_said(struct mfu_row *r)
@@ -1182,7 +957,7 @@ static bool set_said(struct mfu_row *r)
         if (!column || mfu_scenario_key(&r->run->scenario, said[i].key, NULL).kind == MFU_KEY_NONE)
             continue;
         mfu_row_assume(r, "%s=%s, by the %s", said[i].key, said[i].value, column);
-        if (!set(r, said[i].key, said[i].value))
+        if (!mfu_row_set(r, said[i].key, said[i].value))
             return false;
     }
     return true;
@@ -1199,7 +974,7 @@ static bool set_schedule(struct mfu_row *r)
         || (choice = mfu_setting_choice(MFU_S_SCHEDULE, word, NULL)) < 0)
         return true;
     mfu_row_assume(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
-    return set(r, "schedule", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+    return mfu_row_set(r, "schedule", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
 }
 
 /* A column that is called as a setting, dimension or coefficient and is not one of the table's own sets it. */
@@ -1211,7 +986,7 @@ static bool set_keys(struct mfu_row *r)
         if (mfu_measured_is_column(name) || mfu_cell_empty(r, name)
             || mfu_key_find_set(r->run->scenario.model, name, mfu_row_cell(r, name), NULL).kind == MFU_KEY_NONE)
             continue;
-        if (!set(r, name, mfu_row_cell(r, name)))
+        if (!mfu_row_set(r, name, mfu_row_cell(r, name)))
             return false;
     }
     return true;
@@ -1232,7 +1007,7 @@ static bool pad_vocabulary(struct mfu_row *r)
         return true;
     snprintf(number, sizeof number, "%.0f", padded);
     mfu_row_assume(r, "vocab_size=%s, padded as %s does", number, mfu_trainer_names[(int)setting[MFU_S_TRAINER]]);
-    return set(r, "vocab_size", number);
+    return mfu_row_set(r, "vocab_size", number);
 }
 
 /* A program's own test of the network before it trains, ten calls in a row, and a barrier: an all-reduce, and an
@@ -1271,7 +1046,7 @@ static bool set_debug(struct mfu_row *r)
     if (!(measured_s > (gpu_s + hypot(checks_s, gpu_s)) / 2))
         return true;
     mfu_row_assume(r, "distributed_debug=detail, by the notes: its own test of collectives");
-    return set(r, mfu_settings[MFU_S_DISTRIBUTED_DEBUG].key, mfu_debug_names[MFU_DEBUG_DETAIL]);
+    return mfu_row_set(r, mfu_settings[MFU_S_DISTRIBUTED_DEBUG].key, mfu_debug_names[MFU_DEBUG_DETAIL]);
 }
 
 /* Whether the source is of a time when the program ran other kernels than those of its runtime. */
@@ -1298,7 +1073,7 @@ static bool set_runtime(struct mfu_row *r)
         || !set_software(r) || !set_attention(r) || !set_checkpoint(r))
         return false;
     return check_program(r) && set_optimizer(r)
-        && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on"));
+        && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || mfu_row_set(r, "half_weights", "on"));
 }
 
 /* Cells that decide much and are often empty: what else the run may have been. */
@@ -1347,10 +1122,10 @@ static bool set_lengths(struct mfu_row *r)
         return true;
     mfu_row_assume(r, "doc_len=%.0f and doc_sigma by their spread, by the notes; padding=longest", mean);
     snprintf(text, sizeof text, "%g", mean);
-    if (!set(r, "doc_len", text))
+    if (!mfu_row_set(r, "doc_len", text))
         return false;
     snprintf(text, sizeof text, "%.3f", fmin(3, sqrt(log1p(spread * spread / (mean * mean)))));
-    return set(r, "doc_sigma", text) && set(r, "padding", "longest");
+    return mfu_row_set(r, "doc_sigma", text) && mfu_row_set(r, "padding", "longest");
 }
 
 static void read_time(struct mfu_row *r)
@@ -1435,7 +1210,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->ran = -1;
     read_method(&r);
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
-        && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
+        && mfu_row_choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
         && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_beside_method(&r) && set_said(&r)
         && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);

@@ -1,0 +1,229 @@
+/*
+ * measured_model.c - which model a row of a table of runs means, by its family, its name and its width.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "descriptor/catalog.h"
+#include "descriptor/model.h"
+#include "read/runs/measured_reading.h"
+#include "read/runs/measured_run.h"
+#include "scenario/scenario.h"
+
+// clang-format off
+/* Graphs of families that no model of the catalog is called by, or of which one model stands for all. */
+static const struct family {
+    const char *theirs, *ours; /* ours NULL: cannot be modelled */
+    const char *note;          /* what is assumed, or why it cannot */
+} families[] = {
+    {"gpt2", "gpt2", NULL}, {"nanogpt", "gpt2", "graph of gpt2 for nanogpt"}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
+    {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
+    {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
+    {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
+    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"resnext", "resnet-50", NULL}, {"regnetx", "regnety-040", NULL}, {"regnety", "regnety-040", NULL}, {"wide_resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
+    {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
+    {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
+    {"nemotron-h-moe", NULL, "family nemotron-h-moe: state-space layers (Mamba) are not modelled"},
+    {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
+    {NULL, NULL, NULL}};
+// clang-format on
+
+/* The letters and digits of a text, small. */
+static void letters(char *to, size_t size, const char *text)
+{
+    size_t n = 0;
+
+    for (; *text && n + 1 < size; text++)
+        if (isalnum((unsigned char)*text))
+            to[n++] = (char)tolower((unsigned char)*text);
+    to[n] = '\0';
+}
+
+/* Where a file's name goes on behind the family with a part of its own: "phi3" of phi-3-mini, "glm4" of glm-4-9b, not
+ * of glm-4.5, and "mini" of no ministral-8b. */
+static const char *begins_with(const char *name, const char *family)
+{
+    for (; *family; family++)
+        if (isalnum((unsigned char)*family)) {
+            while (*name == '-' || *name == '_' || *name == '.')
+                name++;
+            if (tolower((unsigned char)*name++) != tolower((unsigned char)*family))
+                return NULL;
+        }
+    return *name == '\0' || *name == '-' || *name == '_' ? name : NULL;
+}
+
+/* Whether this model is of the family that its name begins with: not of a later generation, which has a graph of its own
+ * ("exaone" and exaone4), and with a size behind it, unless the graph is called so ("flan-t5" of t5). */
+static bool is_of(const struct mfu_model *m, const char *family, const char *rest)
+{
+    char word[64], theirs[64];
+
+    letters(word, sizeof word, family);
+    letters(theirs, sizeof theirs, m->family);
+    if (strcmp(word, theirs) == 0)
+        return true;
+    return strncmp(theirs, word, strlen(word)) != 0
+        && (isdigit((unsigned char)rest[*rest != '\0']) || strstr(word, theirs));
+}
+
+/* The i-th model of the catalog that is called so; "": it is called something else; NULL: no more. */
+static const char *called(const struct mfu_row *r, const char *family, size_t i)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_models(r->catalog, &n), *name;
+
+    name = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n);
+    return name && !begins_with(name, family) ? "" : name;
+}
+
+static double width_of(const struct mfu_model *m)
+{
+    double values[MFU_MAX_DIMS];
+    int dim = mfu_model_dim_find(m, "n_embd", NULL);
+
+    mfu_model_dim_values(m, values);
+    return dim < 0 ? NAN : values[dim];
+}
+
+/* The catalog's models that are called like the family, where they are of one: the one whose width is nearest.  Two
+ * families of that name are none, unless one is the word itself ("olmo" beside olmo2). */
+static const struct mfu_model *named_like(const struct mfu_row *r, const char *family)
+{
+    const struct mfu_model *best = NULL;
+    double width = mfu_cell_number(r, "n_embd"), nearest = INFINITY;
+    bool exact = false;
+    const char *name;
+
+    for (size_t i = 0; (name = called(r, family, i)); i++) {
+        const struct mfu_model *m = *name ? mfu_catalog_model(r->catalog, name, NULL) : NULL;
+        bool same = m && mfu_same_letters(m->family, family);
+        double far = m ? fabs(log(width_of(m) / width)) : NAN;
+
+        if (!m || (exact && !same) || !is_of(m, family, begins_with(name, family)))
+            continue;
+        if (best && exact == same && strcmp(best->family, m->family) != 0)
+            return NULL;
+        if (!best || exact != same || far < nearest) {
+            best = m;
+            nearest = isnan(far) ? INFINITY : far;
+        }
+        exact = same;
+    }
+    return best;
+}
+
+/* The graph of the stated family; NULL and the reason. */
+static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family)
+{
+    const struct mfu_model *model = NULL;
+
+    for (const struct family *w = families; w->theirs && !model; w++)
+        if (mfu_same_letters(w->theirs, family)) {
+            if (!w->ours) {
+                mfu_row_skip(r, "%s", w->note);
+                return NULL;
+            }
+            if (w->note)
+                mfu_row_assume(r, "%s", w->note);
+            model = mfu_catalog_model(r->catalog, w->ours, NULL);
+        }
+    if (!model && ((model = mfu_catalog_model(r->catalog, family, NULL)) || (model = named_like(r, family))))
+        mfu_row_assume(r, "graph of %s for %s", model->name, family);
+    if (!model)
+        mfu_row_skip(r, "family '%s' is not modelled", family);
+    return model;
+}
+
+/* "owner/model" of a hub without the owner; "" for what is a file. */
+static const char *catalog_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    if (!slash)
+        return name;
+    return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
+}
+
+/* The catalog's model that the first words of a name are: "Moonlight-16B (27 layers)", "Llama 3.1 8B Instruct".  No
+ * word with a digit is left out: that may be a size. */
+static const struct mfu_model *named_model(const struct mfu_row *r, const char *name)
+{
+    char text[120];
+    int n = snprintf(text, sizeof text, "%.*s", (int)strcspn(name, "("), name);
+
+    while (n > 0 && n < (int)sizeof text) {
+        const struct mfu_model *m;
+        bool digit = false;
+
+        while (n > 0 && !mfu_in_word(text[n - 1]))
+            n--;
+        text[n] = '\0';
+        if (n == 0 || (m = mfu_catalog_hub_model(r->catalog, text, NULL)))
+            return n == 0 ? NULL : m;
+        for (; n > 0 && mfu_in_word(text[n - 1]); n--)
+            digit |= isdigit((unsigned char)text[n - 1]) != 0;
+        if (digit)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Vision transformers by the size in their names (Dosovitskiy et al. 2020, table 1; Touvron et al. 2021 for the two
+ * smallest; Peebles and Xie 2022, table 1). */
+static const struct {
+    const char *size, *n_layer, *n_embd, *n_head;
+} image_sizes[] = {{"tiny", "12", "192", "3"},    {"small", "12", "384", "6"},  {"base", "12", "768", "12"},
+                   {"large", "24", "1024", "16"}, {"huge", "32", "1280", "16"}, {"S", "12", "384", "6"},
+                   {"B", "12", "768", "12"},      {"L", "24", "1024", "16"},    {"XL", "28", "1152", "16"}};
+
+/* Sets what a name such as vit_small_patch32_384 or DiT-XL/2 256 says, and nothing else does; false: it is no such name. */
+static bool set_named_size(struct mfu_row *r, const char *name)
+{
+    char size[16], patch[8], image[8];
+    int end = 0;
+
+    if ((sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) != 3
+         && sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) != 3)
+        || name[end])
+        return false;
+    for (size_t i = 0; i < sizeof image_sizes / sizeof *image_sizes; i++)
+        if (strcmp(size, image_sizes[i].size) == 0)
+            return mfu_row_set(r, "n_layer", image_sizes[i].n_layer) && mfu_row_set(r, "n_embd", image_sizes[i].n_embd)
+                && mfu_row_set(r, "n_head", image_sizes[i].n_head) && mfu_row_set(r, "patch", patch)
+                && mfu_row_set(r, "image", image);
+    return false;
+}
+
+bool mfu_row_choose_model(struct mfu_row *r)
+{
+    const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
+    const struct mfu_model *model = NULL, *named = NULL;
+    bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
+
+    if (mfu_cell_number(r, "cached_latents") == 0)
+        return mfu_row_skip(r, "an autoencoder that runs in the step is not modelled (cached_latents)");
+    if (*name && *catalog_name(name) && (!*family || !sized))
+        named = named_model(r, catalog_name(name));
+    if (named && mfu_same_letters(named->family, family))
+        model = named;
+    else if (*family && !(model = graph_of_family(r, family)))
+        return false;
+    if (named && model && strcmp(named->family, model->family) != 0)
+        named = NULL;
+    if (!named && model && !sized && mfu_model_dim_find(model, "image", NULL) >= 0) {
+        mfu_scenario_model(&r->run->scenario, model);
+        if (set_named_size(r, name))
+            return true;
+    }
+    if (!model && !named)
+        return mfu_row_skip(r, "neither a family nor a model that is known is stated");
+    if (!sized && !named)
+        return mfu_row_skip(r, "the model's size is not stated");
+    if (!model)
+        mfu_row_assume(r, "family=%s", named->family);
+    mfu_scenario_model(&r->run->scenario, named ? named : model);
+    return true;
+}
