@@ -360,6 +360,28 @@ static void kernels_go_by_name_op_and_kind(void **state)
     assert_true(err.suggestion[0] != '\0');
 }
 
+/* What a rank sums: the experts that it holds over their own copies, all else over all replicas. */
+static void experts_sum_over_their_copies(void **state)
+{
+    static const struct {
+        const char *pairs, *says;
+    } cases[] = {
+        {"gpus 64 ep 8 zero 1", "64 replicas sum 2.991 GiB of gradients (8 of experts 10.5 GiB) and gather"},
+        {"gpus 64 ep 8 tp 2 zero 1", "32 replicas sum 1.497 GiB of gradients (4 of experts 5.25 GiB) and gather"},
+        {"gpus 8 ep 8", "8 replicas sum 5.981 GiB of gradients."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct mfu_scenario s = scenario_of("h100-sxm", "mixtral-8x7b", cases[i].pairs);
+
+        ask(&s, "slow");
+        assert_non_null(symptom("C8"));
+        if (!strstr(symptom("C8")->text, cases[i].says))
+            fail_msg("%s: %s", cases[i].pairs, symptom("C8")->text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +400,7 @@ int main(void)
         cmocka_unit_test(nothing_saves_less_than_nothing),
         cmocka_unit_test(another_batch_does_not_speed_up_the_loader),
         cmocka_unit_test(kernels_go_by_name_op_and_kind),
+        cmocka_unit_test(experts_sum_over_their_copies),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, release);

@@ -367,12 +367,13 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             "packing: %s attention knows no documents, so that each token attends to those before its own, too",
             mfu_attention_names[p->config.attention]);
     if (p->config.setting_origin[MFU_S_RECOMPUTE_MODULES] == MFU_ORIGIN_USER
-        && !mfu_checkpoints[p->config.checkpoint].keeps_products)
+        && (!mfu_checkpoints[p->config.checkpoint].keeps_products || mfu_checkpoints[p->config.checkpoint].by_budget))
         mfu_paragraph(out, t, "note", INDENT, MFU_WARN,
-                      "recompute_modules is not read: checkpoint %s %s (checkpoint selective does)",
+                      "recompute_modules is not read: checkpoint %s %s (checkpoint selective reads it)",
                       mfu_checkpoint_names[p->config.checkpoint],
-                      mfu_checkpoints[p->config.checkpoint].recomputes ? "computes all again"
-                                                                       : "computes nothing again");
+                      mfu_checkpoints[p->config.checkpoint].by_budget        ? "chooses by bytes what to keep"
+                          : mfu_checkpoints[p->config.checkpoint].recomputes ? "computes all again"
+                                                                             : "computes nothing again");
     note_calibration(out, t, &p->config.gpu->calibrated);
     if (*above)
         mfu_paragraph(out, t, "note", INDENT, MFU_WARN, "%s", above);
