@@ -68,17 +68,24 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
                        user ? "" : " (follows", cause, user ? "" : ")");
 }
 
+/* A step in what its model's samples are counted in: tokens, images, videos. */
 static void say_tokens(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now)
 {
-    double a = old->tokens * old->accum * old->replicas, b = now->tokens * now->accum * now->replicas;
+    const char *what = mfu_model_samples(now->scenario->model);
+    bool alike = !what == !mfu_model_samples(old->scenario->model);
+    double a = (what ? old->batch : old->tokens) * old->accum * old->replicas;
+    double b = (what ? now->batch : now->tokens) * now->accum * now->replicas;
 
-    if (same(old->batch, now->batch) && same(old->accum, now->accum) && same(old->seq, now->seq)
+    if (alike && same(old->batch, now->batch) && same(old->accum, now->accum) && same(old->seq, now->seq)
         && same(old->replicas, now->replicas))
         return;
-    if (same(a, b))
-        mfu_print_note(s, "tokens per step: %.0f as before", b);
+    what = what ? what : "tokens";
+    if (!alike)
+        mfu_print_note(s, "%s per step: %.0f", what, b);
+    else if (same(a, b))
+        mfu_print_note(s, "%s per step: %.0f as before", what, b);
     else
-        mfu_print_note(s, "tokens per step: %.0f %s %.0f", a, s->term.utf8 ? "→" : "->", b);
+        mfu_print_note(s, "%s per step: %.0f %s %.0f", what, a, s->term.utf8 ? "→" : "->", b);
 }
 
 /* Another GPU or model has a line of its own; dims are told for one model. */

@@ -258,12 +258,17 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
             if (read_axis(session, s, argv[i], equals, err) < 0)
                 return -1;
         } else if (i + 1 < argc && !is_word(argv[i + 1]) && is_key(s->scenario, argv[i])) { /* KEY VALUES */
+            const char *key = argv[i];
             char pair[2048];
-            int n = snprintf(pair, sizeof pair, "%s=%s", argv[i], argv[i + 1]);
+            size_t n = (size_t)snprintf(pair, sizeof pair, "%s=%s", key, argv[i + 1]);
 
-            if ((size_t)n >= sizeof pair)
-                return mfu_fail(err, MFU_EINPUT, "'%.40s': the list is longer than %zu letters", argv[i], sizeof pair);
-            if (read_axis(session, s, pair, pair + strlen(argv[i]), err) < 0)
+            for (; i + 2 < argc && !is_word(argv[i + 2]) && !strchr(argv[i + 2], '=')
+                 && !is_key(s->scenario, argv[i + 2]) && n < sizeof pair;
+                 i++) /* values apart: batch 1 2 4 */
+                n += (size_t)snprintf(pair + n, sizeof pair - n, ",%s", argv[i + 2]);
+            if (n >= sizeof pair)
+                return mfu_fail(err, MFU_EINPUT, "'%.40s': the list is longer than %zu letters", key, sizeof pair);
+            if (read_axis(session, s, pair, pair + strlen(key), err) < 0)
                 return -1;
             i++;
         } else {

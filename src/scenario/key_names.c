@@ -21,7 +21,7 @@ static const struct mfu_dim_row dims[] = {
     {"n_embd",     "hidden_size d_model", "width of the residual stream", 1, 1e7, true},
     {"d_ff",       "intermediate_size ffn_hidden_size", "width of the MLP (of one expert)", 1, 1e8, true},
     {"vocab_size", "vocab", "entries of the vocabulary", 1, 1e9, true},
-    {"seq",        "block_size seq_len ctx seq_length sequence_length max_seq_len max_seq_length context_length",
+    {"seq",        "block_size seq_len ctx seq_length sequence_length max_seq_len max_seq_length context_length max_length",
                    "tokens per sequence", 1, 1e9, true},
     {"n_experts",  "num_experts num_local_experts", "experts of an MoE layer", 0, 1e6, true},
     {"top_k",      "num_experts_per_tok moe_router_topk", "experts that one token visits", 1, 1e6, true},
