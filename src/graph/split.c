@@ -70,7 +70,8 @@ static bool reaches_product(const struct mfu_builder *s, const struct mfu_model_
                 continue;
             whole = s->left_out[i]
                 || (mfu_is(reader, MFU_ELEMENTWISE) && (m->ops[i].n_in == 1 || mfu_is(reader, MFU_CHEAP)))
-                || (mfu_is(reader, MFU_BY_ROW) && reader->primitive->split_columns);
+                || (mfu_is(reader, MFU_BY_ROW) && reader->primitive->split_columns)
+                || (mfu_is(reader, MFU_TAKES_COLUMNS) && m->ops[i].n_in == 1); /* q, k and v of one product */
             if (whole ? !reaches_product(s, sec, i)
                       : !(mfu_is(reader, MFU_MIXES_ROWS) || mfu_is(reader, MFU_MULTIPLIES)
                           || mfu_is(reader, MFU_ENDS_IN_LOSS)))

@@ -518,7 +518,7 @@ static void products_in_fp8_read_fp8(void **state)
  * what is in the way of a layer comes as often as the split says. */
 static void splitting_keeps_the_model(void **state)
 {
-    static const char *const models[] = {"llama-3-8b", "gpt2", "gemma-2-2b", "mpt-7b"};
+    static const char *const models[] = {"llama-3-8b", "gpt2", "gemma-2-2b", "mpt-7b", "phi-3-mini"};
     static const char *const checkpoints[] = {"none", "full"};
     static const struct {
         const char *tp, *cp, *sp;

@@ -79,6 +79,7 @@ const struct mfu_primitive mfu_primitive_columns = {
                    [FOLD] = {"fold", "1", NULL, "rows that become one", 1}},
     .least_inputs = 1,
     .most_inputs = MFU_INPUTS,
+    .traits = MFU_TAKES_COLUMNS,
     .split_columns = 1u << WIDTH,
     .shape = shape,
     .forward = forward,
