@@ -27,7 +27,7 @@ static const struct group {
     {"all-but-vision", "", MFU_MODULES_ALL & ~B(VISION)},
     {"all-linear", "linear lora_target_linear", MFU_MODULE_ALL_LINEAR},
     {"attention", "attn self_attn", B(QUERY) | B(KEY) | B(VALUE) | B(QKV) | B(OUT)},
-    {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(DOWN)},
+    {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(GATE_UP) | B(DOWN)},
 };
 #define NOTHING "none false off"
 #define N_GROUPS (sizeof groups / sizeof groups[0])

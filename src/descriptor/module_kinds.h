@@ -23,6 +23,7 @@ struct mfu_model_op;
     X(OUT, "o", "o_proj out_proj wo output_proj c_proj", "attn.o attn.out attn.proj")                                  \
     X(GATE, "gate", "gate_proj w1", "mlp.gate")                                                                        \
     X(UP, "up", "up_proj w3 w2_in c_fc fc1 fc_in dense_h_to_4h", "mlp.up mlp.fc mlp.fc1 ffn.up")                       \
+    X(GATE_UP, "gate_up", "gate_up_proj", "mlp.gate_up")                                                               \
     X(DOWN, "down", "down_proj w2 c_proj fc2 fc_out dense_4h_to_h", "mlp.down mlp.proj mlp.fc2 ffn.down")              \
     X(EXPERTS, "experts", "moe", "moe.gate moe.up moe.down")                                                           \
     X(HEAD, "head", "lm_head output embed_out", "lm_head head decoder score classifier")                               \
@@ -44,7 +45,7 @@ enum mfu_module_kind {
 /* The linears of layers. */
 #define MFU_MODULE_ALL_LINEAR                                                                                          \
     (MFU_MODULE_BIT(QUERY) | MFU_MODULE_BIT(KEY) | MFU_MODULE_BIT(VALUE) | MFU_MODULE_BIT(QKV) | MFU_MODULE_BIT(OUT)   \
-     | MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(DOWN))
+     | MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(GATE_UP) | MFU_MODULE_BIT(DOWN))
 
 /* The kind that an operation's weight is of. */
 enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *);
