@@ -241,6 +241,23 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
             }
 }
 
+static void adapters_stand_beside_modules_of_the_code(void **state)
+{
+    /* peft 0.21.2 on transformers 5.23.0 (meta device): get_peft_model(LoraConfig(r=16, target_modules="all-linear")). */
+    static const struct {
+        const char *model;
+        double trained;
+    } rows[] = {{"phi-3-mini", 25165824}, {"glm-4-9b-hf", 47595520}, {"falcon-7b", 32636928}, {"gpt2", 2359296}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const settings[] = {"lora", "16", "lora_targets", "all-linear", NULL};
+
+        assert_true(make(&plan, "h100-sxm", rows[i].model, settings));
+        assert_near(plan.program.trainable_params, rows[i].trained, EXACT);
+    }
+}
+
 /* States that are paged cost nothing while the GPU has room; then the host has what does not fit, and the step waits.  PyTorch
  * reserves as much either way, and what fits without them fits. */
 static void paged_states_cost_nothing_until_the_gpu_is_full(void **state)
@@ -518,7 +535,7 @@ static void products_in_fp8_read_fp8(void **state)
  * what is in the way of a layer comes as often as the split says. */
 static void splitting_keeps_the_model(void **state)
 {
-    static const char *const models[] = {"llama-3-8b", "gpt2", "gemma-2-2b", "mpt-7b", "phi-3-mini"};
+    static const char *const models[] = {"llama-3-8b", "gpt2", "gemma-2-2b", "mpt-7b", "phi-3-mini", "glm-4-9b"};
     static const char *const checkpoints[] = {"none", "full"};
     static const struct {
         const char *tp, *cp, *sp;
@@ -875,6 +892,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
+        cmocka_unit_test(adapters_stand_beside_modules_of_the_code),
         cmocka_unit_test(settings_of_adapters_act_or_are_refused),
         cmocka_unit_test(gradients_of_learned_keys_are_collected_once),
         cmocka_unit_test(learned_tokens_have_positions),
