@@ -146,15 +146,19 @@ bool mfu_output_has(const struct mfu_bench *b, const char *probe)
 }
 
 /* A line of the file, its sample without what print() writes around it. */
-static int take_line(struct mfu_bench *b, char *line, const char *hash, bool *same)
+static int take_line(struct mfu_bench *b, char *line, const char *hash, bool *same, bool *counted)
 {
     static const char before[] = "  - {";
     size_t n = strlen(line), begin = sizeof before - 1;
 
-    if (strncmp(line, COMPLETE, sizeof COMPLETE - 1) == 0)
+    if (strncmp(line, COMPLETE, sizeof COMPLETE - 1) == 0) {
+        *counted = true;
         sscanf(line + sizeof COMPLETE - 1, "%255[^;];%zu", b->complete, &b->n_complete);
+    }
     if (strncmp(line, "gpu: ", 5) == 0)
         *same = strstr(line, hash) != NULL;
+    if (strncmp(line, before, begin) == 0 && !*counted) /* an older version's, or PyTorch's: they would be lost */
+        return mfu_bench_fail(b, "samples in front of which no line '%s' says how many probes are whole", COMPLETE);
     if (b->n_samples == b->n_complete || n < begin + 3 || strncmp(line, before, begin) != 0 || line[n - 2] != '}')
         return 0;
     line[n - 2] = '\0';
@@ -165,14 +169,14 @@ int mfu_output_resume(struct mfu_bench *b, const char *path)
 {
     FILE *f = fopen(path, "r");
     char line[1024], hash[17];
-    bool same = false;
+    bool same = false, counted = false;
     int status = 0;
 
     if (!f)
         return errno == ENOENT ? 0 : mfu_bench_fail(b, "%s: %s", path, strerror(errno));
     mfu_output_hash(&b->gpu.uuid, sizeof b->gpu.uuid, hash);
     while (status == 0 && fgets(line, sizeof line, f))
-        status = take_line(b, line, hash, &same);
+        status = take_line(b, line, hash, &same, &counted);
     fclose(f);
     if (status == 0 && (!same || b->n_samples != b->n_complete))
         status = mfu_bench_fail(b, "%s: these are not samples of this GPU", path);

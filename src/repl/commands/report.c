@@ -141,11 +141,13 @@ static int write_live(struct mfu_session *s, const char *file, struct mfu_error 
     size_t size = 0;
     ssize_t n;
     FILE *in;
+    bool begun = false;
 
     if (mfu_catalog_model(s->catalog, now->model->slug, NULL) != now->model
-        || mfu_catalog_gpu(s->catalog, now->gpu->slug, NULL) != now->gpu)
+        || mfu_catalog_gpu(s->catalog, now->gpu->slug, NULL) != now->gpu
+        || (now->cluster && mfu_catalog_cluster(s->catalog, now->cluster->slug, NULL) != now->cluster))
         return mfu_fail(err, MFU_EINPUT,
-                        "a page with controls knows models and GPUs by their names, not files of yours");
+                        "a page with controls knows models, GPUs and clusters by their names, not files of yours");
     if (!(in = open_live(err)))
         return -1;
     if (mfu_may_replace(s, file, false, MFU_FORCE, err) < 0 || mfu_atomic_file_open(&f, file, err) < 0) {
@@ -154,6 +156,7 @@ static int write_live(struct mfu_session *s, const char *file, struct mfu_error 
     }
     while ((n = getline(&line, &size, in)) > 0)
         if (n < 80 && (body = strstr(line, "<body>"))) {
+            begun = true;
             fputs("<body data-scenario=\"", f.out);
             put_link(f.out, now);
             fprintf(f.out, "\"%s", body + strlen("<body"));
@@ -161,6 +164,10 @@ static int write_live(struct mfu_session *s, const char *file, struct mfu_error 
             fwrite(line, 1, (size_t)n, f.out);
     free(line);
     fclose(in);
+    if (!begun) {
+        mfu_atomic_file_drop(&f);
+        return mfu_fail(err, MFU_EINPUT, "the page that computes has no <body> to begin with this scenario");
+    }
     return mfu_atomic_file_close(&f, err);
 }
 
@@ -168,6 +175,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 {
     bool live = argc > 2 && strcmp(argv[2], "--live") == 0;
 
+    if (strncmp(argv[1], "--", 2) == 0) {
+        mfu_fail(err, MFU_EINPUT, "'%.60s': expected FILE.html", argv[1]);
+        return mfu_error_caret(s, err, 1);
+    }
     if (argc > 2 && !live) {
         mfu_fail(err, MFU_EINPUT, "'%.60s': expected --live", argv[2]);
         return mfu_error_caret(s, err, 2);
