@@ -50,7 +50,7 @@ struct mfu_node {
     bool again;     /* out was computed a second time, for backward */
     int gradient;   /* view of d loss / d out, or MFU_NO_VIEW */
     bool requires_gradient;       /* something before it trains */
-    bool partial_gradient;        /* the sum of it over a group is to come, */
+    int partial;                  /* what readers that are split gave of it: to be summed over their ranks, */
     bool summed_beside;           /* while a product makes the gradient of the reader's weight */
     int shard;                    /* out, or its quantised copy, as ranks send it to one another */
     int keys;                     /* of all ranks of a context group, while its attention runs */
@@ -231,6 +231,9 @@ static inline enum mfu_split mfu_node_split(const struct mfu_builder *s, const s
     return n->op == &s->received || n->op >= s->operations + MFU_MAX_OPS ? MFU_SPLIT_NONE
                                                                          : s->split[n->op - s->operations];
 }
+/* Whether the node is split and its i-th input is not: with sequence parallelism it reads the tokens of all ranks, and the
+ * gradient that it gives is a partial sum. */
+bool mfu_enters_split(const struct mfu_builder *, const struct mfu_node *, int i);
 /* Whether the operation has a trait. */
 static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
 {
@@ -260,6 +263,8 @@ bool mfu_trains(const struct mfu_builder *, const struct mfu_node *, int which);
 enum mfu_type mfu_adapter_type(const struct mfu_builder *);
 /* Adds to the gradient of the node's i-th input, cast to the input's type. */
 void mfu_grad_add(struct mfu_builder *, struct mfu_node *, int i, int view);
+/* Adds a view to the gradient that is there (or MFU_NO_VIEW); returns their sum. */
+int mfu_grad_sum(struct mfu_builder *, int gradient, int view);
 
 /* Whether the node's result is (or becomes) the logits; in how many pieces
  * these are computed (loss_chunks), 1 for other nodes. */

@@ -21,7 +21,7 @@ int mfu_node_input(struct mfu_builder *s, const struct mfu_node *n, int i)
 
     if (!from)
         return MFU_NO_VIEW;
-    return mfu_node_split(s, n) == MFU_SPLIT_COLUMNS && from->gathered != MFU_NO_VIEW ? from->gathered : from->out;
+    return from->gathered != MFU_NO_VIEW && mfu_enters_split(s, n, i) ? from->gathered : from->out;
 }
 
 int mfu_node_save(struct mfu_builder *s, struct mfu_node *n, int view)
@@ -42,16 +42,32 @@ bool mfu_trains(const struct mfu_builder *s, const struct mfu_node *n, int which
     return n->parameter[which] >= 0 && s->parameters[n->parameter[which]].trains;
 }
 
+int mfu_grad_sum(struct mfu_builder *s, int gradient, int view)
+{
+    int sum;
+
+    if (gradient == MFU_NO_VIEW)
+        return view;
+    sum = mfu_view_slice(s, gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "add",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+             2, (int[]){gradient, view}, 1, &sum);
+    return sum;
+}
+
 void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
 {
     struct mfu_node *target;
-    int sum;
+    bool partial = mfu_enters_split(s, n, i);
 
     if (!mfu_wants_gradient(s, n, i))
         return;
     target = &s->nodes[n->in[i]];
-    if (mfu_node_split(s, n) == MFU_SPLIT_COLUMNS) { /* of all ranks' tokens, and to be summed */
-        target->partial_gradient = true;
+    if (partial) {
         target->summed_beside = mfu_trains(s, n, 0);
     } else if (mfu_compare(s, mfu_view_rows(s, view), mfu_view_rows(s, target->out)) > 0) { /* it was broadcast */
         int reduced = mfu_tensor_new(s, mfu_view_rows(s, target->out), mfu_view_columns(s, view),
@@ -67,19 +83,10 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
         view = reduced;
     }
     view = mfu_emit_cast(s, view, mfu_view_type(s, target->out));
-    if (target->gradient == MFU_NO_VIEW) {
-        target->gradient = view;
-        return;
-    }
-    sum = mfu_view_slice(s, target->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "add",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
-             2, (int[]){target->gradient, view}, 1, &sum);
-    target->gradient = sum;
+    if (partial)
+        target->partial = mfu_grad_sum(s, target->partial, view);
+    else
+        target->gradient = mfu_grad_sum(s, target->gradient, view);
 }
 
 bool mfu_makes_logits(const struct mfu_builder *s, const struct mfu_node *n)

@@ -148,7 +148,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
     for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
         struct mfu_node *n = &s->nodes[i];
 
-        if (n->gradient == MFU_NO_VIEW && !mfu_is(n->op, MFU_ENDS_IN_LOSS))
+        if (n->gradient == MFU_NO_VIEW && n->partial == MFU_NO_VIEW && !mfu_is(n->op, MFU_ENDS_IN_LOSS))
             continue;
         mfu_compute_missing(s, st, i);
         s->node = i;

@@ -128,6 +128,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
                                            .gradient = MFU_NO_VIEW,
                                            .shard = MFU_NO_VIEW,
                                            .gathered = MFU_NO_VIEW,
+                                           .partial = MFU_NO_VIEW,
                                            .gathered_again = MFU_NO_VIEW,
                                            .parameter = {-1, -1}};
     const struct mfu_model_op *source = &s->config->model->ops[op];

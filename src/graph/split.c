@@ -54,9 +54,19 @@ static bool sequence_parallel(const struct mfu_builder *s, enum mfu_mesh_axis ax
 
 /* ---- layouts of operations ------------------------------------------------ */
 
-/* Whether all that read an operation's result in its section take it by columns,
- * until a product or the loss. */
-static bool reaches_product(const struct mfu_builder *s, const struct mfu_model_section *sec, int op)
+/* A norm over all of a row, not over each head. */
+static bool of_whole_rows(const struct mfu_operation *op)
+{
+    for (int a = 0; a < MFU_ATTRIBUTES; a++)
+        if (op->primitive->split_columns & 1u << a && op->attribute[a] > 1)
+            return false;
+    return mfu_is(op, MFU_BY_ROW);
+}
+
+/* Whether all that read an operation's result in its section take it by columns, until a product or the loss.  What a norm of
+ * whole rows hands to a product stays whole (multi-head latent attention: Megatron-LM d98e8a64,
+ * core/transformer/multi_latent_attention.py, of which each rank has all of the products down). */
+static bool reaches_product(const struct mfu_builder *s, const struct mfu_model_section *sec, int op, bool normed)
 {
     const struct mfu_model *m = s->config->model;
     bool reached = false;
@@ -71,9 +81,9 @@ static bool reaches_product(const struct mfu_builder *s, const struct mfu_model_
             whole = s->left_out[i]
                 || (mfu_is(reader, MFU_ELEMENTWISE) && (m->ops[i].n_in == 1 || mfu_is(reader, MFU_CHEAP)))
                 || (mfu_is(reader, MFU_BY_ROW) && reader->primitive->split_columns)
-                || (mfu_is(reader, MFU_TAKES_COLUMNS) && m->ops[i].n_in == 1); /* q, k and v of one product */
-            if (whole ? !reaches_product(s, sec, i)
-                      : !(mfu_is(reader, MFU_MIXES_ROWS) || mfu_is(reader, MFU_MULTIPLIES)
+                || mfu_is(reader, MFU_TAKES_COLUMNS); /* q, k and v of one product; parts of heads joined */
+            if (whole ? !reaches_product(s, sec, i, normed || (!s->left_out[i] && of_whole_rows(reader)))
+                      : !(mfu_is(reader, MFU_MIXES_ROWS) || (mfu_is(reader, MFU_MULTIPLIES) && !normed)
                           || mfu_is(reader, MFU_ENDS_IN_LOSS)))
                 return false;
             reached = true;
@@ -86,6 +96,11 @@ static bool is_split(enum mfu_split how)
     return how == MFU_SPLIT_COLUMNS || how == MFU_SPLIT_WITHIN;
 }
 
+bool mfu_enters_split(const struct mfu_builder *s, const struct mfu_node *n, int i)
+{
+    return n->in[i] != MFU_TOKENS_IN && is_split(how(s, n)) && !is_split(how(s, &s->nodes[n->in[i]]));
+}
+
 static enum mfu_split choose(const struct mfu_builder *s, const struct mfu_model_section *sec, int i, bool split_input)
 {
     const struct mfu_operation *op = &s->operations[i];
@@ -96,7 +111,7 @@ static enum mfu_split choose(const struct mfu_builder *s, const struct mfu_model
         return op->primitive->split_rows && !op->primitive->has_position(op) ? MFU_SPLIT_ROWS : MFU_SPLIT_NONE;
     if (split_input)
         return mfu_is(op, MFU_MULTIPLIES) ? MFU_SPLIT_ROWS : MFU_SPLIT_WITHIN;
-    if (mfu_is(op, MFU_MULTIPLIES) && reaches_product(s, sec, i))
+    if (mfu_is(op, MFU_MULTIPLIES) && reaches_product(s, sec, i, false))
         return MFU_SPLIT_COLUMNS;
     return MFU_SPLIT_NONE;
 }
@@ -303,15 +318,19 @@ static int as_sent(struct mfu_builder *s, const struct mfu_node *n, int view)
  * v2.8 module/layernorm_linear.py: each rank quantises its own and keeps that for backward). */
 static void enter(struct mfu_builder *s, const struct mfu_node *n)
 {
-    struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
     enum mfu_mesh_axis axis = axis_of(s, n);
 
-    if (from && sequence_parallel(s, axis) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW) {
+    for (int k = 0; k < n->source->n_in && sequence_parallel(s, axis); k++) {
+        struct mfu_node *from = mfu_enters_split(s, n, k) ? &s->nodes[n->in[k]] : NULL;
+
+        if (!from || from->gathered != MFU_NO_VIEW)
+            continue;
         from->shard = axis == MFU_AXIS_TP ? as_sent(s, n, from->out) : from->out;
         from->gathered = over_rows(s, MFU_ALL_GATHER, axis, from->shard);
-        if (mfu_result_dropped(s, n->in[0])) /* what is made anew is quantised anew (save_original_input) */
+        if (mfu_result_dropped(s, n->in[k])) /* what is made anew is quantised anew (save_original_input) */
             from->shard = from->out;
-        beside(s, 1, MFU_TP_PRODUCTS);
+        if (mfu_is(n->op, MFU_MULTIPLIES))
+            beside(s, 1, MFU_TP_PRODUCTS);
     }
 }
 
@@ -365,10 +384,11 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
     struct mfu_node *n = &s->nodes[node];
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
-    if (n->partial_gradient && n->gradient != MFU_NO_VIEW) {
-        n->gradient = sum(s, axis_of(s, n), n->gradient);
+    if (n->partial != MFU_NO_VIEW) {
+        n->partial = sum(s, axis_of(s, n), n->partial);
         if (n->summed_beside)
             beside(s, -1, MFU_TP_GRADIENTS);
+        n->gradient = mfu_grad_sum(s, n->gradient, n->partial);
     }
     if (how(s, n) == MFU_SPLIT_ROWS && sequence_parallel(s, axis_of(s, n)) && n->gradient != MFU_NO_VIEW) {
         n->gradient = over_rows(s, MFU_ALL_GATHER, axis_of(s, n), n->gradient);

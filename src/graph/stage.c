@@ -170,6 +170,7 @@ int mfu_stage_receive(struct mfu_builder *s, int section)
                                              .gradient = MFU_NO_VIEW,
                                              .shard = MFU_NO_VIEW,
                                              .gathered = MFU_NO_VIEW,
+                                             .partial = MFU_NO_VIEW,
                                              .gathered_again = MFU_NO_VIEW,
                                              .parameter = {-1, -1}};
     return s->n_nodes++;

@@ -583,6 +583,89 @@ static void splitting_keeps_the_model(void **state)
             }
 }
 
+/* Products of a layer, by the operation that they belong to: FLOP of a micro-step. */
+static double products_of(const struct mfu_program *p, const char *op)
+{
+    double flops = 0;
+
+    for (int i = 0; i < p->n_segments; i++)
+        for (int k = 0; k < p->segments[i].count; k++) {
+            const struct mfu_launch *l = &p->launches[p->segments[i].first + k];
+            bool product = l->kernel.kind == MFU_GEMM || mfu_kind_is_attention(l->kernel.kind);
+
+            flops += product && strcmp(l->op, op) == 0 ? l->kernel.flops * p->segments[i].repeat : 0;
+        }
+    return flops;
+}
+
+/* Of multi-head latent attention each rank has the products down to what is normed as a whole, and a part of all others:
+ * heads, experts.  With sequence parallelism the former work on a part of the tokens. */
+static void latent_attention_is_split_by_heads(void **state)
+{
+    static const char *const models[] = {"deepseek-v3", "moonlight-16b-a3b"};
+    static const char *const ranks[] = {"2", "4", "8"};
+    static const char *const whole_ops[] = {"attn.q_a", "attn.kv_a", "moe.route"};
+    static const char *const split_ops[] = {"attn.q",   "attn.kv",     "attn.core",   "attn.o",   "moe.gate",
+                                            "moe.down", "shared.gate", "shared.down", "mlp.gate", "mlp.down"};
+    static struct mfu_plan one;
+
+    (void)state;
+    for (size_t m = 0; m < 2; m++)
+        for (size_t k = 0; k < 2 * sizeof ranks / sizeof *ranks; k++) {
+            const char *const alone[] = {"n_layer", "4", "runtime", "fused", NULL};
+            const char *const keys[] = {
+                "n_layer", "4", "runtime", "fused", "tp", ranks[k / 2], "sp", k % 2 ? "on" : "off", NULL};
+            double tp = strtod(ranks[k / 2], NULL), shared;
+
+            assert_true(make(&one, "h200-sxm", models[m], alone));
+            assert_true(make(&plan, "h200-sxm", models[m], keys));
+#define DIM(name) mfu_config_dim(&one.config, name)
+            shared = 4
+                    * (DIM("n_embd") * (DIM("q_rank") + DIM("kv_rank") + DIM("rope_dim") + 2) + DIM("q_rank")
+                       + DIM("kv_rank"))
+                + (4 - DIM("n_dense")) * DIM("n_embd") * DIM("n_experts") + DIM("n_embd");
+#undef DIM
+            assert_near(tp * plan.program.rank_params - (tp - 1) * shared, one.program.params, EXACT);
+            for (size_t i = 0; i < sizeof whole_ops / sizeof *whole_ops; i++)
+                assert_near((k % 2 ? tp : 1) * products_of(&plan.program, whole_ops[i]),
+                            products_of(&one.program, whole_ops[i]), EXACT);
+            for (size_t i = 0; i < sizeof split_ops / sizeof *split_ops; i++) {
+                assert_true(products_of(&one.program, split_ops[i]) > 0);
+                assert_near(tp * products_of(&plan.program, split_ops[i]), products_of(&one.program, split_ops[i]),
+                            EXACT);
+            }
+        }
+    mfu_plan_release(&one);
+}
+
+/* Gradients that are added to each other are of the same tokens, however ranks share them. */
+static void gradients_added_are_of_the_same_tokens(void **state)
+{
+    size_t n, added = 0;
+    const char *const *models = mfu_catalog_models(catalog, &n);
+
+    (void)state;
+    for (size_t m = 0; m < n; m++)
+        for (int k = 0; k < 2; k++) {
+            const char *const keys[] = {"runtime", "eager", "tp", "2", "sp", k ? "on" : "off", NULL};
+
+            if (!make(&plan, "h200-sxm", models[m], keys))
+                continue;
+            for (int i = 0; i < plan.program.n_launches; i++) {
+                const struct mfu_launch *l = &plan.program.launches[i];
+                const struct mfu_view *v = plan.program.views;
+
+                if (l->phase != MFU_BACKWARD || strcmp(l->suffix, "add") != 0 || l->n_in != 2)
+                    continue;
+                if (v[l->in[0]].columns == v[l->in[1]].columns && v[l->in[0]].rows != v[l->in[1]].rows)
+                    fail_msg("%s: gradient of %s.%s: %g x %g and %g x %g", models[m], l->section, l->op,
+                             v[l->in[0]].rows, v[l->in[0]].columns, v[l->in[1]].rows, v[l->in[1]].columns);
+                added++;
+            }
+        }
+    assert_true(added > 1000);
+}
+
 /* Stages hold all of the model between them, compute all of it, and a step of the
  * pipeline is as long as its parts; with many microbatches the bubble goes. */
 static void stages_make_up_the_model(void **state)
@@ -905,6 +988,8 @@ int main(void)
         cmocka_unit_test(fusion_keeps_every_input),
         cmocka_unit_test(products_in_fp8_read_fp8),
         cmocka_unit_test(splitting_keeps_the_model),
+        cmocka_unit_test(latent_attention_is_split_by_heads),
+        cmocka_unit_test(gradients_added_are_of_the_same_tokens),
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),
         cmocka_unit_test(copies_of_shards),
