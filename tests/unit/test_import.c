@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/observe/observe.h"
 #include "read/config/import.h"
 #include "base/error.h"
 #include "descriptor/module_kinds.h"
@@ -33,6 +34,31 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* `observe --config` takes from the same file what `import` does: every setting, every dimension, the same
+ * model and GPU, and the same things left out. */
+static void observe_agrees(const char *path)
+{
+    struct mfu_observe_request request = {.config = path, .figures = "step_ms 1000"};
+    struct mfu_error err = {0};
+    struct mfu_observation *o = mfu_observe(catalog, &start, &request, &err);
+    const struct mfu_scenario *s;
+
+    if (!o)
+        fail_msg("%s: %s", path, err.text);
+    s = &o->plan.scenario;
+    if (s->model != next.model || s->gpu != next.gpu)
+        fail_msg("%s: observe has %s on %s, import %s on %s", path, s->model->slug, s->gpu->slug, next.model->slug,
+                 next.gpu->slug);
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        if (s->setting_given[i] != next.setting_given[i] || (next.setting_given[i] && s->setting[i] != next.setting[i]))
+            fail_msg("%s: %s: observe has %g, import %g", path, mfu_settings[i].key, s->setting[i], next.setting[i]);
+    for (int i = 0; i < next.model->n_dims; i++)
+        if (s->dim_given[i] != next.dim_given[i] || (next.dim_given[i] && s->dim[i] != next.dim[i]))
+            fail_msg("%s: %s: observe has %g, import %g", path, next.model->dims[i].name, s->dim[i], next.dim[i]);
+    assert_string_equal(s->not_modelled, next.not_modelled);
+    mfu_observation_free(o);
+}
+
 static void read_file(const char *path, const char *format)
 {
     struct mfu_error err = {0};
@@ -47,6 +73,7 @@ static void read_file(const char *path, const char *format)
     assert_string_equal(import->format->name, format);
     assert_int_equal(mfu_import_apply(import, &next, &err), 0);
     assert_int_equal(mfu_scenario_resolve(&next, &config, &err), 0);
+    observe_agrees(path);
 }
 
 static void done(void)

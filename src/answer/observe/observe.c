@@ -91,6 +91,7 @@ static bool find_config(const struct mfu_observing *r, char *to, size_t size)
 static int take_import(struct mfu_observing *r, const char *path, struct mfu_error *err)
 {
     struct mfu_import *m = calloc(1, sizeof *m);
+    struct mfu_scenario tried = *r->current; /* what it refuses is not modelled */
     struct mfu_error unknown;
     int status = 1;
 
@@ -100,13 +101,15 @@ static int take_import(struct mfu_observing *r, const char *path, struct mfu_err
     m->start = r->current;
     if (mfu_import_read(m, path, NULL, &unknown) < 0)
         status = unknown.code == MFU_ENOMEM ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+    if (status > 0 && mfu_import_apply(m, &tried, err) < 0)
+        status = -1;
     for (int i = 0; status > 0 && i < m->n; i++) {
         const struct mfu_entry *e = &m->entries[i];
         struct mfu_log *c = &r->config;
 
         c->line = e->line;
         if (e->fate == MFU_UNMODELLED)
-            mfu_observe_note(r->o, "not modelled: %.60s %.60s", e->name, e->value);
+            mfu_observe_note(r->o, "not modelled: %.60s %.60s", e->name, e->value ? e->value : "");
         else if (e->fate == MFU_IGNORED || !e->key)
             continue;
         else if (strcmp(e->key, "model") == 0)
@@ -117,9 +120,11 @@ static int take_import(struct mfu_observing *r, const char *path, struct mfu_err
             mfu_log_set(c, e->key, e->set);
     }
     if (status > 0)
-        mfu_import_pass_on(m, &r->scenario);
-    mfu_import_release(m);
-    free(m);
+        r->import = m;
+    else {
+        mfu_import_release(m);
+        free(m);
+    }
     return status;
 }
 
@@ -341,6 +346,9 @@ struct mfu_observation *mfu_observe(struct mfu_catalog *catalog, const struct mf
         mfu_log_release(&r->log);
         mfu_log_release(&r->config);
         mfu_log_release(&r->command);
+        if (r->import)
+            mfu_import_release(r->import);
+        free(r->import);
     } else
         mfu_fail(err, MFU_ENOMEM, "out of memory");
     free(r);

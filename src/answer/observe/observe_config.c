@@ -11,6 +11,7 @@
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
+#include "read/config/import.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
 
@@ -48,7 +49,7 @@ static int choose_gpu(struct mfu_observing *r, struct mfu_error *err)
         }
         if (s->gpu && gpu != s->gpu && r->current->gpu_given)
             mfu_observe_note(r->o, "the log names the GPU: %s, not %s of the scenario", gpu->slug, s->gpu->slug);
-    } else
+    } else if (!r->config.gpu[0] || !(gpu = gpu_called(r->catalog, r->config.gpu)))
         return 0;
     s->gpu = gpu;
     s->gpu_given = true;
@@ -95,7 +96,7 @@ static int choose_model(struct mfu_observing *r, struct mfu_error *err)
     }
     r->o->model_unknown = !model && f && f->of_anything && !r->current->model_given && !states_layers(&r->log)
         && !states_layers(&r->config) && !states_layers(&r->command);
-    if (model && model != s->model) {
+    if (model) {
         mfu_scenario_model(s, model);
         s->model_given = true;
     }
@@ -357,9 +358,10 @@ static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
 
 int mfu_observe_configure(struct mfu_observing *r, struct mfu_error *err)
 {
-    return choose_gpu(r, err) < 0 || choose_model(r, err) < 0 || apply_defaults(r, err) < 0
-            || apply_all(r, &r->config, err) < 0 || apply_all(r, &r->log, err) < 0 || apply_all(r, &r->command, err) < 0
-            || settle_tokens(r, err) < 0
-        ? -1
-        : 0;
+    if (choose_gpu(r, err) < 0 || choose_model(r, err) < 0 || apply_defaults(r, err) < 0
+        || apply_all(r, &r->config, err) < 0)
+        return -1;
+    if (r->import)
+        mfu_import_pass_on(r->import, &r->scenario);
+    return apply_all(r, &r->log, err) < 0 || apply_all(r, &r->command, err) < 0 || settle_tokens(r, err) < 0 ? -1 : 0;
 }

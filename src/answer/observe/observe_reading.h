@@ -13,6 +13,7 @@
 
 struct mfu_catalog;
 struct mfu_error;
+struct mfu_import;
 struct mfu_observation;
 struct mfu_observe_request;
 
@@ -22,6 +23,7 @@ struct mfu_observing {
     const struct mfu_scenario *current;
     const struct mfu_observe_request *request;
     struct mfu_log log, config, command; /* what each of them states */
+    struct mfu_import *import;           /* the file of `config`, if `import` reads it; NULL */
     struct mfu_scenario scenario;
     struct mfu_observation *o;
 };
