@@ -285,6 +285,20 @@ def check_colours(scenario, folder):
         check(areas[path] == areas[below] or colour in named, f"{scenario}: the part drawn in {colour} has no name")
 
 
+def check_shares(scenario, folder):
+    """What a picture of a few of many micro-steps says of the step is true of the whole step."""
+    script = os.path.join(folder, "kept.gp")
+    run(scenario, f"plot timeline {folder}/x.svg --gnuplot {script}")
+    with open(script) as f:
+        drawn = dict(re.findall(r"set label '([A-Za-z, ]+?)  *([0-9.]+) %' at first 7", f.read()))
+    step, _ = run(scenario, "step")
+    for name, key in (("optimizer", "optimizer_s"), ("idle", "idle_s")):
+        share = 100 * step[key] / step["step_time_s"]
+        check(name in drawn and abs(float(drawn[name]) - share) <= 0.06, f"{scenario}: {name} {share} %, drawn {drawn}")
+    shares = [float(x) for name, x in drawn.items() if not name.startswith("MFU")]
+    check(len(shares) > 5 and abs(sum(shares) - 100) < 0.4, f"{scenario}: the shares {drawn} are not a whole")
+
+
 def check_refusals(folder):
     before = set(os.listdir(folder))
     scenario = SCENARIOS["one GPU"]
@@ -316,6 +330,8 @@ def main():
         check_refusals(folder)
         if shutil.which("gnuplot"):
             check_pictures(folder)
+            check_shares("gpu h100-sxm; model gpt2; set accum 64", folder)
+            check_shares(SCENARIOS["micro-steps"], folder)
             check_colours(SCENARIOS["micro-steps"], folder)
             check_colours("gpu h100-sxm; model llama-3-70b; set tp 8 pp 4 accum 8 zero 1 checkpoint full", folder)
         else:

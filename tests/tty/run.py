@@ -2,29 +2,30 @@
 """Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR FAKE_NVML [FILE.tty ...]
 
 Lines of a conversation: `$ OPTIONS`, `gpus` a driver with GPUs, `rc COMMANDS` the user's own file, `editor
-COMMAND` that of `edit`,
+COMMAND` that of `edit`, `pager COMMAND` what long answers go through on a terminal of 24 lines,
 `again` ends one conversation and begins the next, `> TEXT` waits for it, `< KEYS` types them
 (^M Enter, ^I Tab, ^C, ^D ...), `k NAME` sends a signal, `pause N` lets N seconds pass, `= N` is the exit status, `h LINE` a line of the
 history, in order.  Keys are typed when what was awaited has come.
 """
-import glob, os, pty, re, select, signal, stat, sys, tempfile, time
+import fcntl, glob, os, pty, re, select, signal, stat, struct, sys, tempfile, termios, time
 
 PATIENCE_S = 30
 
 
 class Conversation:
-    def __init__(self, program, data, options, folder, nvml, rc, editor):
+    def __init__(self, program, data, options, folder, nvml, rc, editor, pager):
         self.history = os.path.join(folder, "history")
         if rc:
             os.makedirs(os.path.join(folder, "mfuplan"), exist_ok=True)
             with open(os.path.join(folder, "mfuplan", "rc"), "w") as out:
                 out.write(rc + "\n")
-        environment = dict(os.environ, TERM="dumb", INPUTRC="/dev/null", COLUMNS="80", LC_ALL="C",
-                           MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER="cat", MFUPLAN_NVML=nvml, VISUAL=editor, TMPDIR=folder,
+        environment = dict(os.environ, TERM="vt100" if pager else "dumb", INPUTRC="/dev/null", COLUMNS="80", LC_ALL="C",
+                           MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER=pager or "cat", MFUPLAN_NVML=nvml, VISUAL=editor, TMPDIR=folder,
                            XDG_STATE_HOME=os.path.join(folder, "st[a]te *"), XDG_CONFIG_HOME=folder)
         self.seen = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
             os.execve(program, [program, "--data-dir", data, "--ascii", *options], environment)
 
     def read(self, until):
@@ -66,9 +67,10 @@ def run(program, data, nvml, path):
     options = [word for line in lines if line.startswith("$ ") for word in line[2:].split()]
     rc = "\n".join(line[3:] for line in lines if line.startswith("rc "))
     editor = next((line[7:] for line in lines if line.startswith("editor ")), "")
+    pager = next((line[6:] for line in lines if line.startswith("pager ")), "")
     nvml = nvml if "gpus" in lines else ""
     with tempfile.TemporaryDirectory() as folder:
-        c = Conversation(program, data, options, folder, nvml, rc, editor)
+        c = Conversation(program, data, options, folder, nvml, rc, editor, pager)
         try:
             for number, line in enumerate(lines, 1):
                 try:
@@ -80,7 +82,7 @@ def run(program, data, nvml, path):
                         c.type("^D")
                         assert (got := c.status()) == 0, f"exit status {got}"
                         os.close(c.fd)
-                        c = Conversation(program, data, options, folder, nvml, rc, editor)
+                        c = Conversation(program, data, options, folder, nvml, rc, editor, pager)
                     elif line.startswith("pause "):
                         time.sleep(float(line[6:]))
                     elif line.startswith("k "):

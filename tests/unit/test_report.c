@@ -165,6 +165,29 @@ static void colour_only_repeats(void **state)
     mfu_plan_release(&p);
 }
 
+/* The bar of a plan has a mark of its own for every part. */
+static void parts_have_marks_of_their_own(void **state)
+{
+    (void)state;
+    for (int utf8 = 0; utf8 < 2; utf8++)
+        for (int i = 0; i < MFU_PART_COUNT + 4; i++) /* and what is outside the allocator */
+            for (int j = 0; j < i; j++) {
+                char *mark[2];
+
+                for (int k = 0; k < 2; k++) {
+                    struct mfu_term t = {.width = 80, .height = 24, .utf8 = utf8};
+                    size_t size;
+                    FILE *out = open_memstream(&mark[k], &size);
+
+                    mfu_text_mark(out, &t, k ? i : j);
+                    fclose(out);
+                }
+                assert_string_not_equal(mark[0], mark[1]);
+                free(mark[0]);
+                free(mark[1]);
+            }
+}
+
 static void the_plan_says_what_matters(void **state)
 {
     struct mfu_term t = {.width = 80, .height = 24, .utf8 = false};
@@ -547,6 +570,7 @@ int main(void)
         cmocka_unit_test(text_stays_within_the_window),
         cmocka_unit_test(a_plan_is_one_screen),
         cmocka_unit_test(colour_only_repeats),
+        cmocka_unit_test(parts_have_marks_of_their_own),
         cmocka_unit_test(the_plan_says_what_matters),
         cmocka_unit_test(numbers_are_whole_or_real_or_null),
         cmocka_unit_test(plan_has_everything_that_the_interface_names),

@@ -144,9 +144,9 @@ int mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells)
 /* As many that differ without colours as a bar has parts. */
 static const char *mark(const struct mfu_term *t, int i)
 {
-    static const char *const blocks[] = {"\u2588", "\u2593", "\u2592", "\u259a", "\u2584", "\u258c",
-                                         "\u2591", "\u259e", "\u2580", "\u2590", "\u2599", "\u259c"};
-    static const char *const ascii[] = {"#", "=", "+", "%", "o", "*", "-", "x", "@", "&", "$", "?"};
+    static const char *const blocks[] = {"\u2588", "\u2593", "\u2592", "\u259a", "\u2584", "\u258c", "\u2591",
+                                         "\u259e", "\u2580", "\u2590", "\u2599", "\u259c", "\u259f", "\u259b"};
+    static const char *const ascii[] = {"#", "=", "+", "%", "o", "*", "-", "x", "@", "&", "$", "?", "~", ":"};
     enum { MARKS = sizeof ascii / sizeof ascii[0] };
     _Static_assert(sizeof blocks == sizeof ascii, "a mark has two forms");
 
