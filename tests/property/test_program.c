@@ -638,6 +638,51 @@ static void latent_attention_is_split_by_heads(void **state)
     mfu_plan_release(&one);
 }
 
+/* Rows that took their weights before the experts' last product take its bias after it, expert by expert: kernels of each
+ * expert that a rank has, over all rows together, in fp32 where the dispatcher wants the weights so. */
+static void weighed_biases_are_added_by_expert(void **state)
+{
+    static const char *const eps[] = {"1", "2", "8"};
+    static const char *const dispatchers[] = {"all_to_all", "flex"};
+
+    (void)state;
+    for (int e = 0; e < 3; e++)
+        for (int d = 0; d < 3; d++) {
+            const char *const keys[] = {"gpus",
+                                        "8",
+                                        "ep",
+                                        eps[e],
+                                        "moe_dispatcher",
+                                        dispatchers[d % 2],
+                                        "trainer",
+                                        d < 2 ? "megatron-te" : "torchtitan",
+                                        "n_layer",
+                                        "2",
+                                        NULL};
+            double seen = 0, ep = strtod(eps[e], NULL);
+
+            assert_true(make(&plan, "h200-sxm", "gpt-oss-20b", keys));
+            for (int i = 0; i < plan.program.n_launches; i++) {
+                const struct mfu_launch *l = &plan.program.launches[i];
+                bool first = strcmp(l->suffix, "bias") == 0;
+
+                if (strcmp(l->op, "moe.down") != 0 || !(first || strcmp(l->suffix, "bias_grad") == 0) || d == 2)
+                    continue;
+                seen++;
+                assert_near(l->kernel.launches, (first ? 2 : 4) * 32 / ep, EXACT);
+                /* b * p is written and read, t read, the sum written; both products of g, too */
+                assert_near(l->kernel.read_bytes + l->kernel.write_bytes,
+                            plan.config.tokens * 4 * 2880
+                                    * (first   ? 2 + (d ? 12 : 6)
+                                           : d ? 24
+                                               : 12)
+                                + (first ? 0 : 2 * 2880 * 32 / ep),
+                            1e-9);
+            }
+            assert_true(d < 2 ? seen >= 4 : seen == 0);
+        }
+}
+
 /* Gradients that are added to each other are of the same tokens, however ranks share them. */
 static void gradients_added_are_of_the_same_tokens(void **state)
 {
@@ -989,6 +1034,7 @@ int main(void)
         cmocka_unit_test(products_in_fp8_read_fp8),
         cmocka_unit_test(splitting_keeps_the_model),
         cmocka_unit_test(latent_attention_is_split_by_heads),
+        cmocka_unit_test(weighed_biases_are_added_by_expert),
         cmocka_unit_test(gradients_added_are_of_the_same_tokens),
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),

@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #include "graph/builder.h"
+#include "scenario/setting.h"
+#include "scenario/trainer.h"
 
 enum { WIDTH, BIAS, EXPERTS, TIED, VISITS };
 enum { SAVED_INPUT, SAVED_WEIGHT };
@@ -66,6 +68,84 @@ static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, 
     out[3] = copies[1];
 }
 
+/* ---- biases of weighed rows ------------------------------------------------ */
+
+/* Where the rows took their weights before the experts' last product, its bias takes them after it, expert by expert, in
+ * Python: `t + b * p`, then all of them joined (Megatron-LM since a329dd6d of September 2025, d98e8a64
+ * core/transformer/moe/experts.py, _apply_bias).  Weights are fp32 with a dispatcher that asks for it
+ * (token_dispatcher.py: "only supports float32 probs"), and so is all that they touch. */
+static bool weighs_bias(struct mfu_builder *s, int index)
+{
+    const struct mfu_node *n = mfu_node_at(s, index), *next = n + 1;
+
+    return s->runtime->weighs_early && n->op->attribute[EXPERTS] > 0 && n->op->attribute[BIAS] > 0
+        && index + 1 < s->n_nodes && mfu_is(next->op, MFU_COMBINES) && next->in[0] == index;
+}
+
+static enum mfu_type weights_type(const struct mfu_builder *s)
+{
+    return s->config->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX ? MFU_F32 : s->numerics.compute;
+}
+
+static double elements_of(const struct mfu_builder *s, int view)
+{
+    return mfu_view_rows(s, view) * mfu_view_columns(s, view);
+}
+
+static int joined(struct mfu_builder *s, const char *suffix, int view)
+{
+    int out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
+                             MFU_PART_ACTIVATIONS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
+             1, &view, 1, &out);
+    return out;
+}
+
+static int add_weighed_bias(struct mfu_builder *s, const struct mfu_node *n, int view)
+{
+    enum mfu_type type = weights_type(s);
+    double product = elements_of(s, view) * mfu_type_bytes[type]; /* b * p, written and read */
+    int sum = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_ACTIVATIONS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "bias",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 2 * elements_of(s, view),
+                                    .extra_read_bytes = 2 * product,
+                                    .launches = 2 * experts_of(n)},
+             1, &view, 1, &sum);
+    return mfu_emit_cast(s, joined(s, "bias_cat", sum), mfu_view_type(s, view));
+}
+
+/* Returns the gradient of the product's rows.  That of a bias is the sum of g * p over its rows, that of a weight of g * b
+ * over a row. */
+static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, int g)
+{
+    double experts = experts_of(n);
+    int wide = mfu_emit_cast(s, g, weights_type(s)), bias;
+
+    bias = mfu_tensor_new(s, 1, experts * n->op->attribute[WIDTH], s->numerics.compute, MFU_PART_GRADIENTS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "bias_grad",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_REDUCTION,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 4 * elements_of(s, wide),
+                                    .extra_read_bytes = 5 * elements_of(s, wide) * mfu_type_bytes[weights_type(s)],
+                                    .launches = 4 * experts},
+             1, &wide, 1, &bias);
+    if (mfu_trains(s, n, 1))
+        mfu_param_grad_add(s, n, 1, bias);
+    return joined(s, "split_grad", mfu_emit_cast(s, wide, mfu_view_type(s, g)));
+}
+
+/* ---- passes -------------------------------------------------------------- */
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -88,6 +168,8 @@ static void forward(struct mfu_builder *s, int index)
     n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
     mfu_emit_matmul(s, "", math, rows / experts, width, in_width, experts, operand[0], operand[1], n->out);
     mfu_offer_result(s, n->out, true);
+    if (weighs_bias(s, index))
+        n->out = add_weighed_bias(s, n, n->out);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -103,7 +185,9 @@ static void backward(struct mfu_builder *s, int index)
     bool into_buffer = s->runtime->gemm_accumulates, trains = mfu_trains(s, n, 0);
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
-    if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
+    if (weighs_bias(s, index))
+        g[0] = g[1] = add_weighed_bias_gradient(s, n, g[0]);
+    else if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g[0], experts * width, s->numerics.compute));
     if (mfu_quantises(s, n)) {
         mfu_emit_quantise(s, "quantise_grad", g[0], g);
