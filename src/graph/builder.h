@@ -127,7 +127,8 @@ struct mfu_builder {
     const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
     struct mfu_layer *layers;                /* that are traced (layers.h) */
     int cap_layers, layer;                   /* the one that is being traced */
-    bool copies;                             /* some layers are copied (copies.h) */
+    bool copies;                             /* some layers are copied (copies.h), */
+    int reach;                               /* and name what is in so many before and behind them, at most */
     bool uneven;                             /* the second layer of a section is not like the first */
     struct mfu_launch *merged;               /* what a compiler makes of the list */
     int cap_merged;

@@ -3,8 +3,8 @@
  *
  * A program is three lists (launches, views, tensors) whose items name items of the others by number.  Each segment owns
  * a stretch of each list.  To copy a layer, the stretches of its segments are repeated, and numbers are worked out
- * anew: what the layer says of itself, of the one before and of the one after it, each copy says of its own
- * neighbours; all else is moved.  Whether that is so is seen from the next layer, which was traced, too.
+ * anew: what the layer says of itself and of those next to it, each copy says of its own neighbours; all else is moved.
+ * Whether that is so is seen from the next layer, which was traced, too.
  */
 #include "graph/copies.h"
 
@@ -54,21 +54,29 @@ struct place {
     int which, offset;
 };
 
-/* Where an item is that copy `copy` of `from` names as `item`. */
+/* Where an item is that copy `copy` of `from` names as `item`: in the layer that is as far from that copy, counted with
+ * all copies; else where it was traced, of copies in the nearest. */
 static struct place placed(const struct mfu_fold *x, enum list list, int item, const struct stretch *from, int copy)
 {
     const struct stretch *in = &x->stretches[x->owner[list][item]];
     struct place at = {in, 0, item - in->first[list]};
-    int distance = in->layer - from->layer;
+    int distance = in->layer - from->layer, on = distance > 0 ? 1 : -1, layer = from->layer;
 
-    if (from->copies && abs(distance) <= 1) {
-        if (copy + distance >= 0 && copy + distance <= from->copies) {
-            at.in = stretch_of(x, from->layer, in->turn);
-            at.which = copy + distance;
-        }
-    } else if (in->copies) { /* the nearest of them */
-        at.which = distance > 0 ? 0 : in->copies;
+    if (abs(distance) > x->s->reach) {
+        at.which = in->copies && distance < 0 ? in->copies : 0;
+        return at;
     }
+    for (at.which = copy; distance != 0; distance -= on) {
+        const int copies = x->s->layers[layer].copies;
+
+        at.which += on;
+        if (at.which < 0 || at.which > copies) {
+            layer += on;
+            at.which = on > 0 ? 0 : x->s->layers[layer].copies;
+        }
+    }
+    if (layer != in->layer)
+        at.in = stretch_of(x, layer, in->turn);
     return at;
 }
 
@@ -85,7 +93,7 @@ static int renumbered(const struct mfu_fold *x, enum list list, int item, const 
     return names_none(item) ? item : number_of(placed(x, list, item, from, copy), list);
 }
 
-/* Whether others than its neighbours name an item of a layer that is copied. */
+/* Whether others than layers of its kind name an item of a layer that is copied. */
 static bool reaches_in(const struct mfu_fold *x, enum list list, int item, const struct stretch *from)
 {
     const struct stretch *in;
@@ -95,8 +103,9 @@ static bool reaches_in(const struct mfu_fold *x, enum list list, int item, const
         return false;
     in = &x->stretches[x->owner[list][item]];
     distance = in->layer - from->layer;
-    return in->copies && !(from->copies && abs(distance) <= 1)
-        && (distance > MFU_COPIED_LAYER || distance < MFU_COPIED_LAYER + 1 - MFU_TRACED_LAYERS);
+    return in->copies
+        && (distance > mfu_copied_layer(x->s->reach)
+            || distance < mfu_copied_layer(x->s->reach) + 1 - mfu_traced_layers(x->s->reach));
 }
 
 static bool any_reaches_in(const struct mfu_fold *x, const struct stretch *a)
@@ -130,7 +139,7 @@ static bool same_item(const struct mfu_fold *x, enum list list, int layer, int i
         return item == of_next;
     in = &x->stretches[x->owner[list][item]];
     in_next = &x->stretches[x->owner[list][of_next]];
-    near = abs(in->layer - layer) <= 1;
+    near = abs(in->layer - layer) <= x->s->reach;
     if (item == of_next)
         return !near;
     return near && in_next->layer == in->layer + 1 && in_next->turn == in->turn
@@ -185,6 +194,22 @@ static bool same_stretch(const struct mfu_fold *x, const struct stretch *a, cons
     return true;
 }
 
+/* Whether all that a copy of a layer may name has the same stretches as itself. */
+static bool same_turns(const struct mfu_fold *x, int layer)
+{
+    for (int turn = 0; turn < MOST_SEGMENTS; turn++)
+        for (int k = layer - x->s->reach; k <= layer + 1 + x->s->reach; k++) {
+            int own = x->segment[layer * MOST_SEGMENTS + turn], other = x->segment[k * MOST_SEGMENTS + turn];
+
+            if (own < 0 ? other >= 0
+                        : other < 0
+                        || memcmp(x->stretches[own].count, x->stretches[other].count, sizeof x->stretches[own].count)
+                            != 0)
+                return false;
+        }
+    return true;
+}
+
 /* ---- stretches ------------------------------------------------------------ */
 
 static void find_stretches(struct mfu_fold *x, int n_layers)
@@ -225,6 +250,7 @@ static void lay_out(struct mfu_fold *x)
             int next = x->segment[(a->layer + 1) * MOST_SEGMENTS + a->turn];
 
             a->backwards = next < k;
+            x->unlike |= a->turn == 0 && !same_turns(x, a->layer);
             /* Two segments of each layer, one layer after the other, are no two runs of copies. */
             x->unlike |= k + 1 < x->p->n_segments && x->stretches[k + 1].layer == a->layer;
             x->unlike |= next < 0 || !same_stretch(x, a, &x->stretches[next]);
@@ -325,7 +351,7 @@ static void copy_stretch(struct mfu_fold *x, const struct stretch *a)
 
         for (enum list list = 0; list < LISTS; list++)
             to[list] = a->to[list] + n * a->count[list];
-        if (n > 0 && n < a->copies - 2) {
+        if (n >= x->s->reach && n < a->copies - x->s->reach - 1) {
             copy_behind(x, a, to);
             continue;
         }
@@ -466,12 +492,13 @@ static void step_on(struct mfu_unfolding *u, int n)
         u->now[i] += u->step[i];
 }
 
-/* Copies near the first and the last have other neighbours; between these, numbers grow evenly from each to the next. */
-#define EDGE 3
-
-static bool is_even(int copies, int n)
+/* Copies near the first and the last have other neighbours; between these, numbers grow evenly from each to the next,
+ * those of what the neighbours name, too. */
+static bool is_even(const struct mfu_fold *x, int copies, int n)
 {
-    return n > EDGE && n < copies - EDGE;
+    int edge = 2 * x->s->reach + 1;
+
+    return n > edge && n < copies - edge;
 }
 
 /* The tensor of a view that copy `copy` of `from` names. */
@@ -492,7 +519,7 @@ const int *mfu_unfold_ends(const struct mfu_program *p, const struct mfu_segment
         n += l[i].n_in + l[i].n_out;
     if (!MFU_ROOM(u->now, n + 1, u->cap_now) || !MFU_ROOM(u->step, n + 1, u->cap_step))
         return NULL;
-    if (is_even(a->copies, seg->copy)) {
+    if (is_even(p->fold, a->copies, seg->copy)) {
         step_on(u, n);
         return u->now;
     }
@@ -524,9 +551,9 @@ int mfu_unfold_lives(const struct mfu_program *p, mfu_life_fn *fn, void *context
             const struct mfu_tensor *t = &p->tensors[a->first[TENSORS]];
             int copy = a->backwards ? a->copies - c : c;
 
-            if (is_even(a->copies, c))
+            if (is_even(x, a->copies, c))
                 step_on(&u, 2 * n);
-            for (int i = 0; i < n && !is_even(a->copies, c); i++) {
+            for (int i = 0; i < n && !is_even(x, a->copies, c); i++) {
                 next_number(&u, 2 * i, renumbered(x, LAUNCHES, t[i].born, a, copy));
                 next_number(&u, 2 * i + 1, renumbered(x, LAUNCHES, t[i].last, a, copy));
             }

@@ -520,8 +520,11 @@ static bool stays_alike(const struct mfu_config *c)
         && !mfu_runtimes[c->runtime].preallocates && mfu_optimizers[c->optimizer].newton_schulz_steps == 0;
 }
 
-int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unrolling unrolling, struct mfu_program *p,
-                          struct mfu_error *err)
+/* 0; -1 with `err`; UNLIKE: layers that were to be copied name what is further away than `reach`, or differ. */
+#define UNLIKE 1
+
+static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrolling, int reach, struct mfu_program *p,
+                 struct mfu_error *err)
 {
     struct mfu_layer *layers;
     struct mfu_builder *s = begin(c, stage, p, err);
@@ -530,6 +533,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
 
     if (!s)
         return -1;
+    s->reach = reach;
     s->uneven = c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
     if ((n = trace_forward(s, unrolling, err)) < 0)
         goto done;
@@ -568,7 +572,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     if (s->runtime->fuse && mfu_fuse(s) < 0)
         s->failed = true;
     if (s->copies && !folded && !s->failed && !mfu_copy_layers(s, n) && !s->failed)
-        return mfu_graph_build_stage(c, stage, MFU_LAYERS_TRACED, p, err);
+        return UNLIKE;
     mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
     mfu_optimizer_emit(s);
     mfu_segment_close(s);
@@ -580,12 +584,22 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     if (!s->failed && mfu_shard_program(s) < 0)
         s->failed = true;
     if (s->copies && folded && !s->failed && !mfu_fold_layers(s, n) && !s->failed)
-        return mfu_graph_build_stage(c, stage, MFU_LAYERS_TRACED, p, err);
+        return UNLIKE;
     status = 0;
 done:
     if (s->failed)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     return status;
+}
+
+int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unrolling unrolling, struct mfu_program *p,
+                          struct mfu_error *err)
+{
+    int status = UNLIKE;
+
+    for (int reach = 1; reach <= MFU_FURTHEST_REACH && status == UNLIKE; reach++)
+        status = build(c, stage, unrolling, reach, p, err);
+    return status == UNLIKE ? build(c, stage, MFU_LAYERS_TRACED, 0, p, err) : status;
 }
 
 int mfu_graph_build(const struct mfu_config *c, enum mfu_unrolling unrolling, struct mfu_program *p,

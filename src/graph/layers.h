@@ -7,9 +7,19 @@
 #include "graph/builder.h"
 
 /* Of layers that are alike so many are traced where others are copied, and this one of them, from 0, is the one that
- * copies are made of: it and the next have neighbours on either side that are neither the first nor the last. */
-#define MFU_TRACED_LAYERS 6
-#define MFU_COPIED_LAYER 2
+ * copies are made of: all that it and the next name, `reach` layers on either side, is neither the first nor the last. */
+static inline int mfu_traced_layers(int reach)
+{
+    return 2 * reach + 4;
+}
+
+static inline int mfu_copied_layer(int reach)
+{
+    return reach + 1;
+}
+
+/* A compiler that leaves the sum of a layer to the first kernel of the next has that read the sum before: two layers. */
+#define MFU_FURTHEST_REACH 2
 
 /* A section, or one of the layers of a repeated one. */
 struct mfu_layer {
