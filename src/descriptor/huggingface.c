@@ -146,8 +146,16 @@ static int find_text(struct reader *r, const char *folder)
         return mfu_node_error(r->config, within ? within : mfu_yaml_root(r->config), r->err);
     }
     r->chain[r->n_chain++] = whole;
+    if ((key = mfu_node_find(mfu_yaml_root(whole), "tower"))) {
+        char path[MFU_PATH_MAX];
+
+        if (mfu_folder_path(path, folder, mfu_node_text(whole, key), ".yaml", r->err) < 0
+            || !(r->chain[r->n_chain] = mfu_yaml_read(path, r->err)))
+            return -1;
+        r->n_chain++;
+    }
     r->yaml = NULL;
-    r->text_from = 1;
+    r->text_from = r->n_chain;
     defaults = mfu_node_find(table, "text_defaults");
     r->text_defaults = defaults ? mfu_node_find(defaults, r->type) : NULL;
     if (find_model(r, folder) < 0)

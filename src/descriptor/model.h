@@ -32,6 +32,9 @@
  * `extends: gpt2` takes another file's graph and dims and replaces the dims
  * that are given.
  *
+ * `tower: gemma-3-4b` beside `extends: gemma-2b` takes that file's inserted sections, dims and table of a config.json, and
+ * extends the other in its place: towers of images that stand in front of several language models.
+ *
  * A table of variants names models that differ in dims from the file alone, one in a line:
  *
  *     variants:
@@ -50,7 +53,7 @@ struct mfu_error;
 struct mfu_yaml;
 
 #define MFU_MAX_DIMS 128        /* of one model */
-#define MFU_MAX_OPS 400         /* of one model, all sections */
+#define MFU_MAX_OPS 440         /* of one model, all sections */
 #define MFU_MAX_SECTIONS 20     /* of one model */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)

@@ -12,12 +12,12 @@
 struct mfu_yaml_node;
 struct mfu_yaml;
 
-#define MFU_CHAIN_MAX 5 /* a file and four that it extends in turn */
+#define MFU_CHAIN_MAX 6 /* a file and five that it extends in turn */
 #define MFU_NAME_MAX 48 /* of a dim, an op, a section; with its '\0' */
 
 /* What stands at the top of a file. */
 struct mfu_model_head {
-    char name[80], family[32], source[200], note[320], extends[48];
+    char name[80], family[32], source[200], note[320], extends[48], tower[48];
     double published_params;
 };
 

@@ -165,6 +165,7 @@ static const struct mfu_field head_fields[] = {
     {"source", TEXT(source)},
     {"note", TEXT(note)},
     {"extends", TEXT(extends)},
+    {"tower", TEXT(tower)},
     {"published_params", .dim = MFU_PARAMS, AT(published_params), .least = 1, .most = 1e15},
     {.key = NULL},
 #undef TEXT
@@ -211,12 +212,11 @@ static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
     return b->variant && f == b->chain ? read_variant(b, f) : 0;
 }
 
-/* The path of the file that `f` extends. */
-static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file *f, const char *folder,
-                       char path[MFU_PATH_MAX])
+/* The path of the file `name` that `f` extends. */
+static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file *f, const char *name,
+                       const char *folder, char path[MFU_PATH_MAX])
 {
     char beside[MFU_PATH_MAX];
-    const char *name = f->head.extends;
 
     if (!mfu_folder_name_ok(name))
         return mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a model file", name);
@@ -235,33 +235,38 @@ static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file 
     return mfu_folder_unknown(folder, "model", name, b->err);
 }
 
-/* Reads what the last file of the chain extends; 0 when it extends nothing, 1
- * when the chain has grown. */
+/* Reads what the last file of the chain extends, which a tower does in the place of the first; 0 when it extends
+ * nothing, 1 when the chain has grown. */
 static int read_parent(struct mfu_model_builder *b, const char *folder)
 {
     struct mfu_model_file *f = &b->chain[b->n_files - 1], *parent = f + 1;
-    struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(f->yaml), "extends");
+    bool tower = f == b->chain && f->head.tower[0];
+    const char *key = tower ? "tower" : "extends", *name = tower ? f->head.tower : f->head.extends;
+    struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(f->yaml), key);
     char path[MFU_PATH_MAX];
     int found;
 
     if (!node)
         return 0;
-    found = find_parent(b, f, folder, path);
+    found = find_parent(b, f, name, folder, path);
     for (int i = 0; found == 0 && i < b->n_files; i++)
         if (strcmp(mfu_yaml_name(b->chain[i].yaml), path) == 0)
-            found = mfu_fail(b->err, MFU_EINPUT, "'%s' extends itself", f->head.extends);
+            found = mfu_fail(b->err, MFU_EINPUT, "'%s' extends itself", name);
     if (found == 0 && b->n_files == MFU_CHAIN_MAX)
-        found =
-            mfu_fail(b->err, MFU_EINPUT, "'%s' ends a chain of more than %d files", f->head.extends, MFU_CHAIN_MAX - 1);
+        found = mfu_fail(b->err, MFU_EINPUT, "'%s' ends a chain of more than %d files", name, MFU_CHAIN_MAX - 1);
     if (found < 0) {
-        mfu_within(b->err, "extends");
+        mfu_within(b->err, "%s", key);
         return mfu_node_error(f->yaml, node, b->err);
     }
     parent->yaml = mfu_yaml_read(path, b->err);
     if (!parent->yaml)
         return -1;
     b->n_files++;
-    return read_head(b, parent) < 0 ? -1 : 1;
+    if (read_head(b, parent) < 0)
+        return -1;
+    if (tower)
+        memcpy(parent->head.extends, f->head.extends, sizeof parent->head.extends);
+    return 1;
 }
 
 static int read_chain(struct mfu_model_builder *b, const char *folder)

@@ -194,10 +194,14 @@ def patch():
     torch.nn.functional.scaled_dot_product_attention = sdpa
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
     masking_utils.fast_all = lambda tensor: True
+    masking_utils._ignore_bidirectional_mask_sdpa = lambda padding, length, near=None: near is None or length < near
     nn.init.trunc_normal_ = lambda tensor, *args, **kwargs: tensor
     initialization.TORCH_INIT_FUNCTIONS["trunc_normal_"] = nn.init.trunc_normal_
-    FakeTensor.tolist = lambda tensor: [0.0] * tensor.numel()      # rates of dropped paths, which are 0 here
+    # Rates of dropped paths, which are 0 here; images of each sequence, of which there is one.
+    FakeTensor.tolist = lambda tensor: [0.0 if tensor.is_floating_point() else 1] * tensor.numel()
     F.grouped_mm = lambda x, w, offs=None: GroupedMM.apply(x, w, offs)
+    pick = FakeTensor.__getitem__                                   # of images, those that are not all padding: all
+    FakeTensor.__getitem__ = lambda t, i: t.clone() if getattr(i, "dtype", None) == torch.bool and i.dim() == 1 else pick(t, i)
     FakeTensor.masked_scatter = lambda x, mask, source: MaskedScatter.apply(x, mask, source)
     os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"            # as many image tokens as patches
     from transformers.integrations import moe
@@ -376,6 +380,11 @@ def cases():
     yield row("llava-frozen-amp-ckpt", "llava", batch=2, seq=1024, **ckpt, **frozen)
     yield row("llava-projector-pure", "llava", batch=2, seq=1024, **pure, trainable="trainable=projector")
     yield row("llava-qwen2-frozen-pure", "llava-qwen2", batch=2, seq=1024, **pure, **frozen)
+    for m, t in (("gemma3-vl", 768), ("paligemma", 512), ("paligemma2", 512), ("idefics3", 512), ("smolvlm", 512)):
+        yield row(f"{m}-amp", m, seq=t)
+        yield row(f"{m}-pure", m, seq=t, **pure)
+        yield row(f"{m}-pure-ckpt", m, seq=t, **pure, **ckpt)
+        yield row(f"{m}-frozen-amp", m, seq=t, **frozen)
     # ---- state spaces
     yield row("mamba2-amp", "mamba2")
     yield row("mamba2-pure", "mamba2", **pure)
@@ -820,7 +829,7 @@ def build(c):
 
 MODULES = {
     "attention": ["q_proj", "k_proj", "v_proj", "o_proj"], "mlp": ["gate_proj", "up_proj", "down_proj"],
-    "projector": ["projector"], "all-but-vision": ["projector", "language_model", "lm_head"], "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
+    "projector": ["projector"], "all-but-vision": ["projector", "connector", "language_model", "text_model", "lm_head"], "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
 
 
 def trainable_keys(c):
@@ -921,11 +930,12 @@ def get_batch(c, model):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         size = getattr(model.config, "image_size", 224)
         return dict(pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"), labels=long(b))
-    if name.startswith("Llava"):
+    if name.startswith(("Llava", "Gemma3", "PaliGemma", "Idefics3", "SmolVLM", "Mistral3")) and "Condit" in name:
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
-        size = model.config.vision_config.image_size
-        return dict(input_ids=long(b, t), labels=long(b, t),
-                    pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"))
+        size, images = model.config.vision_config.image_size, (1,) * name.startswith(("Idefics3", "SmolVLM"))
+        kinds = dict(token_type_ids=long(b, t)) if "Gemma" in name else {}      # as the processor says which are images
+        return dict(input_ids=long(b, t), labels=long(b, t), **kinds,
+                    pixel_values=torch.zeros(b, *images, 3, size, size, dtype=dtype, device="cuda"))
     if name.startswith("Qwen2") and "VL" in name:        # what the processor counts, as numbers that can be read
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         vision, edge = model.config.vision_config, 448 // model.config.vision_config.patch_size

@@ -252,6 +252,13 @@ static int resize_heads(struct mfu_builder *s, const char *suffix, int view, dou
     return out;
 }
 
+/* Whether keys and values stand for all heads without a copy: one head repeats by a stride of 0, unless autocast copies
+ * it (transformers' repeat_kv(), whose reshape() is then a view). */
+static bool repeats_in_place(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op->attribute[KV_HEADS] == 1 && !s->numerics.autocast;
+}
+
 /* Steps of a ring give a result each, of which the last rank's are whole.  When all are there, two kernels a step bring
  * them together: logsumexps, then outputs in the type of the sum (TransformerEngine: its own; PyTorch's _SDPAMerger
  * fp32). */
@@ -309,7 +316,7 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
         qkv[i] = resize_heads(s, "pad", qkv[i], width[i], padded(&a, width[i]));
-    for (int i = 1; i < 3; i++)
+    for (int i = 1; i < 3 && !repeats_in_place(s, n); i++)
         qkv[i] = resize_heads(s, "repeat", qkv[i], n->op->attribute[KV_HEADS], a.kv_heads * by_head);
     if (has_bias(n)) { /* made contiguous with the mask in it */
         int given = mfu_node_input(s, n, 3);
@@ -370,8 +377,9 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
     a.value_dim = wide[2];
     kernel = mfu_kernel_attention(&a, true);
     for (int i = 0; i < 3; i++)
-        d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]), mfu_view_columns(s, in[1 + i]), s->numerics.compute,
-                              MFU_PART_ACTIVATIONS);
+        d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]),
+                              mfu_view_columns(s, in[1 + i]) * (i && repeats_in_place(s, n) ? a.kv_heads * by_head : 1),
+                              s->numerics.compute, MFU_PART_ACTIVATIONS);
     if (has_bias(n) && mfu_wants_gradient(s, n, 3)) /* of every sequence, in the width of a mask */
         dbias = mfu_tensor_new(s, a.sequences * a.heads * a.seq / a.ranks, a.keys, s->numerics.compute,
                                MFU_PART_ACTIVATIONS);

@@ -1,7 +1,7 @@
 /*
  * pool - the largest or the mean of neighbouring positions; of all: a sample becomes a row.
  *
- * The largest remembers where it was (an int64 per result) and keeps its input, as PyTorch does.
+ * Neighbours' keep their input, as PyTorch's do, and the largest remembers where it was (an int64 per result).
  */
 #include <math.h>
 #include <stddef.h>
@@ -36,18 +36,19 @@ static void forward(struct mfu_builder *s, int index)
     bool largest = n->op->attribute[KIND] == LARGEST;
 
     out[0] = n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    if (largest) {
+    if (largest)
         out[1] = mfu_tensor_new(s, rows, mfu_view_columns(s, x), MFU_I64, MFU_PART_ACTIVATIONS);
+    if (stride > 0)
         mfu_node_save(s, n, x);
+    if (largest)
         mfu_node_save(s, n, out[1]);
-    }
     launch(s, "", n, 1, &x, 1 + largest, out);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int x = mfu_node_input(s, n, 0), in[] = {n->gradient, n->n_saved ? n->saved[1] : MFU_NO_VIEW};
+    int x = mfu_node_input(s, n, 0), in[] = {n->gradient, n->n_saved > 1 ? n->saved[1] : MFU_NO_VIEW};
     int dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
     if (n->n_saved) /* torch's backward takes what forward read, though it needs only the places */
