@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "graph/builder_private.h"
 #include "scenario/setting.h"
 
@@ -191,25 +192,37 @@ static int over_ranks(struct mfu_builder *s, enum mfu_collective_kind op, enum m
     return out;
 }
 
-/* Of the copies of a token for each of its experts, those that leave: one for each of the groups, ranks or nodes,
- * where any of them is.  Experts are chosen evenly. */
+/* Of so many places, those where any of `visits` is. */
+static double places(double of, double visits)
+{
+    return of > 1 ? of * (1 - pow(1 - 1 / of, visits)) : of;
+}
+
+/* Of the copies of a token for each of its experts, those that leave: one for each of the units, ranks or nodes, where any
+ * of them is.  Experts are chosen evenly; where the router first chooses groups of them (DeepSeek-V3, node-limited
+ * routing; Megatron-LM d98e8a64, moe_utils.py: group_limited_topk), of those in its groups. */
 static double copies_share(const struct mfu_builder *s)
 {
     struct mfu_group g = mfu_mesh_group(&s->program->mesh, MFU_AXIS_BIT(MFU_AXIS_EP), mfu_config_unit_gpus(s->config));
-    double groups = g.units > 1 ? g.units : g.ranks, visits = mfu_config_dim(s->config, "top_k");
+    double units = g.units > 1 ? g.units : g.ranks, visits = mfu_config_dim(s->config, "top_k");
+    double groups = mfu_config_dim(s->config, "router_groups"), chosen = mfu_config_dim(s->config, "top_groups");
 
     if (s->config->setting[MFU_S_DISPATCHER] < MFU_DISPATCH_FLEX || !(visits > 1))
         return 1;
-    return groups * (1 - pow(1 - 1 / groups, visits)) / visits;
+    if (groups > 1 && chosen < groups)
+        units = units >= groups ? chosen * units / groups : places(units, chosen);
+    return places(units, visits) / visits;
 }
 
-/* Rows to their experts, or back. */
-static int to_experts(struct mfu_builder *s, int view)
+/* Rows to their experts, or back; the way there in fp8 with a factor for each 128 where that is wished. */
+static int to_experts(struct mfu_builder *s, int view, bool there)
 {
     int out = mfu_view_slice(s, view, mfu_view_rows(s, view), mfu_view_columns(s, view));
+    double bytes = copies_share(s) * bytes_of(s, view);
 
-    mfu_emit_collective(s, MFU_ALL_TO_ALL, MFU_AXIS_BIT(MFU_AXIS_EP), copies_share(s) * bytes_of(s, view), 1, view,
-                        out);
+    if (there && s->config->setting[MFU_S_FP8_DISPATCH] > 0)
+        bytes *= mfu_least(1, mfu_type_bytes[MFU_F8_BLOCK] / mfu_type_bytes[mfu_view_type(s, view)]);
+    mfu_emit_collective(s, MFU_ALL_TO_ALL, MFU_AXIS_BIT(MFU_AXIS_EP), bytes, 1, view, out);
     return out;
 }
 
@@ -343,7 +356,7 @@ void mfu_split_before_forward(struct mfu_builder *s, int node)
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         meet_context(s, n, false);
     if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1)
-        s->nodes[n->in[0]].out = to_experts(s, s->nodes[n->in[0]].out);
+        s->nodes[n->in[0]].out = to_experts(s, s->nodes[n->in[0]].out, false);
 }
 
 /* What backward needs of gathered tokens is gathered again. */
@@ -376,7 +389,7 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
         mfu_emit_collective(s, MFU_ALL_REDUCE, MFU_AXIS_BIT(MFU_AXIS_TP), mfu_type_bytes[MFU_F32] * s->config->tokens,
                             LOSS_SUMS, MFU_NO_VIEW, MFU_NO_VIEW);
     if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
-        n->out = to_experts(s, n->out);
+        n->out = to_experts(s, n->out, true);
 }
 
 void mfu_split_before_backward(struct mfu_builder *s, int node)
@@ -396,7 +409,7 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
             beside(s, 1, MFU_TP_PRODUCTS);
     }
     if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
-        n->gradient = to_experts(s, n->gradient);
+        n->gradient = to_experts(s, n->gradient, false);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         meet_context(s, n, true);
     if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s, axis_of(s, n)))
@@ -418,5 +431,5 @@ void mfu_split_after_backward(struct mfu_builder *s, int node)
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         leave_context(s, n, true);
     if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1 && n->in[0] >= 0)
-        s->nodes[n->in[0]].gradient = to_experts(s, s->nodes[n->in[0]].gradient);
+        s->nodes[n->in[0]].gradient = to_experts(s, s->nodes[n->in[0]].gradient, true);
 }

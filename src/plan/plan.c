@@ -498,7 +498,7 @@ void mfu_plan_add_up(struct mfu_plan *p)
 
 int mfu_plan_price(struct mfu_plan *p, struct mfu_error *err)
 {
-    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
+    if (mfu_price_program(&p->machine, &p->program, p->config.merged, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
     mfu_plan_add_up(p);

@@ -213,6 +213,11 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
             "overlap_p2p: with schedule %s a stage waits for its messages (set overlap_p2p off, or schedule "
             "interleaved)",
             c->pipeline.schedule->name);
+    if (c->setting[MFU_S_OVERLAP_MOE] > 0 && !c->pipeline.schedule->merged)
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "overlap_moe: schedule %s runs no forward beside a backward (set overlap_moe off, or schedule interleaved)",
+            c->pipeline.schedule->name);
     if (pp * vpp > layers + first + last)
         return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages; pp %.0f vpp 1 would do", layers,
                         pp * vpp, fmin(pp, layers + first + last));
@@ -221,6 +226,21 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
                         first > last ? "first" : "last", floor((layers + first + last) / (pp * vpp)),
                         fmax(first, last));
     return mfu_pipeline_check(&c->pipeline, err);
+}
+
+/* The first forward and the last backward have nothing beside them. */
+static void derive_merged(struct mfu_config *c)
+{
+    struct mfu_pipeline_layout *l = &c->pipeline;
+
+    c->merged = 0;
+    if (c->setting[MFU_S_OVERLAP_MOE] == 0 || !(c->setting[MFU_S_EP] > 1))
+        return;
+    l->ahead = 1;
+    if (l->pp <= 1)
+        c->merged = 1 - 1 / c->setting[MFU_S_ACCUM];
+    else if (l->schedule->merged)
+        c->merged = fmax(l->schedule->merged(l), 0);
 }
 
 /* Schedule and chunks follow from each other.  Where the layers do not divide, but
@@ -250,6 +270,10 @@ static void derive_pipeline(struct mfu_config *c)
                                                .pp = (int)pp,
                                                .vpp = (int)c->setting[MFU_S_VPP],
                                                .microbatches = (int)c->setting[MFU_S_ACCUM]};
+    if (pp > 1 && c->setting[MFU_S_EP] > 1)
+        mfu_derive(c, MFU_S_OVERLAP_MOE,
+                   schedule->merges && !mfu_checkpoints[(int)c->setting[MFU_S_CHECKPOINT]].recomputes_all);
+    derive_merged(c);
 }
 
 static int check_experts(const struct mfu_config *c, struct mfu_error *err)
@@ -259,6 +283,11 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
     double most = floor(fmin(stage / etp, experts));
     char which[160];
 
+    if (c->setting[MFU_S_OVERLAP_MOE] > 0 && mfu_checkpoints[c->checkpoint].recomputes_all)
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "overlap_moe: what checkpoint full makes again is not merged with a forward (set overlap_moe off, "
+            "or checkpoint selective)");
     if (ep <= 1 && etp <= 1 && !(experts > 1 && tp > 1))
         return 0;
     if (!(experts > 1))

@@ -47,6 +47,7 @@ struct mfu_pipeline_layout {
     int vpp;          /* chunks of the model per rank, from 1 */
     int microbatches; /* of a step, from 1; MFU_PLACE_DUAL: of both directions together */
     int group;        /* interleaved: microbatches that a chunk runs before the next one; 0: pp */
+    int ahead;        /* interleaved: forwards more than usual before the first backward: 0 or 1 */
 };
 
 /* A pass of a chunk in one number. */
@@ -108,6 +109,10 @@ struct mfu_schedule {
     /* The norm of the gradients is checked after the optimizer: ranks begin the next
      * step one after another, as they ended this one (sail-sg's post-validation). */
     bool norm_later;
+    /* Of the forwards of all ranks, those that run beside a backward of another microbatch, where messages of experts are
+     * to be hidden so: 0..1.  NULL: it has none; `merges`: they run so unasked. */
+    double (*merged)(const struct mfu_pipeline_layout *);
+    bool merges;
     /* Refuses a layout with a sentence that names one that would work; NULL:
      * whatever pp, vpp and microbatches are. */
     int (*check)(const struct mfu_pipeline_layout *, struct mfu_error *);

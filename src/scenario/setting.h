@@ -173,6 +173,14 @@ struct mfu_error;
       mfu_dispatcher_names, "parallel",                                                                                \
       "how tokens reach experts elsewhere: a copy for each expert, or for each rank and node (flex: DeepEP, "          \
       "HybridEP)")                                                                                                     \
+    X(FP8_DISPATCH, "fp8_dispatch", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                              \
+      "whether tokens, and gradients of results, go to their experts in fp8 (DeepSeek-V3; Megatron's "                 \
+      "moe_dispatch_fwd_dtype and moe_combine_bwd_dtype)")                                                             \
+    X(OVERLAP_MOE, "overlap_moe",                                                                                      \
+      "overlap_moe_expert_parallel_comm moe_a2a_overlap pipeline_parallel_expert_parallel_overlap", MFU_COUNT, 0, 1,   \
+      0, mfu_switch_names, "parallel",                                                                                 \
+      "whether tokens travel to experts and back while another microbatch computes: a forward merged with a backward", \
+      .keeps_graph = true)                                                                                             \
     X(RANK_ORDER, "rank_order", "", MFU_COUNT, 0, 1, 0, mfu_rank_order_names, "parallel",                              \
       "axes of parallelism from neighbours to ranks far apart: pp before dp keeps a pipeline together")                \
     X(SP, "sp", "sequence_parallel", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                                 \

@@ -317,7 +317,7 @@ static void find_bytes(struct mfu_pipeline *p, int rank, const double *kept_byte
 static bool same_layout(const struct mfu_pipeline_layout *a, const struct mfu_pipeline_layout *b)
 {
     return a->schedule == b->schedule && a->pp == b->pp && a->vpp == b->vpp && a->microbatches == b->microbatches
-        && a->group == b->group;
+        && a->group == b->group && a->ahead == b->ahead;
 }
 
 /* Writes the orders of all ranks. */

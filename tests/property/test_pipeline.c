@@ -546,7 +546,7 @@ static void every_small_layout_runs_or_is_refused(void **unused)
         for (int pp = 1; pp <= 8; pp++)
             for (int vpp = 1; vpp <= 4; vpp++)
                 for (int m = 1; m <= 20; m++) {
-                    struct mfu_pipeline_layout l = {mfu_schedules[i], pp, vpp, m, 0};
+                    struct mfu_pipeline_layout l = {mfu_schedules[i], pp, vpp, m, .group = 0};
                     struct mfu_error err = {0};
 
                     if (mfu_pipeline_check(&l, &err) != 0)

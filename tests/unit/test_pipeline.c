@@ -18,7 +18,7 @@ static struct mfu_pipeline *pipeline;
 
 static struct mfu_pipeline_layout layout_of(const char *schedule, int pp, int vpp, int microbatches)
 {
-    struct mfu_pipeline_layout l = {schedule_named(schedule), pp, vpp, microbatches, 0};
+    struct mfu_pipeline_layout l = {schedule_named(schedule), pp, vpp, microbatches, .group = 0};
 
     assert_non_null(l.schedule);
     return l;

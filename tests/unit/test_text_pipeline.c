@@ -19,7 +19,7 @@ static char *drawn(const struct mfu_term *t, const char *schedule, int pp, int v
 {
     struct mfu_error err = {0};
     struct mfu_pipeline *pipeline = mfu_pipeline_new(&err);
-    struct mfu_pipeline_layout l = {schedule_named(schedule), pp, vpp, microbatches, 0};
+    struct mfu_pipeline_layout l = {schedule_named(schedule), pp, vpp, microbatches, .group = 0};
     struct mfu_pipeline_step step;
     char *text = NULL;
     size_t size;

@@ -57,7 +57,7 @@ static struct judged judge(const struct row *r)
     double layers[128], seconds[128];
     struct mfu_error err = {0};
     struct mfu_pipeline *pipeline = mfu_pipeline_new(&err);
-    struct mfu_pipeline_layout l = {schedule_named(r->schedule), r->pp, r->vpp, r->microbatches, 0};
+    struct mfu_pipeline_layout l = {schedule_named(r->schedule), r->pp, r->vpp, r->microbatches, .group = 0};
     struct mfu_pipeline_costs c = {.f_s = seconds, .b_s = seconds, .w_s = seconds, .kept_bytes = layers};
     struct mfu_pipeline_step step;
     struct judged j = {0};

@@ -9,7 +9,7 @@
 
 #include "graph/builder.h"
 
-enum { EXPERTS, TOP_K, BIAS, FP32, EARLY };
+enum { EXPERTS, TOP_K, BIAS, FP32, EARLY, GROUPS, TOP_GROUPS };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_SCORES, SAVED_ROWS };
 
 static double shape(const struct mfu_operation *op)
@@ -136,6 +136,9 @@ const struct mfu_primitive mfu_primitive_route = {
             [BIAS] = {"bias", "0", NULL, "whether a bias is added to the scores"},
             [FP32] = {"fp32", "0", NULL, "whether the code scores in fp32 (outside autocast)"},
             [EARLY] = {"early", "0", NULL, "whether rows are weighed on their way to the experts"},
+            [GROUPS] = {"groups", "1", NULL,
+                        "groups of experts, side by side, of which a token first chooses (dim router_groups)"},
+            [TOP_GROUPS] = {"top_groups", "1", NULL, "how many of these (dim top_groups)"},
         },
     .least_inputs = 1,
     .most_inputs = 1,

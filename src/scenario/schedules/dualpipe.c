@@ -35,6 +35,13 @@ void mfu_dualpipe_order(struct mfu_order *o, int half, int place, int near, int 
     }
 }
 
+double mfu_dualpipe_merged(double half, double passes)
+{
+    double inner = (half - 1) / 2; /* in the mean over places */
+
+    return 1 - (2 * half + inner) / (2 * passes);
+}
+
 static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
 {
     if (l->pp % 2 != 0)
@@ -49,6 +56,11 @@ static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
                         2 * l->pp, l->microbatches, up < 2 * l->pp ? 2 * l->pp : up);
     }
     return 0;
+}
+
+static double merged(const struct mfu_pipeline_layout *l)
+{
+    return mfu_dualpipe_merged(l->pp / 2, mfu_pipeline_passes(l));
 }
 
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
@@ -67,6 +79,8 @@ const struct mfu_schedule mfu_schedule_dualpipe = {
     .most_vpp = 1,
     .splits_backward = true,
     .sends_beside = true,
+    .merged = merged,
+    .merges = true,
     .check = check,
     .order = order,
 };

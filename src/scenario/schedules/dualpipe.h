@@ -11,4 +11,7 @@ struct mfu_order;
  * the nearer end of the model is in chunk `near`. */
 void mfu_dualpipe_order(struct mfu_order *, int half, int place, int near, int passes);
 
+/* Of the forwards of such ranks, those merged with a backward. */
+double mfu_dualpipe_merged(double half, double passes);
+
 #endif

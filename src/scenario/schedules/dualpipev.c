@@ -18,6 +18,11 @@ static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
                     l->microbatches);
 }
 
+static double merged(const struct mfu_pipeline_layout *l)
+{
+    return mfu_dualpipe_merged(l->pp, l->microbatches);
+}
+
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
 {
     mfu_dualpipe_order(o, l->pp, rank, 0, l->microbatches);
@@ -32,6 +37,8 @@ const struct mfu_schedule mfu_schedule_dualpipev = {
     .most_vpp = 2,
     .splits_backward = true,
     .sends_beside = true,
+    .merged = merged,
+    .merges = true,
     .check = check,
     .order = order,
 };

@@ -6,7 +6,12 @@
  * megatron/core/pipeline_parallel/schedules.py (00611e6e): get_schedule_table,
  * get_pp_rank_microbatches.  PyTorch's ScheduleInterleaved1F1B has groups of m
  * / max(1, m / pp) microbatches, so that pp need not divide m.
+ *
+ * One forward more at the beginning makes each later one independent of the backward beside it, so that the two can be
+ * merged layer by layer (core/pipeline_parallel/combined_1f1b.py, d98e8a64: overlap_moe_expert_parallel_comm).
  */
+#include <math.h>
+
 #include "base/error.h"
 #include "scenario/schedule.h"
 
@@ -46,11 +51,21 @@ static void pair(const struct mfu_pipeline_layout *l, int forward, int backward,
     at[1] = MFU_BW(l->vpp - 1 - chunk_of(l, backward));
 }
 
+/* Forwards of a rank before its first backward. */
+static double first_forwards(const struct mfu_pipeline_layout *l, double rank)
+{
+    return fmin(2 * (l->pp - 1 - rank) + (l->vpp - 1) * group_of(l) + l->ahead, (double)l->microbatches * l->vpp);
+}
+
+static double merged(const struct mfu_pipeline_layout *l)
+{
+    return 1 - first_forwards(l, (l->pp - 1) / 2.) / ((double)l->microbatches * l->vpp);
+}
+
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
 {
     int all = l->microbatches * l->vpp, period = group_of(l) * l->vpp;
-    int ahead = 2 * (l->pp - 1 - rank) + (l->vpp - 1) * group_of(l), warm_up = ahead < all ? ahead : all;
-    int repeat = (all - warm_up) / period, k = 0;
+    int warm_up = (int)first_forwards(l, rank), repeat = (all - warm_up) / period, k = 0;
     uint16_t two[2];
 
     for (int f = 0; f < warm_up; f++)
@@ -78,6 +93,7 @@ const struct mfu_schedule mfu_schedule_interleaved = {
     .most_vpp = MFU_MOST_CHUNKS,
     .sends_beside = true,
     .sends_beside_since = 2024, /* Megatron-LM 4eeff55d, October 2023: overlap_p2p_comm by default */
+    .merged = merged,
     .check = check,
     .order = order,
 };
