@@ -96,6 +96,10 @@ static struct pairs any_layout(void)
     if (any(6) == 0)
         add(&p, "overlap_grad_reduce", "off");
     if (any(6) == 0)
+        add(&p, "overlap_moe", any(2) ? "on" : "off");
+    if (any(6) == 0)
+        add(&p, "moe_dispatcher", pick(mfu_dispatcher_names));
+    if (any(6) == 0)
         add(&p, "overlap_param_gather", "on");
     if (any(6) == 0)
         add(&p, "grad_bucket", any(2) ? "1MiB" : "400MiB");

@@ -5,6 +5,7 @@
 #include "near.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "plan/exchanges.h"
 #include "plans.h"
@@ -95,6 +96,50 @@ static void messages_in_the_way_cost_chunks_most(void **state)
     assert_near(one.config.setting[MFU_S_OVERLAP_P2P], 0, 0);
 }
 
+static double exposed_of_experts(void)
+{
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
+    double sum_s = 0;
+
+    for (int n = mfu_exchanges(&one, list); n-- > 0;)
+        sum_s += strcmp(list[n].group, "ep") == 0 ? list[n].exposed_s : 0;
+    return sum_s;
+}
+
+/* Beside another microbatch messages of experts are in the way as far as nothing computes meanwhile: less of them, and
+ * never more time; all of them where a step has one microbatch. */
+static void messages_of_experts_hide_beside_another_microbatch(void **state)
+{
+    static const char *const pipelines[][3] = {{"1", "1f1b", "1"},
+                                               {"1", "1f1b", "8"},
+                                               {"2", "interleaved", "8"},
+                                               {"4", "dualpipe", "8"},
+                                               {"2", "dualpipev", "8"}};
+    static const char *const layouts[][2] = {{"4", "off"}, {"16", "off"}, {"16", "on"}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(pipelines); i++)
+        for (size_t k = 0; k < LENGTH(layouts); k++) {
+            double time_s[2], exposed_s[2];
+
+            for (int on = 0; on < 2; on++) {
+                plan(&one, "h100-sxm", "qwen3-30b-a3b",
+                     (const char *const[]){"dp", "16", "ep", layouts[k][0], "fp8_dispatch", layouts[k][1], "pp",
+                                           pipelines[i][0], "schedule", pipelines[i][1], "accum", pipelines[i][2],
+                                           "runtime", "fused", "trainer", "megatron", "overlap_moe", on ? "on" : "off",
+                                           NULL});
+                time_s[on] = one.step.time_s;
+                exposed_s[on] = exposed_of_experts();
+            }
+            if (pipelines[i][2][0] == '1') {
+                assert_near(time_s[1], time_s[0], 0);
+                continue;
+            }
+            assert_true(exposed_s[1] < exposed_s[0] && time_s[1] < time_s[0]);
+            assert_true(time_s[0] - time_s[1] <= (exposed_s[0] - exposed_s[1]) * 1.2);
+        }
+}
+
 /* Nothing is exposed for longer than it takes, whoever shards, overlaps or waits; together not more than the step has. */
 static void what_is_exposed_is_a_part_of_its_time(void **state)
 {
@@ -138,6 +183,7 @@ int main(void)
         cmocka_unit_test(every_schedule_plans_every_layer),
         cmocka_unit_test(zero_bubble_trades_memory_for_time),
         cmocka_unit_test(messages_in_the_way_cost_chunks_most),
+        cmocka_unit_test(messages_of_experts_hide_beside_another_microbatch),
         cmocka_unit_test(what_is_exposed_is_a_part_of_its_time),
         cmocka_unit_test(ends_count_as_layers),
     };

@@ -145,6 +145,27 @@ static void a_flexible_dispatcher_sends_less(void **state)
     mfu_plan_release(&p);
 }
 
+/* Where a token's experts are in four of eight groups, it goes to four nodes at most. */
+static void a_router_of_groups_sends_to_few_nodes(void **state)
+{
+    static const char *const chosen[] = {"1", "4", "8"};
+    struct mfu_plan p = {0};
+    double bytes[LENGTH(chosen)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(chosen); i++) {
+        plan(&p, "h100-sxm", "deepseek-v3",
+             (const char *[]){"gpus", "64", "ep", "64", "moe_dispatcher", "flex", "top_groups", chosen[i], NULL});
+        bytes[i] = 0;
+        for (int k = 0; k < p.program.n_launches; k++)
+            if (p.program.launches[k].collective.axes != 0 && p.program.launches[k].collective.kind == MFU_ALL_TO_ALL)
+                bytes[i] += p.program.launches[k].collective.bytes;
+    }
+    assert_near(bytes[1] / bytes[0], 4 * (1 - pow(0.75, 8)), 1e-9);
+    assert_near(bytes[2] / bytes[0], 8 * (1 - pow(0.875, 8)), 1e-9);
+    mfu_plan_release(&p);
+}
+
 /* A graph of all leaves the host nothing of layers, one of attention leaves it the experts. */
 static void graphs_take_what_they_hold_from_the_host(void **state)
 {
@@ -420,6 +441,7 @@ int main(void)
         cmocka_unit_test(transformer_engine_chooses_its_attention),
         cmocka_unit_test(a_loss_moves_what_its_kernels_do),
         cmocka_unit_test(layers_run_again_alike_however_few),
+        cmocka_unit_test(a_router_of_groups_sends_to_few_nodes),
         cmocka_unit_test(a_flexible_dispatcher_sends_less),
         cmocka_unit_test(graphs_take_what_they_hold_from_the_host),
         cmocka_unit_test(what_runs_beside_products_is_less_in_the_way),
