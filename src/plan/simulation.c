@@ -60,7 +60,6 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .loader_s = plan->config.setting[MFU_S_DATALOADER_MS] * 1e-3,
         .step_constant_s = plan->machine.c[MFU_C_STEP_CONSTANT] + plan->late_s[MFU_FORWARD] + plan->late_s[MFU_BACKWARD]
             + plan->paging_s,
-        .sync_each_step = true,
         .record = record,
         .contention = plan->config.ranks > 1 ? plan->machine.c[MFU_C_LINK_CONTENTION] : 0,
     };

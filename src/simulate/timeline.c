@@ -269,9 +269,7 @@ static int run_step(struct sim_state *c)
     }
     wait_for_others(c);
     add_micro(c, 1);
-    if (in->sync_each_step)
-        c->host_s = mfu_most(c->host_s, c->compute_s);
-    c->host_s += in->step_constant_s;
+    c->host_s = mfu_most(c->host_s, c->compute_s) + in->step_constant_s; /* it waits for the GPU */
     return 0;
 }
 
@@ -309,13 +307,13 @@ int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t
     double begin_s = 0;
     int status = 0;
 
-    /* The first step fills the loader's and the host's lead; the second is
-     * like all that follow. */
-    for (int step = 0; step < 2 && status == 0; step++) {
+    /* A step begins where all of the one before it has ended, but for a constant that the host takes.  Only a loader is
+     * ahead of it: its lead is filled in a first step, the second is like all that follow. */
+    if (in->loader_s <= 0)
+        c.host_s = in->step_constant_s;
+    for (int step = in->loader_s <= 0; step < 2 && status == 0; step++) {
         clear(t);
         begin_s = mfu_most(c.host_s, c.compute_s);
-        if (in->sync_each_step)
-            c.compute_s = mfu_most(c.compute_s, 0);
         status = run_step(&c);
     }
     t->step_s = mfu_most(c.host_s, c.compute_s) - begin_s;

@@ -35,7 +35,6 @@ struct mfu_timeline_input {
     double latency_s;                   /* from issue to start on an idle GPU */
     double loader_s;                    /* to prepare one micro-batch, beside the GPU */
     double step_constant_s;             /* host work at the end of a step */
-    bool sync_each_step;                /* loss.item(), logging: the host waits */
     double contention;                  /* share of the overlap that compute loses */
     bool record;                        /* keep events (of the micro-steps simulated) */
 };

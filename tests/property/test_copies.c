@@ -6,6 +6,7 @@
 #include "graph/copies.h"
 #include "graph/graph.h"
 #include "plan/simulation.h"
+#include "scenario/setting.h"
 
 static bool same_numbers(int n, const int *a, const int *b)
 {
@@ -224,6 +225,44 @@ static void copied_layers_are_traced_layers(void **unused)
     mfu_plan_release(&other);
 }
 
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
+}
+
+/* A step that begins where one has ended is simulated alone; beside a loader, even one that takes no time, it is the second
+ * of two.  They are the same. */
+static void a_step_is_like_the_one_before(void **unused)
+{
+    static struct mfu_simulation simulation;
+    struct mfu_plan alone = {0}, second = {0};
+
+    (void)unused;
+    for (int n = scenarios(400); n > 0;) {
+        struct mfu_timeline t;
+        struct mfu_scenario s;
+
+        next(&s, &alone);
+        change(&s);
+        s.setting[MFU_S_DATALOADER_MS] = 0;
+        if (mfu_plan_make(&alone, &s, NULL) < 0 || mfu_simulate(&alone, n % 2 == 0, &simulation, NULL) < 0)
+            continue;
+        t = simulation.timeline;
+        s.setting[MFU_S_DATALOADER_MS] = 1e-12;
+        HOLDS(mfu_plan_make(&second, &s, NULL) == 0 && mfu_simulate(&second, n % 2 == 0, &simulation, NULL) == 0);
+        HOLDS(near(t.step_s, simulation.timeline.step_s) && near(t.busy_s, simulation.timeline.busy_s));
+        HOLDS(near(t.step_s + t.host_bound_s, simulation.timeline.step_s + simulation.timeline.host_bound_s));
+        HOLDS(near(t.step_s + t.communication_exposed_s,
+                   simulation.timeline.step_s + simulation.timeline.communication_exposed_s));
+        HOLDS(t.n_events == simulation.timeline.n_events);
+        HOLDS(near(alone.step.time_s, second.step.time_s));
+        n--;
+    }
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&alone);
+    mfu_plan_release(&second);
+}
+
 static void does_not_grow(const char *model, const char *runtime)
 {
     static const char *const layers[] = {"20", "200"};
@@ -282,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copied_layers_are_traced_layers),
+        cmocka_unit_test(a_step_is_like_the_one_before),
         cmocka_unit_test(folded_programs_do_not_grow),
         cmocka_unit_test(pairs_in_a_layer_stay_together),
     };
