@@ -60,7 +60,9 @@ static double elements_per_clock(const struct mfu_machine *m, const struct mfu_k
 {
     enum mfu_coefficient rate = m->element_clock_hz > 0 ? mfu_rate_of(k->traffic) : MFU_COEFFICIENT_COUNT;
 
-    return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * (rate == MFU_C_RATE_STRIDED ? 1 : m->loads);
+    if (rate == MFU_C_RATE_STRIDED)
+        return m->c[mfu_kinds[k->kind].lays_out ? MFU_C_RATE_COPIED : MFU_C_RATE_STRIDED];
+    return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * m->loads;
 }
 
 /* Eager PyTorch keeps so many elements in flight per SM, whatever their size

@@ -90,8 +90,8 @@ struct mfu_yaml;
     X(RATE_POINTWISE, "rate.pointwise", MFU_COUNT, 0, 1000,                                                            \
       "elements per clock and SM that eager PyTorch's pointwise kernels keep in flight, of whatever size; 0: no "      \
       "limit")                                                                                                         \
-    X(RATE_STRIDED, "rate.strided", MFU_COUNT, 0, 1000,                                                                \
-      "the same of kernels without wide loads: casts, broadcasts, transposing copies")                                 \
+    X(RATE_STRIDED, "rate.strided", MFU_COUNT, 0, 1000, "the same of kernels without wide loads: casts, broadcasts")   \
+    X(RATE_COPIED, "rate.copied", MFU_COUNT, 0, 1000, "the same of copies that lay heads or columns out anew")         \
     X(RATE_NORM, "rate.norm", MFU_COUNT, 0, 1000, "the same of LayerNorm and RMSNorm")                                 \
     X(L2_SPEED, "l2.speed", MFU_RATIO, 1, 20, "L2 bandwidth relative to DRAM bandwidth")                               \
     X(L2_SHARE, "l2.share", MFU_RATIO, 0, 1, "share of L2 within which a kernel's working set is served from L2")      \

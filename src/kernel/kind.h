@@ -62,7 +62,8 @@ enum mfu_blocks {
     X(argument, OPTIMIZER_STEP, "optimizer", update_s, "the optimizer", OPTIMIZER, "update", "states through memory",  \
       .group = MFU_GROUP_UPDATES, .blocks = MFU_BLOCKS_CHUNKS)                                                         \
     X(argument, CAST, "cast", cast_s, "casts", MEMORY, "casts", "change of the type", .group = MFU_GROUP_STREAMS)      \
-    X(argument, COPY, "copy", copy_s, "copies", MEMORY, "copies", "change of the layout", .group = MFU_GROUP_STREAMS)  \
+    X(argument, COPY, "copy", copy_s, "copies", MEMORY, "copies", "change of the layout", .group = MFU_GROUP_STREAMS,  \
+      .lays_out = true)                                                                                                \
     X(argument, COLLECTIVE, "collective", collective_s, "collectives", COMMUNICATION, "collectives", "between GPUs",   \
       .group = MFU_GROUP_STREAMS, .blocks = MFU_BLOCKS_CHANNELS, .beside = true)                                       \
     X(argument, OFFLOAD, "offload", offload_s, "copies to and from the host", COMMUNICATION, "offload",                \
@@ -85,6 +86,7 @@ struct mfu_kind_row {
     enum mfu_blocks blocks; /* of one that streams */
     bool cold;              /* reads what L2 cannot hold any more */
     bool beside;            /* runs beside the others, on a stream of its own */
+    bool lays_out;          /* does nothing but write elsewhere what it reads */
 };
 extern const struct mfu_kind_row mfu_kinds[MFU_KIND_COUNT];
 extern const char *const mfu_kind_names[MFU_KIND_COUNT]; /* "gemm" ... */

@@ -349,6 +349,38 @@ static void muon_counts_every_matrix(void **state)
     }
 }
 
+/* Attention of single products copies heads apart for them, and their gradients beside each other: as autograd's own
+ * list of operations has it (BERT's and nanoGPT's code, where what is packed is joined); products that read heads where they
+ * lie copy nothing. */
+static void heads_are_copied_as_autograd_does(void **state)
+{
+    static const struct {
+        const char *model, *runtime;
+        int forward, backward; /* of a layer */
+    } rows[] = {{"bert-base", "eager", 4, 4}, {"gpt2", "eager", 4, 3 + 1}, {"gpt2", "fused", 1, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *const settings[] = {"attention", "math", "runtime", rows[i].runtime, NULL};
+        int copies[2] = {0}, layers;
+
+        plan(&plan_made, "a100-80gb-sxm", rows[i].model, settings);
+        layers = (int)mfu_config_dim(&plan_made.config, "n_layer");
+        for (int k = 0; k < plan_made.program.n_segments; k++) {
+            const struct mfu_segment *seg = &plan_made.program.segments[k];
+
+            for (int l = seg->first; l < seg->first + seg->count; l++) {
+                const struct mfu_launch *x = &plan_made.program.launches[l];
+
+                if (x->kernel.kind == MFU_COPY && x->phase <= MFU_BACKWARD && strstr(x->op, "attn"))
+                    copies[x->phase == MFU_BACKWARD] += (int)seg->repeat;
+            }
+        }
+        assert_int_equal(copies[0], rows[i].forward * layers);
+        assert_int_equal(copies[1], rows[i].backward * layers);
+    }
+}
+
 /* An update that goes through tensors one by one keeps temporaries of one: twelve layers more are more weights,
  * gradients and states, and nothing else. */
 static void loops_over_tensors_keep_temporaries_of_one(void **state)
@@ -407,6 +439,7 @@ int main(void)
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
         cmocka_unit_test(muon_counts_every_matrix),
         cmocka_unit_test(loops_over_tensors_keep_temporaries_of_one),
+        cmocka_unit_test(heads_are_copied_as_autograd_does),
         cmocka_unit_test(gates_of_one_kernel_keep_two_tensors_and_not_three),
         cmocka_unit_test(tensors_alive_at_the_peak_make_up_its_parts),
     };

@@ -224,7 +224,10 @@ static void words_name_what_is_not_modelled(void **state)
         {"notes", "not frozen", NULL},
         {"notes", "explorations of exploration", NULL},
         {"notes", "no. LoRA r=8", "adapters (LoRA)"},
-        {"notes", "PagedAdamW from bitsandbytes", "states are paged"},
+        {"notes", "PagedAdamW from bitsandbytes", NULL},
+        {"notes", "no config was found (act_ckpt/offload left empty)", NULL},
+        {"notes", "offload of 40 layers", "a part of the layers"},
+        {"tp", "8", "the number of GPUs is not stated"},
     };
 
     (void)state;
@@ -239,6 +242,42 @@ static void words_name_what_is_not_modelled(void **state)
             fail_msg("%s %s: '%s'", rows[i].column, rows[i].cell, all->rows[0].skipped);
         mfu_validation_free(all);
     }
+}
+
+/* An encoder's tokens are its sequence length, its container's month the year of its software; what the model's file
+ * says of dropout stands where nothing is stated; sequences of many lengths are no time of the longest. */
+static void encoders_are_read_by_their_task(void **state)
+{
+    static const struct {
+        const char *model, *tokens, *assumed, *why; /* why NULL: planned */
+    } rows[] = {
+        {"BERT-large SQuAD", "384", "n_labels=2: fine-tuning head", NULL},
+        {"BERT-large SQuAD", "128", "dropout: the model's", NULL},
+        {"BERT-large pre-training", "128", "masked=19", NULL},
+        {"BERT-large pre-training", "128", "software=2021", NULL},
+        {"BERT-large pre-training", "512", "", "sequences of many lengths"},
+    };
+    double step_s[LENGTH(rows)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        struct mfu_validation *all;
+        char text[512];
+
+        snprintf(text, sizeof text,
+                 "gpu,source,model,family,tokens,micro_batch,precision,compile,framework,step_time_ms\n"
+                 "a100-80gb-sxm,NVIDIA/DeepLearningExamples,%s,bert,%s,32,fp16-amp,jit,pytorch 21.11 NGC,300\n",
+                 rows[i].model, rows[i].tokens);
+        if (!(all = validate(text, &err)))
+            fail_msg("%s", err.text);
+        if (rows[i].why ? !strstr(all->rows[0].skipped, rows[i].why)
+                        : all->rows[0].skipped[0] || !strstr(all->rows[0].assumed, rows[i].assumed))
+            fail_msg("%zu: '%s', assumed '%s'", i, all->rows[0].skipped, all->rows[0].assumed);
+        step_s[i] = all->rows[0].predicted_step_s;
+        mfu_validation_free(all);
+    }
+    assert_true(step_s[1] < step_s[0]);
 }
 
 /* What words and names say of a run that is a setting here. */
@@ -787,6 +826,7 @@ int main(void)
         cmocka_unit_test(what_is_another_machine_is_left_out),
         cmocka_unit_test(words_name_what_is_not_modelled),
         cmocka_unit_test(words_that_are_settings_are_set),
+        cmocka_unit_test(encoders_are_read_by_their_task),
         cmocka_unit_test(adapters_are_read_by_their_columns),
         cmocka_unit_test(software_beside_a_method_is_settings),
         cmocka_unit_test(the_longest_sequence_that_fits_is_found),

@@ -406,17 +406,23 @@ static int product(struct mfu_builder *s, const struct mfu_attention *a, const c
     return mfu_emit_matmul(s, suffix, a->math, m, n, k, batch, x, y, out);
 }
 
-/* A contiguous copy per head, as batched products want it. */
-static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int view, double tokens,
-                    double width)
+/* A contiguous copy. */
+static int copied(struct mfu_builder *s, const char *suffix, int view, double rows, double columns)
 {
-    int out = mfu_tensor_new(s, a->sequences * a->heads * tokens, width, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_new(s, rows, columns, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
     mfu_emit(
         s,
         &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
         1, &view, 1, &out);
     return out;
+}
+
+/* Head by head, as batched products want it. */
+static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int view, double tokens,
+                    double width)
+{
+    return copied(s, suffix, view, a->sequences * a->heads * tokens, width);
 }
 
 /* Whether the scores are made fp32 for softmax: autocast does that, or the model's code. */
@@ -510,12 +516,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     }
     factor = mfu_autocast(s, factor);
     y = product(s, &a, "values", a.seq, a.value_dim, a.keys, factor, qkv[2]);
-    n->out = mfu_tensor_new(s, mfu_view_rows(s, mfu_node_input(s, n, 0)), n->op->attribute[HEADS] * a.value_dim,
-                            s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        1, &y, 1, &n->out);
+    n->out = copied(s, "merge", y, mfu_view_rows(s, mfu_node_input(s, n, 0)), n->op->attribute[HEADS] * a.value_dim);
     for (int i = 0; i < 3; i++)
         mfu_node_save(s, n, qkv[i]);
     mfu_node_save(s, n, probabilities);
@@ -529,9 +530,13 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->whole_softmax && mfu_config_fused_softmax(s->config);
     double pairs = a.sequences * a.heads * a.seq * a.keys, by_head = s->program->mesh.ranks[MFU_AXIS_CP_HEADS];
+    static const char *const back[] = {"dq_merge", "dk_merge", "dv_merge"};
+    bool copies = !s->runtime->heads_in_place, packed = n->source->n_in < 3;
     int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
     int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW};
 
+    if (copies)
+        g = per_head(s, &a, "dmerge", g, a.seq, a.value_dim);
     if (wants(s, n, 2))
         d[2] = product(s, &a, "dvalues", a.keys, a.value_dim, a.seq, n->saved[FACTOR], g);
     dp = product(s, &a, "dprobabilities", a.seq, a.keys, a.value_dim, g, n->saved[MATH_V]);
@@ -589,6 +594,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
         } else {
             d[i] = mfu_view_slice(s, d[i], rows, columns);
         }
+        if (copies && !(packed && i == 1)) /* packed keys lie as cat reads them */
+            d[i] = copied(s, back[i], d[i], rows, columns);
     }
     give_inputs(s, n, d);
 }

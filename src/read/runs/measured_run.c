@@ -28,14 +28,16 @@ struct word {
 };
 
 // clang-format off
-static const struct word runtimes[] = {{"", "eager", "runtime=eager"}, {NULL, NULL, NULL}};
+static const struct word runtimes[] = {
+    {"", "eager", "runtime=eager"},
+    {"jit", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"}, {NULL, NULL, NULL}};
 static const struct word precisions[] = {
     {"fp16", "fp16", "precision=fp16, mixed, for fp16"}, {"float16", "fp16", "precision=fp16, mixed, for float16"},
     {"bf16", "bf16", "precision=bf16, mixed, for bf16"}, {"bfloat16", "bf16", "precision=bf16, mixed, for bfloat16"},
     {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
     {"", "", "precision"}, {NULL, NULL, NULL}};
 static const struct word attentions[] = {
-    {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"", "", "attention"}, {NULL, NULL, NULL}};
+    {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"te", "cudnn", "attention=cudnn for te"}, {"", "", "attention"}, {NULL, NULL, NULL}};
 static const struct word optimizers[] = {{"", "", "optimizer"}, {NULL, NULL, NULL}};
 static const struct word checkpoints[] = {{"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
 static const struct { const char *column, *dim; } dims[] = {
@@ -90,11 +92,9 @@ static const struct said {
     {"prompt tuning", NULL, NULL, "adapters", ADAPTER}, {"frozen", NULL, NULL, "frozen weights", ADAPTER},
     {"device_map model split", NULL, NULL, "layers on several GPUs that work in turn (device_map)", ALWAYS},
     {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", ALWAYS},
-    {"offload", NULL, NULL, "offload to the CPU", OFFLOAD}, {"offloading", NULL, NULL, "offload to the CPU", OFFLOAD},
-    {"offloaded", NULL, NULL, "offload to the CPU", OFFLOAD},
+    {"offload", NULL, NULL, NULL, OFFLOAD}, {"offloading", NULL, NULL, NULL, OFFLOAD}, {"offloaded", NULL, NULL, NULL, OFFLOAD},
     {"optimizer in backward", "optimizer_in_backward", "on", NULL, ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, ALWAYS},
-    {"pagedadamw", NULL, NULL, "an optimizer whose states are paged", ALWAYS},
-    {"paged_adamw", NULL, NULL, "an optimizer whose states are paged", ALWAYS},
+    {"pagedadamw", "optimizer", "paged-adamw", NULL, ALWAYS}, {"paged_adamw", "optimizer", "paged-adamw", NULL, ALWAYS},
     {"keeps logits", "keep_logits", "1", NULL, ALWAYS}, {"logits kept", "keep_logits", "1", NULL, ALWAYS},
     {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, ALWAYS},
@@ -126,12 +126,27 @@ static bool denied(const char *text, const char *at)
     return false;
 }
 
+/* Whether what follows says that it is not known: "(act_ckpt/offload left empty)". */
+static bool left_open(const char *at)
+{
+    static const char *const open[] = {"left empty", "not stated", "unknown"};
+    size_t n = strcspn(at, ".;:,()");
+
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
+        const char *p = strcasestr(at, open[i]);
+
+        if (p && p < at + n)
+            return true;
+    }
+    return false;
+}
+
 static bool says(const char *text, const char *phrase)
 {
     size_t n = strlen(phrase);
 
     for (const char *p = strcasestr(text, phrase); p; p = strcasestr(p + 1, phrase))
-        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !denied(text, p))
+        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !denied(text, p) && !left_open(p + n))
             return true;
     return false;
 }
@@ -427,6 +442,16 @@ static int torch_year(const char *text)
     return 0;
 }
 
+/* The year of NVIDIA's container that the text names ("21.11 NGC"): its PyTorch is that month's; 0: none. */
+static int container_year(const char *text)
+{
+    const char *ngc = strstr(text, " NGC");
+    int year, month, end = 0;
+
+    return ngc && ngc - text >= 5 && sscanf(ngc - 5, "%2d.%2d%n", &year, &month, &end) == 2 && end == 5 ? 2000 + year
+                                                                                                        : 0;
+}
+
 /* The last year of this century that the text names; 0: none. */
 static int last_year(const char *text)
 {
@@ -462,7 +487,8 @@ static bool set_software(struct mfu_row *r)
     if (!mfu_cell_empty(r, "software"))
         return mfu_row_set(r, "software", mfu_row_cell(r, "software"));
     for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
-        year = torch_year(mfu_row_cell(r, named[i]));
+        if (!(year = torch_year(mfu_row_cell(r, named[i]))))
+            year = container_year(mfu_row_cell(r, named[i]));
     if (!year) {
         by = "its published runs";
         year = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_software;
@@ -540,9 +566,11 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
         int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
         char usual[32];
 
-        snprintf(usual, sizeof usual, "%g", trainer >= 0 ? mfu_trainers[trainer].usual_dropout : 0);
-        mfu_row_assume(r, "dropout=%s", usual);
-        return mfu_row_set(r, "dropout", usual);
+        if (trainer >= 0) {
+            snprintf(usual, sizeof usual, "%g", mfu_trainers[trainer].usual_dropout);
+            mfu_row_assume(r, "dropout=%s", usual);
+            return mfu_row_set(r, "dropout", usual);
+        }
     }
     if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
         mfu_row_assume(r, "%s: the model's", dim);
@@ -624,6 +652,39 @@ static bool leave_kv_heads(struct mfu_row *r)
     return mfu_row_set(r, "n_kv_head", heads);
 }
 
+/* The cell of a dimension; the length of text sequences may stand as their tokens. */
+static const char *dim_cell(const struct mfu_row *r, const char *column)
+{
+    bool text = strcmp(column, "seq_len") == 0 && mfu_model_dim_find(r->run->scenario.model, "vocab_size", NULL) >= 0;
+
+    return text && mfu_cell_empty(r, column) && mfu_cell_number(r, "tokens") > 0 ? mfu_row_cell(r, "tokens")
+                                                                                 : mfu_row_cell(r, column);
+}
+
+/* What an encoder learns: masked tokens beside the next sentence, of which the head sees no others (NVIDIA
+ * DeepLearningExamples, BERT/modeling.py: sequence_output_is_dense), or classes. */
+#define MASKED_SHARE 0.15 /* Devlin et al. 2018, 3.1 */
+#define UNBINNED 128      /* tokens; longer ones are sorted by length (BERT/scripts/run_pretraining.sh: bin_size_64) */
+
+static bool set_encoder_task(struct mfu_row *r)
+{
+    const char *model = mfu_row_cell(r, "model");
+    char masked[32];
+
+    if (strcmp(r->run->scenario.model->family, "bert") != 0 || *model == '\0')
+        return true;
+    if (strcasestr(model, "pre-training") || strcasestr(model, "pretraining")) {
+        if (says(mfu_row_cell(r, "source"), "DeepLearningExamples") && strtod(dim_cell(r, "seq_len"), NULL) > UNBINNED)
+            return mfu_row_skip(r, "sequences of many lengths in bins of 64 tokens: the mean is not stated");
+        snprintf(masked, sizeof masked, "%.0f", MASKED_SHARE * strtod(dim_cell(r, "seq_len"), NULL));
+        mfu_row_assume(r, "mlm=1, n_labels=2, masked=%s: masked tokens and the next sentence", masked);
+        return mfu_row_set(r, "mlm", "1") && mfu_row_set(r, "n_labels", "2") && mfu_row_set(r, "pooler", "1")
+            && mfu_row_set(r, "masked", masked);
+    }
+    mfu_row_assume(r, "n_labels=2: fine-tuning head");
+    return mfu_row_set(r, "n_labels", "2");
+}
+
 static bool set_dims(struct mfu_row *r)
 {
     static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
@@ -631,7 +692,7 @@ static bool set_dims(struct mfu_row *r)
     int dense = noted_dense(mfu_row_cell(r, "notes"));
 
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
-        const char *text = mfu_row_cell(r, dims[i].column), *dim = dim_of(m, dims[i].dim);
+        const char *text = dim_cell(r, dims[i].column), *dim = dim_of(m, dims[i].dim);
 
         if (mfu_model_dim_find(m, dim, NULL) < 0)
             continue;
@@ -644,7 +705,7 @@ static bool set_dims(struct mfu_row *r)
                 return false;
             continue;
         }
-        if (mfu_cell_empty(r, dims[i].column)) {
+        if (mfu_cell_empty(r, dims[i].column) && text == mfu_row_cell(r, dims[i].column)) {
             if (!leave_dim(r, dim))
                 return false;
             continue;
@@ -665,12 +726,7 @@ static bool set_dims(struct mfu_row *r)
         if (!mfu_row_set(r, "n_dense", number))
             return false;
     }
-    if (strcmp(m->family, "bert") == 0 && strcmp(mfu_row_cell(r, "model"), "") != 0) {
-        mfu_row_assume(r, "n_labels=2: fine-tuning head");
-        if (!mfu_row_set(r, "n_labels", "2"))
-            return false;
-    }
-    return true;
+    return set_encoder_task(r);
 }
 
 /* Who holds what, where there are several GPUs. */
@@ -683,6 +739,7 @@ static bool set_sharding(struct mfu_row *r, double gpus)
                   {"", "0"},
                   {"zero1", "1"},
                   {"zero2", "2"},
+                  {"zero-offload", "2"},
                   {"zero3", "3"},
                   {"fsdp-shard-grad-op", "2"},
                   {"fsdp-full", "3"},
@@ -737,8 +794,12 @@ static bool set_batch(struct mfu_row *r)
 {
     double micro = mfu_cell_number(r, "micro_batch"), accum = mfu_cell_number(r, "grad_accum");
     double global = mfu_cell_number(r, "global_batch"), gpus = mfu_cell_number(r, "n_gpus");
+    double parts =
+        fmax(1, mfu_cell_number(r, "tp")) * fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "cp"));
     char text[32];
 
+    if (isnan(gpus) && parts > 1)
+        return mfu_row_skip(r, "the number of GPUs is not stated (n_gpus): tp, pp and cp make groups of %.0f", parts);
     if (isnan(gpus)) {
         mfu_row_assume(r, "gpus=1");
         gpus = 1;
@@ -856,12 +917,19 @@ static bool check_said(struct mfu_row *r)
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const char *column = said[i].key ? NULL : where_said(r, said[i].phrase);
 
-        if (column && !(said[i].unless == ADAPTER && states_method(r))
-            && !(said[i].unless == OFFLOAD && offload_said(r)))
+        if (!column || (said[i].unless == ADAPTER && states_method(r))
+            || (said[i].unless == OFFLOAD && (offload_said(r) || !mfu_cell_empty(r, "cpu_offload"))))
+            continue;
+        if (said[i].unless == OFFLOAD)
             return mfu_row_skip(r,
-                                said[i].unless == ADAPTER ? "%s: the column method does not state them (%s)"
-                                                          : "%s: not modelled (%s)",
-                                said[i].what, column);
+                                where_said(r, "offload of") ? "offload of a part of the layers: not modelled (%s)"
+                                    : mfu_cell_is(r, "compile", "llmq")
+                                    ? "llmq's offload to the CPU: not modelled (%s)"
+                                    : "offload to the CPU: it is not stated of what (%s)",
+                                column);
+        return mfu_row_skip(
+            r, said[i].unless == ADAPTER ? "%s: the column method does not state them (%s)" : "%s: not modelled (%s)",
+            said[i].what, column);
     }
     if (mfu_cell_number(r, "lora_rank") > 0 && !states_method(r))
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
