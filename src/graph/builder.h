@@ -133,9 +133,13 @@ struct mfu_builder {
     struct mfu_launch *merged;               /* what a compiler makes of the list */
     int cap_merged;
     int *moved, cap_moved; /* where a pass that puts launches between others moves each of them; */
-    int *ends, n_ends;     /* room in the program's arena for so many views of launches */
-    int gap, n_read;       /* how far they are shifted, and how many are read, while it runs */
-    bool failed;           /* memory ran out */
+    struct mfu_put {
+        int before; /* an old one */
+        struct mfu_launch launch;
+    } * put;                    /* those, until it is done, */
+    int n_put, cap_put, n_read; /* and how many of the old it has read */
+    int *ends, n_ends;          /* room in the program's arena for so many views of launches */
+    bool failed;                /* memory ran out */
     /* Of the model, then their adapters; what is here is worked out before it is read. */
     struct mfu_operation operations[2 * MFU_MAX_OPS];
 };

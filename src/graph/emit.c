@@ -8,54 +8,55 @@
 
 #include "graph/builder_private.h"
 
-/* ---- all launches anew ---------------------------------------------------- */
-
-/* Moves the old launches that are not yet read up by a share of them, so that new ones have room in front of them. */
-static bool open_gap(struct mfu_builder *s)
-{
-    struct mfu_program *p = s->program;
-    int more = p->n_launches / 8 + 64;
-    struct mfu_launch *unread;
-
-    if (!ROOM_FOR(s, p->launches, s->gap + p->n_launches + more, p->cap_launches))
-        return false;
-    unread = &p->launches[s->gap + s->n_read];
-    memmove(unread + more, unread, (size_t)(p->n_launches - s->n_read) * sizeof *unread);
-    s->gap += more;
-    return true;
-}
+/* ---- launches between others ---------------------------------------------- */
 
 bool mfu_rewrite_begin(struct mfu_builder *s)
 {
-    if (!ROOM_FOR(s, s->moved, s->program->n_launches, s->cap_moved))
-        return false;
-    s->gap = s->n_read = 0;
-    return open_gap(s);
+    s->n_put = s->n_read = 0;
+    return ROOM_FOR(s, s->moved, s->program->n_launches, s->cap_moved);
 }
 
 struct mfu_launch *mfu_rewrite_put(struct mfu_builder *s, int *n, const struct mfu_launch *l)
 {
-    if (*n == s->gap + s->n_read && !open_gap(s))
+    if (!ROOM(s, s->put, s->n_put, s->cap_put))
         return NULL;
-    s->program->launches[*n] = *l;
-    return &s->program->launches[(*n)++];
+    s->put[s->n_put] = (struct mfu_put){.before = s->n_read, .launch = *l};
+    (*n)++;
+    return &s->put[s->n_put++].launch;
 }
 
 struct mfu_launch *mfu_rewrite_move(struct mfu_builder *s, int *n, int launch)
 {
-    struct mfu_launch *to = &s->program->launches[*n], *from = &s->program->launches[s->gap + launch];
-
-    if (to != from)
-        *to = *from;
     s->n_read = launch + 1;
     s->moved[launch] = (*n)++;
-    return to;
+    return &s->program->launches[launch];
+}
+
+/* From behind, so that each old launch moves once. */
+static bool spread(struct mfu_builder *s, int n)
+{
+    struct mfu_program *p = s->program;
+    int end = p->n_launches;
+
+    if (!ROOM_FOR(s, p->launches, n, p->cap_launches))
+        return false;
+    for (int i = s->n_put - 1; i >= 0; i--) {
+        const struct mfu_put *put = &s->put[i];
+
+        memmove(&p->launches[put->before + i + 1], &p->launches[put->before],
+                (size_t)(end - put->before) * sizeof *p->launches);
+        p->launches[put->before + i] = put->launch;
+        end = put->before;
+    }
+    return true;
 }
 
 void mfu_rewrite_end(struct mfu_builder *s, int n, int n_tensors, int n_launches)
 {
     struct mfu_program *p = s->program;
 
+    if (!spread(s, n))
+        return;
     for (int t = 0; t < n_tensors; t++) { /* of what was there before */
         struct mfu_tensor *tensor = &p->tensors[t];
 

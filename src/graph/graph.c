@@ -617,6 +617,7 @@ void mfu_program_free(struct mfu_program *p)
         free(s->parameters);
         free(s->layers);
         free(s->moved);
+        free(s->put);
         free(s->kept);
         free(s->deferred);
         free(s->merged);

@@ -317,7 +317,7 @@ static void copy(struct offloader *x, const struct mfu_segment *seg, const struc
 
 static const struct mfu_launch *maker_of(const struct offloader *x, const struct trip *t)
 {
-    return &x->p->launches[x->s->moved[x->p->tensors[t->tensor].born]];
+    return &x->p->launches[x->p->tensors[t->tensor].born];
 }
 
 /* The tensor comes back as another one, which backward reads instead. */

@@ -736,5 +736,5 @@ int mfu_shard_program(struct mfu_builder *s)
     if (s->failed)
         return -1;
     mfu_rewrite_end(s, x.n, n_tensors, n_launches);
-    return 0;
+    return s->failed ? -1 : 0;
 }

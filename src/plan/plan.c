@@ -592,6 +592,7 @@ void mfu_plan_release(struct mfu_plan *p)
         mfu_program_free(&p->programs[i]);
     free(p->programs);
     free(p->stages);
-    mfu_pipeline_free(p->pipeline);
+    for (int i = 0; i < MFU_PIPELINES; i++)
+        mfu_pipeline_free(p->pipelines[i]);
     memset(p, 0, sizeof *p);
 }

@@ -91,6 +91,9 @@ struct mfu_withheld {
     double least_lead, most_lead;
 };
 
+/* Layouts whose orders a plan remembers: a search changes what does not move them (ZeRO, checkpointing) in between. */
+#define MFU_PIPELINES 16
+
 /* One rank's part of a pipeline. */
 struct mfu_stage {
     int number;  /* from 0 */
@@ -137,11 +140,11 @@ struct mfu_plan {
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
     enum mfu_limit limit;
-    struct mfu_pipeline *pipeline; /* a workspace; owned */
-    struct mfu_stage *stages;      /* of the pipeline, in order; owned */
-    int n_stages;                  /* 0 without a pipeline */
-    enum mfu_stages_known known;   /* of the stages of config, whatever the schedule */
-    struct mfu_program *programs;  /* of stages; that at hand is in `program`; owned */
+    struct mfu_pipeline *pipelines[MFU_PIPELINES]; /* workspaces of layouts, the one at hand first, or NULL; owned */
+    struct mfu_stage *stages;                      /* of the pipeline, in order; owned */
+    int n_stages;                                  /* 0 without a pipeline */
+    enum mfu_stages_known known;                   /* of the stages of config, whatever the schedule */
+    struct mfu_program *programs;                  /* of stages; that at hand is in `program`; owned */
     int cap_programs, at_hand;
     int shown_stage;                    /* of the pipeline, from 0: whose program this is, the busiest */
     int worst_stage;                    /* that holds the most memory */

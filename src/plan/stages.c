@@ -364,7 +364,7 @@ static int run_schedule(struct mfu_plan *p, double *time_s, struct mfu_error *er
     double summed_s = 0, update_s = 0, first_s = INFINITY;
     int status;
 
-    status = mfu_stages_run(p, p->pipeline, MFU_PIPELINE_COUNT, &step, err);
+    status = mfu_stages_run(p, p->pipelines[0], MFU_PIPELINE_COUNT, &step, err);
     for (int i = 0; status == 0 && i < p->n_stages; i++) {
         struct mfu_stage *s = &p->stages[i];
 
@@ -393,6 +393,22 @@ static double more_bytes(const struct mfu_stage *s, double in_flight)
     return fmax(in_flight - 1, 0) * s->kept_bytes;
 }
 
+/* The workspace that has the layout at hand, else the one that was not used for the longest, comes first. */
+static bool take_pipeline(struct mfu_plan *p, struct mfu_error *err)
+{
+    struct mfu_pipeline *taken;
+    int i = 0;
+
+    while (i < MFU_PIPELINES - 1 && p->pipelines[i] && !mfu_pipeline_has(p->pipelines[i], &p->config.pipeline))
+        i++;
+    if (!p->pipelines[i] && !(p->pipelines[i] = mfu_pipeline_new(err)))
+        return false;
+    taken = p->pipelines[i];
+    memmove(p->pipelines + 1, p->pipelines, (size_t)i * sizeof taken);
+    p->pipelines[0] = taken;
+    return true;
+}
+
 /* Microbatches in flight; the rank that holds the most with all of them, or -1. */
 static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 {
@@ -400,8 +416,8 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
     double *kept_bytes = divide(p, true, err), most_bytes = 0;
     int worst = -1;
 
-    if (kept_bytes && (p->pipeline || (p->pipeline = mfu_pipeline_new(err))))
-        ranks = mfu_pipeline_weigh(p->pipeline, &p->config.pipeline, kept_bytes, err);
+    if (kept_bytes && take_pipeline(p, err))
+        ranks = mfu_pipeline_weigh(p->pipelines[0], &p->config.pipeline, kept_bytes, err);
     for (int i = 0; ranks && i < p->n_stages; i++) {
         const struct mfu_stage *same = &p->stages[p->stages[i].same];
         double bytes;

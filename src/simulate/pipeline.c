@@ -320,6 +320,11 @@ static bool same_layout(const struct mfu_pipeline_layout *a, const struct mfu_pi
         && a->group == b->group && a->ahead == b->ahead;
 }
 
+bool mfu_pipeline_has(const struct mfu_pipeline *p, const struct mfu_pipeline_layout *layout)
+{
+    return same_layout(layout, &p->layout);
+}
+
 /* Writes the orders of all ranks. */
 static void write_order(struct mfu_pipeline *p)
 {

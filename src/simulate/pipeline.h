@@ -96,6 +96,8 @@ struct mfu_pipeline_step {
 
 struct mfu_pipeline *mfu_pipeline_new(struct mfu_error *err);
 void mfu_pipeline_free(struct mfu_pipeline *);
+/* Whether it keeps the order of that layout. */
+bool mfu_pipeline_has(const struct mfu_pipeline *, const struct mfu_pipeline_layout *);
 
 /* The ranks with what they hold at most of kept_bytes, which follows from the order alone; NULL with `err`. */
 const struct mfu_pipeline_rank *mfu_pipeline_weigh(struct mfu_pipeline *, const struct mfu_pipeline_layout *,
