@@ -244,7 +244,7 @@ static int find_word(const struct mfu_model *m, const char *word)
     return -1;
 }
 
-/* A word of theirs: the table may say what we call it. */
+/* A word of theirs: the table may say what we call it, or what it is worked out from ("auto"). */
 static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
     const char *text = mfu_node_text(r->config, node);
@@ -256,7 +256,8 @@ static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_
     if (word && is_number(word))
         return set_dim(r, m, dim, word);
     choice = word ? find_word(m, word) : -1;
-
+    if (choice < 0 && ours && strpbrk(word, "(*/+"))
+        return set_dim(r, m, dim, word);
     if (choice < 0) {
         mfu_fail(r->err, MFU_EINPUT, "'%.80s' is not known for %s", text ? text : "", m->dims[dim].name);
         return mfu_node_error(r->config, node, r->err);

@@ -64,6 +64,7 @@ static const struct {
     {"rtx4090", "gpt2", "batch 8 gpus 4 runtime compile", "C8"},
     {"h100-sxm", "gpt2", "batch 16 accum 4 runtime compile dataloader_ms 200", "C9"},
     {"rtx4070", "gpt2", "batch 12 accum 4 runtime compile", "C10"},
+    {"rtx4090", "llama-3.2-1b", "optimizer paged_adamw_8bit precision bf16-pure seq 1024 vram_reserved 14GiB", NULL},
     {"h100-sxm", "gpt2-xl", "batch 4 accum 4 checkpoint full", NULL},
     {"a100-40gb-sxm", "gpt2", "batch 16 accum 32 runtime llmc", NULL},
     {"h100-sxm", "llama-3.2-1b", "batch 2 accum 4 loss_chunks 8 precision fp8", NULL},

@@ -135,6 +135,7 @@ static void parts_are_those_of_the_plan(void **state)
         assert_near(split.part_s[MFU_P_PEAK] / split.step_s, plan.mfu.mfu, 1e-12);
         assert_near(split.kernels_s, simulation.timeline.busy_s, 1e-9);
         assert_near(split.part_s[MFU_P_LOADER], simulation.timeline.loader_wait_s, 1e-12);
+        assert_near(split.part_s[MFU_P_PAGING], plan.paging_s, 1e-12);
         idle_s = split.group_s[MFU_G_HOST] + split.group_s[MFU_G_INPUT] + split.group_s[MFU_G_COMMUNICATION];
         assert_true(fabs(idle_s - (plan.step.time_s - simulation.timeline.busy_s)) < 1e-9 * split.step_s);
         assert_true(split.part_s[MFU_P_CONTENTION] > -1e-9 * split.step_s);

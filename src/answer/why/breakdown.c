@@ -235,11 +235,11 @@ static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, str
     struct mfu_exchange list[MFU_MOST_EXCHANGES];
 
     s->part_s[MFU_P_LOADER] = t->loader_wait_s;
-    s->part_s[MFU_P_OFFLOAD] = p->paging_s;
+    s->part_s[MFU_P_PAGING] = p->paging_s;
     for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
         if (strcmp(list[i].group, mfu_group_name(MFU_AXES_HOST)) == 0)
             offload_s = list[i].exposed_s;
-    s->part_s[MFU_P_OFFLOAD] += offload_s;
+    s->part_s[MFU_P_OFFLOAD] = offload_s;
     s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s - offload_s;
     s->part_s[MFU_P_STEP] = step_s;
     s->part_s[MFU_P_DISPATCH] = t->host_bound_s - step_s - p->paging_s;

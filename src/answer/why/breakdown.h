@@ -73,6 +73,7 @@ extern const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT];
     X(LOADER, INPUT, "data loader", "the GPU waits for it")                                                            \
     X(EXPOSED, COMMUNICATION, "exposed", "nothing hides it")                                                           \
     X(CONTENTION, COMMUNICATION, "contention", "slows kernels beside it")                                              \
+    X(PAGING, COMMUNICATION, "paging", "states come back from the host")                                               \
     X(BUBBLE, PIPELINE, "bubble", "a stage waits for others")
 
 enum mfu_breakdown_part {
