@@ -509,6 +509,11 @@ static int tensor_of(const struct mfu_program *p, int view, const struct stretch
     return renumbered(p->fold, TENSORS, p->views[at.in->first[VIEWS] + at.offset].tensor, at.in, at.which);
 }
 
+bool mfu_unfolds_evenly(const struct mfu_program *p, const struct mfu_segment *seg)
+{
+    return is_even(p->fold, p->fold->stretches[seg->stretch].copies, seg->copy);
+}
+
 const int *mfu_unfold_ends(const struct mfu_program *p, const struct mfu_segment *seg, struct mfu_unfolding *u)
 {
     const struct stretch *a = &p->fold->stretches[seg->stretch];

@@ -31,6 +31,9 @@ struct mfu_unfolding {
  * order; NULL when out of memory. */
 const int *mfu_unfold_ends(const struct mfu_program *, const struct mfu_segment *, struct mfu_unfolding *);
 
+/* Whether a segment's numbers are those of the copy before, each moved as far as that one's from the copy before it. */
+bool mfu_unfolds_evenly(const struct mfu_program *, const struct mfu_segment *);
+
 /* Calls back with each tensor from the last to the first: its number, that of the item in p->tensors that it is like,
  * and the launches in which it is born and needed last.  -1 when out of memory. */
 typedef void mfu_life_fn(void *context, int tensor, int like, int born, int last);

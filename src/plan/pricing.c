@@ -372,10 +372,59 @@ static void scale_by_system(const struct mfu_machine *m, const struct mfu_progra
     }
 }
 
-/* Prices the launches in order, with an eye on L2. */
+/* Prices launch `i` by what it finds in L2, and changes what is dirty there.  False: out of memory. */
+static bool price_launch(const struct mfu_machine *m, const struct mfu_program *g, const struct mfu_segment *seg, int i,
+                         const int *tensors, struct l2_state *l2, struct mfu_pricing *p)
+{
+    const struct mfu_launch *l = mfu_launch_in(g, seg, i);
+    struct mfu_l2_use alone = {0}, *use = g->fold ? &alone : &p->uses[i];
+    const struct mfu_price *price;
+    double inside_bytes;
+
+    use->hot_bytes = still_hot(g, p, l2, l, tensors);
+    use->dirty_bytes = l2->dirty_bytes;
+    mfu_l2_absorb(l2->reach_bytes, &l->kernel, use);
+    inside_bytes = mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes;
+    if (!g->fold) {
+        p->prices[i] = price_of(p->known, &l->kernel, inside_bytes)->price;
+        price = &p->prices[i];
+    } else if (!(price = share_price(p, l, i, seg->copy > 0 ? seg->count : 0, inside_bytes))) {
+        return false;
+    }
+    mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, price, use);
+    l2->dirty_bytes = mfu_l2_dirty_behind(use);
+    return true;
+}
+
+/* What a launch reads and writes is the latest in L2.  The tensors of the next launch. */
+static const int *touch(const struct mfu_program *g, const struct mfu_launch *l, const int *tensors,
+                        struct l2_state *l2, struct mfu_pricing *p)
+{
+    struct mfu_touch now;
+
+    l2->moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;
+    if (!g->fold) /* nobody asks of a folded one */
+        l2->varying_bytes += varying_bytes(l, g->accum);
+    now = (struct mfu_touch){l2->moved_bytes, l2->varying_bytes};
+    for (int k = 0; k < l->n_in; k++) {
+        int tensor = tensor_of(g, tensors, l->in, k);
+
+        if (tensor != 0) /* not the weights as a whole */
+            p->touched[tensor] = now;
+    }
+    tensors = tensors ? tensors + l->n_in : NULL;
+    for (int k = 0; k < l->n_out; k++)
+        p->touched[tensor_of(g, tensors, l->out, k)] = now;
+    return tensors ? tensors + l->n_out : NULL;
+}
+
+/* Prices the launches in order, with an eye on L2.  Copies of a layer name each what is as much further on as the one
+ * before did.  Where one of them has driven out of L2 all that is older, and leaves as much dirty as it found, the next
+ * finds the same, and takes as long. */
 int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
-    struct l2_state l2 = {.reach_bytes = mfu_l2_reach(m)};
+    struct l2_state l2 = {.reach_bytes = mfu_l2_reach(m)}, before = {0};
+    int even = 0;
 
     if (make_room(g, p) < 0)
         return -1;
@@ -391,45 +440,26 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
     for (int s = 0; s < g->n_segments; s++) {
         const struct mfu_segment *seg = &g->segments[s];
         const int *tensors = g->fold ? mfu_unfold_ends(g, seg, &p->unfolding) : NULL;
+        bool settled;
 
         if (g->fold && !tensors)
             return -1;
+        even = g->fold && mfu_unfolds_evenly(g, seg) ? even + 1 : 0;
+        settled =
+            even > 1 && l2.dirty_bytes == before.dirty_bytes && l2.moved_bytes - before.moved_bytes >= l2.reach_bytes;
+        before = l2;
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = mfu_launch_in(g, seg, i);
-            struct mfu_l2_use alone = {0}, *use = g->fold ? &alone : &p->uses[i];
-            const struct mfu_price *price;
-            double inside_bytes;
-            struct mfu_touch now;
 
             if (l->collective.axes != 0) {
                 price_collective(m, g, l, &p->prices[i]);
                 continue;
             }
-            use->hot_bytes = still_hot(g, p, &l2, l, tensors);
-            use->dirty_bytes = l2.dirty_bytes;
-            mfu_l2_absorb(l2.reach_bytes, &l->kernel, use);
-            inside_bytes = mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes;
-            if (!g->fold) {
-                p->prices[i] = price_of(p->known, &l->kernel, inside_bytes)->price;
-                price = &p->prices[i];
-            } else if (!(price = share_price(p, l, i, seg->copy > 0 ? seg->count : 0, inside_bytes))) {
+            if (settled)
+                p->which[i] = p->which[i - seg->count];
+            else if (!price_launch(m, g, seg, i, tensors, &l2, p))
                 return -1;
-            }
-            mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, price, use);
-            l2.dirty_bytes = mfu_l2_dirty_behind(use);
-            l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;
-            l2.varying_bytes += varying_bytes(l, g->accum);
-            now = (struct mfu_touch){l2.moved_bytes, l2.varying_bytes};
-            for (int k = 0; k < l->n_in; k++) {
-                int tensor = tensor_of(g, tensors, l->in, k);
-
-                if (tensor != 0) /* not the weights as a whole */
-                    p->touched[tensor] = now;
-            }
-            tensors = tensors ? tensors + l->n_in : NULL;
-            for (int k = 0; k < l->n_out; k++)
-                p->touched[tensor_of(g, tensors, l->out, k)] = now;
-            tensors = tensors ? tensors + l->n_out : NULL;
+            tensors = touch(g, l, tensors, &l2, p);
         }
     }
     return 0;

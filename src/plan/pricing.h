@@ -54,7 +54,7 @@ struct mfu_pricing {
     int n_prices;                    /* of a folded program */
     bool folded;
     double least, most; /* which inputs are in L2 is the same for shares (accum - 1) / accum above the one, up to the
-                           other */
+                           other; not known of a folded program */
     struct mfu_touch *touched;      /* scratch: when each tensor was last in L2 */
     struct mfu_known_prices *known; /* owned; one that knows more may take its place between two pricings */
     struct mfu_unfolding unfolding; /* scratch: tensors of a segment */
