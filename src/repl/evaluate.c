@@ -65,7 +65,7 @@ static int redirect(struct mfu_session *s, const struct mfu_command *c, struct m
     int at = find_redirection(c, w);
     const char *word = at ? w->argv[at] : "", *file;
     size_t n = strspn(word, ">");
-    char how[3] = "";
+    char how[3] = "", *end;
 
     if (w->shell)
         return mfu_divert_to_program(s, w->shell, d, err) < 0 ? -1 : 1;
@@ -75,6 +75,11 @@ static int redirect(struct mfu_session *s, const struct mfu_command *c, struct m
     file = word[n] ? word + n : at + 1 < w->argc ? w->argv[at + 1] : "";
     if (n > 2 || !*file) {
         mfu_fail(err, MFU_EINPUT, "expected '> FILE', '>> FILE' or '>! FILE'");
+        return mfu_error_caret(s, err, at);
+    }
+    strtod(file, &end);
+    if (n == 1 && end > file && end[strspn(end, "%")] == '\0') { /* who compares wants no file */
+        mfu_fail(err, MFU_EINPUT, "a file called '%s'? check compares; > ./%s writes the file", file, file);
         return mfu_error_caret(s, err, at);
     }
     snprintf(how, sizeof how, "%.*s", (int)n, word);
