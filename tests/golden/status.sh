@@ -310,6 +310,15 @@ expect 3 'not satisfied' -q -e "$start; $other; check step_time_s > 3.8 and step
 expect 0 '' -q -e "$start; calibrate from '$logs/nanogpt-train1.log'; $other; check step_time_s > 3.8 and step_time_s < 4.05"
 expect 0 '' -q -e 'calibrate forget rtx4070'
 
+# Many who calibrate at once: each succeeds, and what stays is one whole calibration.
+for i in 1 2 3 4 5 6 7 8; do
+    { "$program" --data-dir "$data" -q -e "$start; calibrate from '$logs/nanogpt-train1.log'" >"out.$i" 2>&1 || touch "failed.$i"; } &
+done
+wait
+! ls failed.* 2>/dev/null || { echo 'of calibrations at once some fail:'; cat out.*; failed=1; }
+[ "$(ls -p "$MFUPLAN_CALIBRATIONS" | grep -v /)" = rtx4070.yaml ] || { echo 'calibrations at once leave:'; ls "$MFUPLAN_CALIBRATIONS"; failed=1; }
+expect 0 '' -q -e 'calibrate forget rtx4070'
+
 # Samples that contradict what is known of the card: refused, unless the user insists.
 samples() {
     printf 'mfuplan_samples: 1\ngpu: {name: rtx4070}\nsamples:\n'

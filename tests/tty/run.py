@@ -105,6 +105,27 @@ def run(program, data, nvml, path):
     return None
 
 
+def together(program, data):
+    """Conversations that end at once, over a history that is full: every line of all of them stays."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "history"), "w") as full:
+            full.writelines(f"print {i}\n" for i in range(2000))
+        all_of_them = [Conversation(program, data, [], folder, "", "", "", "") for _ in range(4)]
+        for n, c in enumerate(all_of_them):
+            for i in range(8):
+                c.wait("mfuplan> ")
+                c.type(f"print {n}*1000+{i}^M")
+            c.wait("mfuplan> ")
+        for c in all_of_them:
+            c.type("^D")
+        for c in all_of_them:
+            c.status()
+            os.close(c.fd)
+        kept = open(os.path.join(folder, "history")).read().splitlines()
+        lost = [f"print {n}*1000+{i}" for n in range(4) for i in range(8) if f"print {n}*1000+{i}" not in kept]
+        return f"conversations that end at once lose of their history {lost}" if lost else None
+
+
 if __name__ == "__main__":
     program, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     nvml = os.path.abspath(sys.argv[3])
@@ -116,5 +137,7 @@ if __name__ == "__main__":
         print(f"skipped: no pseudo-terminal can be opened here ({e.strerror})")
         sys.exit(77)
     problems = [problem for path in files if (problem := run(program, data, nvml, path))]
+    if not sys.argv[4:] and (problem := together(program, data)):
+        problems.append(problem)
     print(*problems, sep="\n", end="\n" if problems else "")
     sys.exit(1 if problems else 0)
