@@ -15,6 +15,7 @@
 #include "base/quantity.h"
 #include "base/suggest.h"
 #include "repl/line.h"
+#include "scenario/setting.h"
 
 int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *err)
 {
@@ -196,6 +197,26 @@ static bool is_key(const struct mfu_scenario *s, const char *word)
         || mfu_scenario_key(s, word, NULL).kind != MFU_KEY_NONE;
 }
 
+static bool is_choice(const struct mfu_scenario *s, const char *key, const char *word)
+{
+    struct mfu_key k = mfu_scenario_key(s, key, NULL);
+
+    return k.kind == MFU_KEY_SETTING && mfu_settings[k.id].choices
+        && mfu_setting_choice((enum mfu_setting_id)k.id, word, NULL) >= 0;
+}
+
+/* Whether a word behind the values of a key is one of them, too.  What is a key besides (adapter none lora) is
+ * the key if a value of its own follows (adapter none lora 8 16). */
+static bool is_value(const struct mfu_scenario *s, const char *key, int argc, char **argv)
+{
+    if (argc < 1 || is_word(argv[0]) || strchr(argv[0], '='))
+        return false;
+    return !is_key(s, argv[0])
+        || (is_choice(s, key, argv[0])
+            && (argc < 2 || is_word(argv[1]) || strchr(argv[1], '=') || is_choice(s, key, argv[1])
+                || is_key(s, argv[1])));
+}
+
 /* KEY=VALUES; whole GPUs and models come from the catalog. */
 static int read_axis(struct mfu_session *session, struct mfu_sweep *s, const char *word, const char *equals,
                      struct mfu_error *err)
@@ -262,9 +283,7 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
             char pair[2048];
             size_t n = (size_t)snprintf(pair, sizeof pair, "%s=%s", key, argv[i + 1]);
 
-            for (; i + 2 < argc && !is_word(argv[i + 2]) && !strchr(argv[i + 2], '=')
-                 && !is_key(s->scenario, argv[i + 2]) && n < sizeof pair;
-                 i++) /* values apart: batch 1 2 4 */
+            for (; is_value(s->scenario, key, argc - i - 2, argv + i + 2) && n < sizeof pair; i++) /* batch 1 2 4 */
                 n += (size_t)snprintf(pair + n, sizeof pair - n, ",%s", argv[i + 2]);
             if (n >= sizeof pair)
                 return mfu_fail(err, MFU_EINPUT, "'%.40s': the list is longer than %zu letters", key, sizeof pair);

@@ -45,39 +45,40 @@ static const struct synonym {
     const char *name, *key, *values;
     bool any;
     const char *keys; /* where the value says so, another key: "params=offload_params"; NULL: never */
+    const char *also; /* what the name says beside it, see mfu_key_also(); NULL: nothing */
 } synonyms[] = {
-    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=2 no_shard=0 off=0 false=0 0=0", false, NULL},
-    {"sharding", "zero", "none=0 ddp=0 zero1=1 zero2=2 zero3=3 full_shard=3 shard_grad_op=2 no_shard=0", false, NULL},
-    {"deepspeed", "zero", "zero1=1 zero2=2 zero3=3", true, NULL},
-    {"ddp", "zero", "on=0 true=0 1=0", false, NULL},
-    {"qlora", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL},
-    {"load_in_4bit", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL},
-    {"load_in_8bit", "base_precision", "on=int8 true=int8 1=int8", false, NULL},
-    {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
-    {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
-    {"memory_format", "channels_last", "channels_last=1 nhwc=1 contiguous=0 contiguous_format=0 nchw=0", false, NULL},
-    {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
-    {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
-    {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
-    {"attn_implementation", "attention", "eager=math flash_attention_2=flash flash_attention_3=flash3", true, NULL},
-    {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL},
-    {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL},
-    {"recompute_granularity", "checkpoint", "", true, NULL},
-    {"grad_reduce_in_bf16", "grad_reduce", "on=bf16 true=bf16 1=bf16 off=as-added false=as-added 0=as-added", false, NULL},
-    {"grad_reduce_in_fp32", "grad_reduce", "on=fp32 true=fp32 1=fp32 off=bf16 false=bf16 0=bf16", false, NULL},
-    {"mixed_precision", "precision", "no=fp32 off=fp32 false=fp32 0=fp32", true, NULL},
-    {"bf16", "precision", "on=bf16 true=bf16 1=bf16 off=fp32 false=fp32 0=fp32", false, NULL},
-    {"fp16", "precision", "on=fp16 true=fp16 1=fp16 off=fp32 false=fp32 0=fp32", false, NULL},
-    {"tf32", "precision", "on=tf32 true=tf32 1=tf32 off=fp32 false=fp32 0=fp32", false, NULL},
-    {"fp8", "precision", "on=fp8 true=fp8 1=fp8 off=bf16 false=bf16 0=bf16", false, NULL},
-    {"use_ema", "ema", "on=loop true=loop 1=loop off=off false=off 0=off", false, NULL},
-    {"foreach_ema", "ema", "on=foreach true=foreach 1=foreach", false, NULL},
-    {"model_ema", "ema", "on=lerp true=lerp 1=lerp off=off false=off 0=off", false, NULL},
-    {"stochastic_rounding", "precision", "on=bf16-sr true=bf16-sr 1=bf16-sr off=bf16-pure false=bf16-pure 0=bf16-pure", false, NULL},
-    {"optim", "optimizer", "", true, NULL},
+    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=2 no_shard=0 off=0 false=0 0=0", false, NULL, "trainer-deepspeed"},
+    {"sharding", "zero", "none=0 ddp=0 zero1=1 zero2=2 zero3=3 full_shard=3 shard_grad_op=2 no_shard=0", false, NULL, NULL},
+    {"deepspeed", "zero", "zero1=1 zero2=2 zero3=3", true, NULL, "trainer=deepspeed"},
+    {"ddp", "zero", "on=0 true=0 1=0", false, NULL, "trainer-deepspeed"},
+    {"qlora", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL, NULL},
+    {"load_in_4bit", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL, NULL},
+    {"load_in_8bit", "base_precision", "on=int8 true=int8 1=int8", false, NULL, NULL},
+    {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL, NULL},
+    {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL, NULL},
+    {"memory_format", "channels_last", "channels_last=1 nhwc=1 contiguous=0 contiguous_format=0 nchw=0", false, NULL, NULL},
+    {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
+    {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
+    {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
+    {"attn_implementation", "attention", "eager=math flash_attention_2=flash flash_attention_3=flash3", true, NULL, NULL},
+    {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
+    {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
+    {"recompute_granularity", "checkpoint", "", true, NULL, NULL},
+    {"grad_reduce_in_bf16", "grad_reduce", "on=bf16 true=bf16 1=bf16 off=as-added false=as-added 0=as-added", false, NULL, NULL},
+    {"grad_reduce_in_fp32", "grad_reduce", "on=fp32 true=fp32 1=fp32 off=bf16 false=bf16 0=bf16", false, NULL, NULL},
+    {"mixed_precision", "precision", "no=fp32 off=fp32 false=fp32 0=fp32", true, NULL, NULL},
+    {"bf16", "precision", "on=bf16 true=bf16 1=bf16 off=fp32 false=fp32 0=fp32", false, NULL, NULL},
+    {"fp16", "precision", "on=fp16 true=fp16 1=fp16 off=fp32 false=fp32 0=fp32", false, NULL, NULL},
+    {"tf32", "precision", "on=tf32 true=tf32 1=tf32 off=fp32 false=fp32 0=fp32", false, NULL, NULL},
+    {"fp8", "precision", "on=fp8 true=fp8 1=fp8 off=bf16 false=bf16 0=bf16", false, NULL, NULL},
+    {"use_ema", "ema", "on=loop true=loop 1=loop off=off false=off 0=off", false, NULL, "ema+"},
+    {"foreach_ema", "ema", "on=foreach true=foreach 1=foreach", false, NULL, NULL},
+    {"model_ema", "ema", "on=lerp true=lerp 1=lerp off=off false=off 0=off", false, NULL, NULL},
+    {"stochastic_rounding", "precision", "on=bf16-sr true=bf16-sr 1=bf16-sr off=bf16-pure false=bf16-pure 0=bf16-pure", false, NULL, NULL},
+    {"optim", "optimizer", "", true, NULL, NULL},
     {"offload", "offload_optimizer", "optimizer=on params=on activations=on", false,
-     "params=offload_params activations=offload_activations"},
-    {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false, NULL},
+     "params=offload_params activations=offload_activations", NULL},
+    {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false, NULL, NULL},
 };
 // clang-format on
 
@@ -240,6 +241,13 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", n ? ", " : "", (int)strcspn(one, "="), one);
     mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected one of %s", name, value, list);
     return NULL;
+}
+
+const char *mfu_key_also(const char *name)
+{
+    const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
+
+    return other ? other->also : NULL;
 }
 
 /* ---- all of them --------------------------------------------------------- */

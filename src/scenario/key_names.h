@@ -35,6 +35,10 @@ struct mfu_key mfu_key_find_set(const struct mfu_model *, const char *name, cons
  * else the value itself.  NULL with `err` where the name does not take this value. */
 const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY_NAME], struct mfu_error *err);
 
+/* What another program's name says beside its value: "trainer=deepspeed" sets that, too; "trainer-deepspeed" takes it back;
+ * "ema+": that it is on, not which, so that what is on stays.  NULL: nothing. */
+const char *mfu_key_also(const char *name);
+
 /* Whether a key of any model may have this name or alias. */
 bool mfu_key_known(const char *name);
 

@@ -88,6 +88,20 @@ bool mfu_config_packs_across(const struct mfu_config *c)
         && !(row->packs_by_te && mfu_trainers[c->trainer].transformer_engine);
 }
 
+/* The tokens of a picture are no choice. */
+static int check_picture(const struct mfu_scenario *s, const struct mfu_config *c, struct mfu_error *err)
+{
+    int seq = is_given(s, "seq") ? mfu_model_dim_find(s->model, "seq", NULL) : -1;
+    const struct mfu_model_dim *dim = seq >= 0 ? &s->model->dims[seq] : NULL;
+    const char *samples = dim ? mfu_model_samples(s->model) : NULL;
+    double tokens = samples ? mfu_expression_eval(dim->value, c->dim) : NAN;
+
+    if (!samples || tokens == s->dim[seq])
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "seq: %g: of each of its %s %s makes %g (%s)", s->dim[seq], samples,
+                    s->model->slug, tokens, dim->text);
+}
+
 static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
     const struct mfu_model *m = s->model;
@@ -186,7 +200,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
-    if (check_dims(s, c, err) < 0 || mfu_check_training(c, err) < 0 || mfu_check_parallel(c, err) < 0)
+    if (check_dims(s, c, err) < 0 || check_picture(s, c, err) < 0 || mfu_check_training(c, err) < 0
+        || mfu_check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

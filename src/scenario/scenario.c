@@ -288,11 +288,24 @@ static int set(struct mfu_scenario *s, struct mfu_key key, const char *name, con
 int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
     struct mfu_key key = mfu_key_find_set(s->model, name, text, err);
+    const char *also = mfu_key_also(name), *how = also ? also + strcspn(also, "=-+") : "";
+    double before = key.kind == MFU_KEY_SETTING && s->setting_given[key.id] ? s->setting[key.id] : 0;
+    char other[MFU_KEY_NAME];
 
     if (set(s, key, name, text, err) < 0)
         return -1;
     mfu_scenario_answer_key(s, key);
-    return 0;
+    if (*how == '+' && before > 0 && s->setting[key.id] > 0)
+        s->setting[key.id] = before;
+    if (!*how || *how == '+')
+        return 0;
+    snprintf(other, sizeof other, "%.*s", (int)(how - also), also);
+    if (*how == '=')
+        return mfu_scenario_set(s, other, how + 1, err);
+    key = mfu_key_find(s->model, other, NULL);
+    return mfu_setting_choice((enum mfu_setting_id)key.id, how + 1, NULL) == (int)s->setting[key.id]
+        ? mfu_scenario_unset(s, other, err)
+        : 0;
 }
 
 int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_error *err)
