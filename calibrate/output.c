@@ -25,6 +25,7 @@ void mfu_output_hash(const void *bytes, size_t n, char hash[17])
 
 /* Begins the comment that says which probes are whole, and how many samples these are: --resume reads it. */
 #define COMPLETE "# whole:"
+#define COMPLETE_QUICK "# whole of --quick:"
 
 /* A plain scalar within {}: what YAML would read as its own becomes a blank. */
 static void plain(const char *text, char *to, size_t size)
@@ -81,8 +82,8 @@ void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
 
     fprintf(f,
             "# Written by mfuplan-calibrate.  Seconds are medians; bytes are read + written.\n"
-            "mfuplan_samples: 1\n" COMPLETE "%s; %zu\n",
-            b->complete, b->n_complete);
+            "mfuplan_samples: 1\n%s%s; %zu\n",
+            b->quick ? COMPLETE_QUICK : COMPLETE, b->complete, b->n_complete);
     fprintf(f,
             "gpu: {name: %s, uuid_hash: \"%s\", compute_capability: %d.%d, sms: %d, memory_bytes: %zu, "
             "l2_bytes: %d, clock_mhz: %.0f, power_w: %.0f}\n",
@@ -149,11 +150,15 @@ bool mfu_output_has(const struct mfu_bench *b, const char *probe)
 static int take_line(struct mfu_bench *b, char *line, const char *hash, bool *same, bool *counted)
 {
     static const char before[] = "  - {";
+    const char *own = b->quick ? COMPLETE_QUICK : COMPLETE, *other = b->quick ? COMPLETE : COMPLETE_QUICK;
     size_t n = strlen(line), begin = sizeof before - 1;
 
-    if (strncmp(line, COMPLETE, sizeof COMPLETE - 1) == 0) {
+    if (strncmp(line, other, strlen(other)) == 0)
+        return mfu_bench_fail(b, "samples taken with%s --quick: go on with%s it", b->quick ? "out" : "",
+                              b->quick ? "out" : "");
+    if (strncmp(line, own, strlen(own)) == 0) {
         *counted = true;
-        sscanf(line + sizeof COMPLETE - 1, "%255[^;];%zu", b->complete, &b->n_complete);
+        sscanf(line + strlen(own), "%255[^;];%zu", b->complete, &b->n_complete);
     }
     if (strncmp(line, "gpu: ", 5) == 0)
         *same = strstr(line, hash) != NULL;

@@ -271,14 +271,16 @@ static bool samples(void)
     return fine;
 }
 
-/* Samples of probes that were whole are taken up, others not; those of another GPU are refused. */
+/* Samples of probes that were whole are taken up, others not; those of another GPU, of other sizes and
+ * those that no line counts are refused. */
 static bool resumes(void)
 {
     const struct mfu_timing t = {.seconds = 1e-3};
     char path[40] = "/tmp/mfuplan-samples-XXXXXX";
-    struct mfu_bench was = {0}, now = {0}, other = {0};
+    struct mfu_bench was = {0}, now = {0}, other = {0}, quick = {.quick = true}, older = {0};
     int file = mkstemp(path);
     bool fine = file >= 0;
+    FILE *f;
 
     other.gpu.uuid.bytes[3] = 7;
     fine = fine && mfu_bench_record(&was, &t, "probe: gemm, m: 8") == 0
@@ -290,12 +292,20 @@ static bool resumes(void)
         && mfu_output_has(&now, "memory") && !mfu_output_has(&now, "mem") && !mfu_output_has(&now, "norm")
         && strcmp(now.samples[1], was.samples[1]) == 0;
     fine = fine && mfu_output_resume(&other, path) < 0 && strstr(other.error, "not samples of this GPU");
+    fine = fine && mfu_output_resume(&quick, path) < 0 && strstr(quick.error, "without --quick")
+        && mfu_output_write(&quick, path) == 0 && mfu_output_resume(&older, path) < 0
+        && strstr(older.error, "with --quick");
+    if (fine && (f = fopen(path, "w"))) {
+        fputs("mfuplan_samples: 1\nsamples:\n  - {probe: gemm, m: 8}\n", f);
+        fine =
+            fclose(f) == 0 && mfu_output_resume(&older, path) < 0 && strstr(older.error, "how many probes are whole");
+    }
     if (file >= 0) {
         close(file);
         unlink(path);
     }
     fine = fine && mfu_output_resume(&other, path) == 0; /* no file: from the start */
-    for (struct mfu_bench *const all[] = {&was, &now, &other}, *const *b = all; b < all + 3; b++) {
+    for (struct mfu_bench *const all[] = {&was, &now, &other, &quick, &older}, *const *b = all; b < all + 5; b++) {
         for (size_t i = 0; i < (*b)->n_samples; i++)
             free((*b)->samples[i]);
         free((*b)->samples);

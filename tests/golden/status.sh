@@ -310,6 +310,15 @@ expect 3 'not satisfied' -q -e "$start; $other; check step_time_s > 3.8 and step
 expect 0 '' -q -e "$start; calibrate from '$logs/nanogpt-train1.log'; $other; check step_time_s > 3.8 and step_time_s < 4.05"
 expect 0 '' -q -e 'calibrate forget rtx4070'
 
+# The page that computes begins with the scenario; one without a body and one of files of one's own are refused, and leave none.
+mkdir live && cp "$program" live/mfuplan && cp "$data"/gpus/clusters/dgx-h100.yaml own.yaml
+computes() { printf "$1" >live/mfuplan.html; shift; program=live/mfuplan expect "$@"; }
+computes '<html>\n<body>\n<p>\n</html>\n' 0 '' -q -e 'gpu h100; set batch 8; report live.html --live'
+grep -q '^<body data-scenario="model=gpt2&amp;gpu=h100-sxm&amp;batch=8">$' live.html || { echo 'report --live:'; cat live.html; failed=1; }
+computes '<html>\n<p>\n</html>\n' 1 'has no <body>' -q -e 'report none.html --live'
+computes '<html>\n<body>\n</html>\n' 1 'not files of yours' -q -e 'gpu h100; cluster ./own.yaml; report none.html --live'
+[ ! -e none.html ] || { echo 'report --live leaves a page that it refused'; failed=1; }
+
 # Many who calibrate at once: each succeeds, and what stays is one whole calibration.
 for i in 1 2 3 4 5 6 7 8; do
     { "$program" --data-dir "$data" -q -e "$start; calibrate from '$logs/nanogpt-train1.log'" >"out.$i" 2>&1 || touch "failed.$i"; } &

@@ -31,7 +31,7 @@ static void keys(struct mfu_canvas *c, const struct mfu_plan *p, const struct mf
     for (int k = 0; k < MFU_PASS_COUNT; k++)
         if (seen[k])
             mfu_canvas_key(c, classes[k], false, "%s", mfu_pass_names[k]);
-    mfu_canvas_key(c, NULL, false, "bubble %s, schedule %s", P(s->bubble), p->config.pipeline.schedule->name);
+    mfu_canvas_key(c, NULL, false, "idle %s, schedule %s", P(s->bubble), p->config.pipeline.schedule->name);
     if (s->n_chunks > 1)
         mfu_canvas_key(c, NULL, false, "blocks of odd chunks are lower");
     if (to_s < s->makespan_s)

@@ -84,9 +84,9 @@ static void put_words(FILE *out, const struct mfu_term *t, const struct mfu_pipe
             mfu_flow_piece(&f, MFU_HUES + pass, "%c %s", letters[pass], mfu_pass_names[pass]);
     if (step->n_chunks > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "small letters: odd chunks");
-    mfu_flow_piece(&f, MFU_FAINT, "%s idle", t->utf8 ? "\u00b7" : ".");
+    mfu_flow_piece(&f, MFU_FAINT, "%s idle, %s", t->utf8 ? "\u00b7" : ".",
+                   mfu_percent_format((char[16]){0}, step->bubble));
     mfu_flow_piece(&f, MFU_PLAIN, "a column: %s", Q(cell_s, MFU_SECONDS));
-    mfu_flow_piece(&f, MFU_PLAIN, "bubble %s", mfu_percent_format((char[16]){0}, step->bubble));
     mfu_flow_end(&f);
 }
 
