@@ -44,8 +44,8 @@ static void blocks_have_letters_and_numbers(void **state)
     assert_string_equal(text,
                         "stage 1 |F1F2..I1W1I2W2\n"
                         "stage 2 |..F1I1F2I2W1W2\n"
-                        "F forward   I gradient of the input   W gradients of the weights   . idle\n"
-                        "a column: 500 ms   bubble 14.3 %\n");
+                        "F forward   I gradient of the input   W gradients of the weights\n"
+                        ". idle, 14.3 %   a column: 500 ms\n");
     free(text);
     text = drawn(&plain, "1f1b", 2, 1, 2, 0, 0, 9 + 36);
     assert_non_null(strstr(text, "stage 1 |F1--F2--........B1------....B2------\n"));
