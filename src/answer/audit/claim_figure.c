@@ -170,6 +170,8 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
 
     m.begin = m.begin && m.begin < n->at ? m.begin : n->at;
     m.end = m.end > end ? m.end : end;
+    if (kind == MFU_Q_SEQUENCE_BYTES && mfu_claim_is_of_cache(r, n->at))
+        kind = MFU_Q_KV;
     micro = mfu_claim_stands(m.begin, "micro", 5) || mfu_claim_stands(m.begin, "mbs", 3);
     scope = mfu_phrase_scope(r, &m, &all);
     if (scope > 0 && !r->whole && mfu_kind_of_scope(kind, all) >= 0) {

@@ -15,7 +15,7 @@ static const struct { enum mfu_dim dim; double least; int kind; } by_unit[] = {
 
 /* What a factor behind another is: "batch 8 x 1024". */
 static const struct { int kind, next; } factors[] = {
-    {MFU_Q_BATCH, MFU_Q_SEQ}, {MFU_Q_GLOBAL_BATCH, MFU_Q_SEQ}, {MFU_Q_NODES, MFU_Q_NODE_GPUS}, {MFU_Q_N_LAYER, MFU_Q_N_EMBD}};
+    {MFU_Q_BATCH, MFU_Q_SEQ}, {MFU_Q_GLOBAL_BATCH, MFU_Q_SEQ}, {MFU_Q_NODES, MFU_Q_NODE_GPUS}, {MFU_Q_N_LAYER, MFU_Q_N_EMBD}, {MFU_Q_HEADS, MFU_Q_HEAD_DIM}, {MFU_Q_KV_HEADS, MFU_Q_HEAD_DIM}};
 // clang-format on
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -75,6 +75,13 @@ static bool is_of_card(const struct mfu_reading *r, const char *p)
     return false;
 }
 
+bool mfu_claim_is_of_cache(const struct mfu_reading *r, const char *p)
+{
+    const char *cache = mfu_claim_find_word(&r->t, (char *)r->t.text, "kv cache");
+
+    return cache && cache < p && !r->t.used[cache - r->t.text];
+}
+
 int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number *n, bool changes)
 {
     struct mfu_phrase here = {.begin = n->at, .end = n->end};
@@ -112,6 +119,8 @@ int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number 
     if (n->dim == MFU_SECONDS && mfu_claim_stated(r->audit, MFU_Q_DURATION, MFU_BEFORE)
         && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "which", 5))
         return MFU_Q_LOST_TIME;
+    if (n->dim == MFU_BYTES && mfu_claim_is_of_cache(r, n->at))
+        return MFU_Q_KV;
     for (size_t i = 0; i < N(by_unit); i++)
         if (by_unit[i].dim == n->dim && n->value * n->factor >= by_unit[i].least)
             return by_unit[i].kind;

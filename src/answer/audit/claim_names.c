@@ -142,6 +142,10 @@ static void widen_capacity(struct mfu_reading *r, const char *called, struct mfu
     }
 }
 
+/* What generates: every token of a sequence comes after the one before it. */
+static const char *const decoding[] = {"decode",     "decoding",  "decodes",    "single stream",
+                                       "generation", "generates", "speculation"};
+
 static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_claim_state state)
 {
     enum mfu_peak peak = gpu->peak_flops[r->peak] > 0 || r->peak != MFU_PEAK_BF16 ? r->peak : MFU_PEAK_FP16;
@@ -158,7 +162,9 @@ static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_c
     }
     if (gpu->bandwidth_bytes_s > 0
         && (mfu_audit_claims(r->audit, MFU_Q_BANDWIDTH, MFU_BEFORE) || strstr(r->t.text, "bandwidth")
-            || strstr(r->t.text, "ridge") || strstr(r->t.text, "/byte")))
+            || strstr(r->t.text, "ridge") || strstr(r->t.text, "/byte")
+            || mfu_audit_claims(r->audit, MFU_Q_STREAMED, MFU_BEFORE)
+            || mfu_audit_claims(r->audit, MFU_Q_DECODED, MFU_BEFORE)))
         mfu_claim_add(r->audit, MFU_Q_BANDWIDTH, state, gpu->bandwidth_bytes_s * 0.98, gpu->bandwidth_bytes_s * 1.02,
                       "catalog", "%s", gpu->slug);
     if (gpu->sms > 0 && state == MFU_BEFORE)
@@ -170,6 +176,14 @@ void mfu_claim_add_gpus(struct mfu_reading *r)
     bool computes =
         mfu_claim_stated(r->audit, MFU_Q_ACHIEVED, MFU_BEFORE) || mfu_claim_stated(r->audit, MFU_Q_MFU, MFU_BEFORE);
 
+    for (size_t i = 0;
+         i < sizeof decoding / sizeof decoding[0] && !mfu_audit_claims(r->audit, MFU_Q_DECODED, MFU_BEFORE); i++)
+        if (mfu_claim_find_word(&r->t, r->t.text, decoding[i])) {
+            const struct mfu_claim *c = mfu_claim_stated(r->audit, MFU_Q_KV_SEQUENCES, MFU_BEFORE);
+            double n = (c = c ? c : mfu_claim_stated(r->audit, MFU_Q_BATCH, MFU_BEFORE)) ? c->value : 1;
+
+            mfu_claim_add(r->audit, MFU_Q_DECODED, MFU_BEFORE, n, n, "stated", "%s", decoding[i]);
+        }
     for (int i = 0; i < 2; i++)
         if (r->gpu[i])
             add_gpu(r, r->gpu[i], i == 0 ? MFU_BEFORE : MFU_AFTER);

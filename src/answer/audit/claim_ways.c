@@ -26,7 +26,7 @@ static const struct { const char *word; enum mfu_peak peak; double low, high; } 
     {"fp8", MFU_PEAK_FP8, 1, 1.1}, {"tf32", MFU_PEAK_TF32, 4, 4}, {"fp32", MFU_PEAK_FP32, 4, 4}, {"float32", MFU_PEAK_FP32, 4, 4}, {"32 bit", MFU_PEAK_COUNT, 4, 4},
     {"int8", MFU_PEAK_INT8, 1, 1.1}, {"8 bit", MFU_PEAK_COUNT, 1, 1.1}, {"nvfp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"fp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"4 bit", MFU_PEAK_COUNT, 0.5, 0.6}};
 static const struct owner { const char *word; int kind; double factor, more; bool before; } owners[] = { /* Adam keeps two, and maybe a master copy */
-    {"weight", MFU_Q_WEIGHT_BYTES, 1, 0, true}, {"gradient", MFU_Q_GRADIENT_BYTES, 1, 0, true}, {"optimizer state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true},
+    {"master copy", MFU_Q_OPTIMIZER_BYTES, 1, 12, false}, {"weight", MFU_Q_WEIGHT_BYTES, 1, 0, true}, {"gradient", MFU_Q_GRADIENT_BYTES, 1, 0, true}, {"optimizer state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true},
     {"optimizer", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adam state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true}, {"adam", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adamw", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}};
 // clang-format on
 

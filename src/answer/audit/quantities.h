@@ -131,6 +131,13 @@ enum {
     X(CAPACITY_ALL, "capacity_all", MFU_BYTES, MFU_Q_SETUP, 1e8, 1e18, 0, 0, "")                                       \
     X(BANDWIDTH, "bandwidth", MFU_BYTES_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0,                              \
       "bandwidth|memory bandwidth|hbm")                                                                                \
+    X(LINK, "link_rate", MFU_BYTES_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0,                                   \
+      "link bandwidth|total link bandwidth|interconnect bandwidth|bus bandwidth")                                      \
+    X(STREAMED, "streamed", MFU_BYTES_PER_S, 0, 1, 1e16, 0, 0, "<stream|<streams|<streaming|out of hbm|from hbm")      \
+    X(DECODED, "decoded_sequences", MFU_COUNT, MFU_Q_SETUP, 1, 1e7, 0, 0, "")                                          \
+    X(FLOP_PER_SAMPLE, "flop_per_sample", MFU_FLOP, MFU_Q_SETUP, 1e5, 1e18, 0, 0,                                      \
+      "flop/sequence|>/sequence|>/training sequence")                                                                  \
+    X(FORWARD_MACS, "forward_macs", MFU_FLOP, MFU_Q_SETUP, 1e4, 1e17, 0, 0, "mac")                                     \
     X(RIDGE, "ridge", MFU_COUNT, MFU_Q_SETUP, 0.01, 1e6, 0, 0, "ridge|ridge point|>flop/byte")                         \
     X(VOCAB, "vocab", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 2, 1e7, 0, 0,                                              \
       "vocab|vocabulary|vocab size|vocabulary size|<vocab of|<vocabulary of")                                          \
@@ -206,7 +213,7 @@ enum {
     X(TRAINABLE, "trainable", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0,                                                  \
       "trainable parameter|trainable|trainable weight|adapter parameter|<adapter|<add|>are training|>are trainable")   \
     X(TRAINABLE_SHARE, "trainable_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0,                                          \
-      "trainable parameter|trainable|>of all|>of all parameter|>parameter|>weight")                                    \
+      "trainable parameter|trainable|>of all|>of all parameter|>parameter|>weight|>of model|>of the model")            \
     X(COMPUTED, "computed", MFU_COUNT, MFU_Q_SETUP, 0, 1e40, 0, 0, "computed")                                         \
     X(SCALING, "scaling", MFU_RATIO, MFU_Q_SEVERAL, 0, 1e6, 0, 0,                                                      \
       "scaling|efficient|scaling efficiency|efficiency|parallel efficiency|weak scaling")                              \

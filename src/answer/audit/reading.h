@@ -82,6 +82,8 @@ int mfu_phrase_scope(const struct mfu_reading *, const struct mfu_phrase *, bool
 /* "Each step processes 4M tokens": what is counted of one of them, where there is a name for that. */
 int mfu_kind_of_each(const struct mfu_reading *, const struct mfu_claim_number *, const struct mfu_phrase *);
 /* It goes on with what the claim was about, or its unit says it. */
+/* Whether a KV cache is told of before, whose bytes nobody has given yet. */
+bool mfu_claim_is_of_cache(const struct mfu_reading *, const char *p);
 int mfu_kind_of_unit(const struct mfu_reading *, const struct mfu_claim_number *, bool changes);
 /* What a factor of a product is by what stands before it. */
 int mfu_kind_of_factor(const struct mfu_reading *);
