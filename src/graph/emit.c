@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "scenario/setting.h"
 
 /* ---- launches between others ---------------------------------------------- */
 
@@ -285,6 +286,13 @@ void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const ch
     l->kernel = *k;
     l->fusion = MFU_ALONE;
     l->temporary_bytes = temporary_bytes;
+}
+
+double mfu_routed_rows(const struct mfu_builder *s, double top_k)
+{
+    const double *setting = s->config->setting;
+
+    return setting[MFU_S_PAD_EXPERTS] > 0 ? top_k * setting[MFU_S_CAPACITY] : top_k;
 }
 
 void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_kind op, unsigned axes, double bytes, double calls,

@@ -95,7 +95,7 @@ static int add_up(struct mfu_plan *p, bool sums, struct mfu_error *err)
             a->state = MFU_ACCUMULATION_UNKNOWN; /* its prices go */
         mfu_program_accumulate(&p->program, p->config.accum);
     }
-    if (mfu_price_program(&p->machine, &p->program, p->config.merged, &p->pricing) < 0)
+    if (mfu_price_program(&p->machine, &p->program, &p->config.experts, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (!added) {
         mfu_sums_of(&p->program, p->pricing.prices, &p->sums);

@@ -226,22 +226,27 @@ static void add_up_time(struct mfu_plan *p)
 /* ---- use of the GPU ----------------------------------------------------- */
 
 /* Model FLOPs: the products of forward and backward, three times those of forward
- * where all weights train (a frozen weight has no gradient: two times, 4 N).  Hardware
- * FLOPs: and those that checkpointing runs again. */
+ * where all weights train (a frozen weight has no gradient: two times, 4 N), for every token
+ * and all its experts.  Hardware FLOPs: and those that checkpointing runs again. */
 static void add_up_flops(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
     const struct mfu_config *c = &p->config;
     struct mfu_mfu_answer *a = &p->mfu;
     double forward = p->sums.forward_flops, backward = p->sums.backward_flops;
+    /* Of places that experts compute, those that no token fills; less than none where tokens find no place. */
+    double empty = c->setting[MFU_S_PAD_EXPERTS] > 0 ? 1 - 1 / c->setting[MFU_S_CAPACITY] : 0;
 
     p->matmul_seconds = p->sums.product_s;
     a->peak = mfu_precisions[c->precision].linear_math;
     a->peak_flops = c->gpu->peak_flops[a->peak];
+    forward -= empty * p->sums.padded_forward;
+    backward -= empty * p->sums.padded_backward;
     if (g->trainable_params == g->params)
         backward = 2 * forward; /* as conventions have it, whatever fused kernels compute again */
     a->model_flops = (forward + backward + p->sums.reference_flops) * c->ranks;
-    a->hardware_flops = a->model_flops + p->sums.again_flops * c->ranks;
+    a->hardware_flops =
+        a->model_flops + (p->sums.again_flops + empty * (p->sums.padded_forward + p->sums.padded_backward)) * c->ranks;
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -498,7 +503,7 @@ void mfu_plan_add_up(struct mfu_plan *p)
 
 int mfu_plan_price(struct mfu_plan *p, struct mfu_error *err)
 {
-    if (mfu_price_program(&p->machine, &p->program, p->config.merged, &p->pricing) < 0)
+    if (mfu_price_program(&p->machine, &p->program, &p->config.experts, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
     mfu_plan_add_up(p);
@@ -547,7 +552,6 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         const char *what;
         unsigned trait; /* of some operation; 0: of any */
     } all[] = {
-        {MFU_S_EP, "ep: experts that get more tokens than others", 0},
         {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block", 0},
         {MFU_S_CP, "cp: states that pass from one part of a sequence to the next", MFU_PASSES_STATES},
         {MFU_S_TP, "tp: a scan that is split by heads; each rank computes all of it", MFU_PASSES_STATES},

@@ -274,19 +274,40 @@ static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g
     }
 }
 
-/* ---- messages of experts beside another microbatch ------------------------ */
-
-/* Seconds of a layer's pass: in front of its exchanges with experts elsewhere, between them, behind; the exchanges. */
-struct around {
-    double s[5];
-};
-enum { FRONT, FIRST, AT_EXPERTS, LAST, BEHIND };
+/* ---- messages of experts -------------------------------------------------- */
 
 static bool reaches_experts(const struct mfu_launch *l)
 {
     return l->collective.kind == MFU_ALL_TO_ALL && l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_EP)
         && l->stream == MFU_STREAM_COMPUTE;
 }
+
+/* The rank whose experts have the most tokens receives and sends most, and the others wait for it in each layer. */
+static void wait_for_fullest(const struct mfu_program *g, double load, struct mfu_price *prices)
+{
+    for (int k = 0; k < g->n_segments && load > 1; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        double here_s = 0;
+        bool here = false;
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            if (reaches_experts(&g->launches[i])) {
+                prices[i].time_s = load * prices[i].time_s + (load - 1) * here_s;
+                prices[i].memory_s = prices[i].time_s;
+                here = !here;
+                here_s = 0;
+            } else if (here && g->launches[i].stream == MFU_STREAM_COMPUTE) {
+                here_s += prices[i].time_s;
+            }
+        }
+    }
+}
+
+/* Seconds of a layer's pass: in front of its exchanges with experts elsewhere, between them, behind; the exchanges. */
+struct around {
+    double s[5];
+};
+enum { FRONT, FIRST, AT_EXPERTS, LAST, BEHIND };
 
 /* False: it has no two exchanges. */
 static bool read_around(const struct mfu_program *g, const struct mfu_segment *seg, const struct mfu_price *prices,
@@ -465,7 +486,8 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
     return 0;
 }
 
-int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, double merged, struct mfu_pricing *p)
+int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, const struct mfu_expert_waits *experts,
+                      struct mfu_pricing *p)
 {
     if (mfu_price_before_clocks(m, g, p) < 0)
         return -1;
@@ -473,7 +495,8 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
     if (p->folded) /* of one GPU */
         return 0;
     hide_beside(m, g, p->prices);
-    hide_exchanges(m, g, merged, p->prices);
+    wait_for_fullest(g, experts->load, p->prices);
+    hide_exchanges(m, g, experts->merged, p->prices);
     scale_by_system(m, g, p->prices);
     return 0;
 }

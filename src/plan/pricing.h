@@ -67,9 +67,9 @@ static inline const struct mfu_price *mfu_price_at(const struct mfu_pricing *p, 
     return &p->prices[p->folded ? p->which[i] : i];
 }
 
-/* `pricing` was zeroed or used before; `merged` of the forwards run beside a backward (struct mfu_config).  0, or -1
- * when out of memory. */
-int mfu_price_program(const struct mfu_machine *, const struct mfu_program *, double merged, struct mfu_pricing *);
+/* `pricing` was zeroed or used before.  0, or -1 when out of memory. */
+int mfu_price_program(const struct mfu_machine *, const struct mfu_program *, const struct mfu_expert_waits *,
+                      struct mfu_pricing *);
 /* In two steps: before clocks fall, and the fall. */
 int mfu_price_before_clocks(const struct mfu_machine *, const struct mfu_program *, struct mfu_pricing *);
 

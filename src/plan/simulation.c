@@ -64,7 +64,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .contention = plan->config.ranks > 1 ? plan->machine.c[MFU_C_LINK_CONTENTION] : 0,
     };
 
-    if (mfu_price_program(&plan->machine, program, plan->config.merged, &s->pricing) < 0)
+    if (mfu_price_program(&plan->machine, program, &plan->config.experts, &s->pricing) < 0)
         return -1;
     if (!MFU_ROOM(s->seconds, program->n_launches, s->cap_seconds))
         return -1;

@@ -543,7 +543,7 @@ bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, co
 
     if (p->known == MFU_STAGES_UNKNOWN || next->model != now->model || next->gpu != now->gpu
         || next->cluster != now->cluster || mfu_config_unit_gpus(next) != mfu_config_unit_gpus(now)
-        || next->merged != now->merged
+        || next->experts.merged != now->experts.merged
         || memcmp(scenario->coefficient, p->scenario.coefficient, sizeof scenario->coefficient) != 0
         || memcmp(scenario->coefficient_given, p->scenario.coefficient_given, sizeof scenario->coefficient_given) != 0
         || memcmp(next->dim, now->dim, (size_t)now->model->n_dims * sizeof *now->dim) != 0)

@@ -10,19 +10,20 @@
 
 /* Doubles and nothing else: sums are added up and scaled as a whole. */
 struct mfu_sums {
-    double kernels;                        /* CUDA kernels, those that communicate too; */
-    double launches[MFU_PHASE_COUNT];      /* those that do not, */
-    double forward_kernels;                /* of these: of the layers' forward, */
-    double again_kernels;                  /* and of that, run again in backward; */
-    double time_s[MFU_PHASE_COUNT];        /* and the launches' seconds */
-    double stream_s[MFU_PHASE_COUNT];      /* of a pass, in the compute stream, whatever it is */
-    double compute_s, memory_s;            /* of kernels, by what bounds them */
-    double communication_s, copies_s;      /* of collectives, of copies that are made for them */
-    double product_s;                      /* of what MFU counts */
-    double forward_flops, backward_flops;  /* as MFU counts them, */
-    double again_flops;                    /* those that run again */
-    double reference_flops;                /* and those of a reference model */
-    double rules_s[MFU_COEFFICIENT_COUNT]; /* of kernels, without overhead, by the coefficient that rules them */
+    double kernels;                         /* CUDA kernels, those that communicate too; */
+    double launches[MFU_PHASE_COUNT];       /* those that do not, */
+    double forward_kernels;                 /* of these: of the layers' forward, */
+    double again_kernels;                   /* and of that, run again in backward; */
+    double time_s[MFU_PHASE_COUNT];         /* and the launches' seconds */
+    double stream_s[MFU_PHASE_COUNT];       /* of a pass, in the compute stream, whatever it is */
+    double compute_s, memory_s;             /* of kernels, by what bounds them */
+    double communication_s, copies_s;       /* of collectives, of copies that are made for them */
+    double product_s;                       /* of what MFU counts */
+    double forward_flops, backward_flops;   /* as MFU counts them, */
+    double padded_forward, padded_backward; /* of these, of experts that compute all their places; */
+    double again_flops;                     /* those that run again */
+    double reference_flops;                 /* and those of a reference model */
+    double rules_s[MFU_COEFFICIENT_COUNT];  /* of kernels, without overhead, by the coefficient that rules them */
 };
 
 /* Adds `times` launches: what they are; or, at this price, how long they take, and by which `rules`,
@@ -50,6 +51,8 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
         s->again_flops += flops;
     else
         s->backward_flops += flops * (l->kernel.backward ? 2 : 1);
+    if (l->padded && !l->reference && !l->recomputed)
+        *(l->phase == MFU_FORWARD ? &s->padded_forward : &s->padded_backward) += flops;
 }
 
 static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch *l, const struct mfu_price *price,

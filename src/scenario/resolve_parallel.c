@@ -229,18 +229,36 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
 }
 
 /* The first forward and the last backward have nothing beside them. */
-static void derive_merged(struct mfu_config *c)
+static double merged(const struct mfu_config *c)
 {
-    struct mfu_pipeline_layout *l = &c->pipeline;
+    const struct mfu_pipeline_layout *l = &c->pipeline;
 
-    c->merged = 0;
-    if (c->setting[MFU_S_OVERLAP_MOE] == 0 || !(c->setting[MFU_S_EP] > 1))
-        return;
-    l->ahead = 1;
     if (l->pp <= 1)
-        c->merged = 1 - 1 / c->setting[MFU_S_ACCUM];
-    else if (l->schedule->merged)
-        c->merged = fmax(l->schedule->merged(l), 0);
+        return 1 - 1 / c->setting[MFU_S_ACCUM];
+    return l->schedule->merged ? fmax(l->schedule->merged(l), 0) : 0;
+}
+
+/* What has no place is dropped; padded, all are alike.  Experts are independent of each other: the fullest of a rank's n
+ * is not that of all (1 + deviation / sqrt(n)). */
+static double fullest_rank(const struct mfu_config *c)
+{
+    double here = mfu_config_dim(c, "n_experts") / c->setting[MFU_S_EP], capacity = c->setting[MFU_S_CAPACITY];
+    double load = c->setting[MFU_S_EXPERT_LOAD];
+
+    if (capacity > 0)
+        load = fmax(c->setting[MFU_S_PAD_EXPERTS] > 0 ? 1 : fmin(load, capacity), 1);
+    return 1 + (load - 1) / sqrt(fmax(here, 1));
+}
+
+static void derive_expert_waits(struct mfu_config *c)
+{
+    bool apart = c->setting[MFU_S_EP] > 1;
+
+    c->experts = (struct mfu_expert_waits){.load = apart ? fullest_rank(c) : 1};
+    if (!apart || c->setting[MFU_S_OVERLAP_MOE] == 0)
+        return;
+    c->pipeline.ahead = 1;
+    c->experts.merged = merged(c);
 }
 
 /* Schedule and chunks follow from each other.  Where the layers do not divide, but
@@ -273,7 +291,7 @@ static void derive_pipeline(struct mfu_config *c)
     if (pp > 1 && c->setting[MFU_S_EP] > 1)
         mfu_derive(c, MFU_S_OVERLAP_MOE,
                    schedule->merges && !mfu_checkpoints[(int)c->setting[MFU_S_CHECKPOINT]].recomputes_all);
-    derive_merged(c);
+    derive_expert_waits(c);
 }
 
 static int check_experts(const struct mfu_config *c, struct mfu_error *err)
@@ -288,6 +306,12 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
             err, MFU_EINPUT,
             "overlap_moe: what checkpoint full makes again is not merged with a forward (set overlap_moe off, "
             "or checkpoint selective)");
+    if (c->setting[MFU_S_CAPACITY] > 0 && c->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX)
+        return mfu_fail(err, MFU_EINPUT,
+                        "capacity_factor: a flexible dispatcher drops nothing (set moe_dispatcher alltoall, or "
+                        "capacity_factor 0)");
+    if (c->setting[MFU_S_PAD_EXPERTS] > 0 && c->setting[MFU_S_CAPACITY] == 0)
+        return mfu_fail(err, MFU_EINPUT, "pad_experts: to which capacity? (set capacity_factor 1, for instance)");
     if (ep <= 1 && etp <= 1 && !(experts > 1 && tp > 1))
         return 0;
     if (!(experts > 1))
@@ -434,7 +458,7 @@ static void derive_trainer(struct mfu_config *c)
     mfu_derive(c, MFU_S_TP_OVERLAP,
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
-    mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
+    mfu_derive(c, MFU_S_DISPATCHER, c->setting[MFU_S_CAPACITY] > 0 ? MFU_DISPATCH_ALL_TO_ALL : t->dispatcher);
     derive_experts(c);
     if (c->setting[MFU_S_CP] > 1)
         mfu_derive(c, MFU_S_CONTEXT, t->context);

@@ -94,8 +94,11 @@ struct mfu_config {
     enum mfu_checkpoint checkpoint;
     enum mfu_optimizer_kind optimizer;
     struct mfu_pipeline_layout pipeline; /* schedule, ranks, chunks and microbatches */
-    double merged;                       /* of the forwards, those beside a backward, to hide experts' messages */
-    struct mfu_documents documents;      /* in its sequences */
+    struct mfu_expert_waits {
+        double merged; /* of the forwards, those beside a backward, to hide experts' messages */
+        double load;   /* tokens of the fullest rank's experts over the mean, in each layer */
+    } experts;
+    struct mfu_documents documents; /* in its sequences */
     double batch, accum, seq;
     double tokens;   /* of one micro-step on one GPU: batch*seq, or its part of the sequence */
     double ranks;    /* GPUs in all */

@@ -173,6 +173,15 @@ struct mfu_error;
       mfu_dispatcher_names, "parallel",                                                                                \
       "how tokens reach experts elsewhere: a copy for each expert, or for each rank and node (flex: DeepEP, "          \
       "HybridEP)")                                                                                                     \
+    X(EXPERT_LOAD, "expert_load", "", MFU_COUNT, 1, 4096, 1.1, NULL, "parallel",                                       \
+      "tokens of the fullest expert of a layer over the mean; what routers with a loss for their balance come to, 1 "  \
+      "where a benchmark forces it",                                                                                   \
+      .keeps_graph = true, .fractional = true)                                                                         \
+    X(CAPACITY, "capacity_factor", "moe_expert_capacity_factor", MFU_COUNT, 0, 4096, 0, NULL, "parallel",              \
+      "places of an expert over the mean of its tokens; the rest are dropped; 0: there are always enough (dropless)",  \
+      .fractional = true)                                                                                              \
+    X(PAD_EXPERTS, "pad_experts", "moe_pad_expert_input_to_capacity", MFU_COUNT, 0, 1, 0, mfu_switch_names,            \
+      "parallel", "whether each expert computes all its places, filled or not (needs capacity_factor)")                \
     X(FP8_DISPATCH, "fp8_dispatch", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                              \
       "whether tokens, and gradients of results, go to their experts in fp8 (DeepSeek-V3; Megatron's "                 \
       "moe_dispatch_fwd_dtype and moe_combine_bwd_dtype)")                                                             \

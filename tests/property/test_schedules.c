@@ -140,6 +140,43 @@ static void messages_of_experts_hide_beside_another_microbatch(void **state)
         }
 }
 
+static void plan_experts(const char *load, const char *capacity, const char *pad)
+{
+    plan(&one, "h100-sxm", "qwen3-30b-a3b",
+         (const char *const[]){"gpus", "16", "ep", "16", "runtime", "fused", "trainer", "megatron", "expert_load", load,
+                               "capacity_factor", capacity, "pad_experts", pad, NULL});
+}
+
+/* The fullest rank sets the pace; what has no place does not; padded experts are alike, as long as their places, which
+ * are no work of the model. */
+static void the_fullest_experts_set_the_pace(void **state)
+{
+    double even_s, fuller_s, model_flops, bytes;
+
+    (void)state;
+    plan_experts("1", "0", "off");
+    even_s = one.step.time_s;
+    model_flops = one.mfu.model_flops;
+    bytes = one.memory.peak.bytes;
+    plan_experts("1.5", "0", "off");
+    fuller_s = one.step.time_s;
+    assert_true(fuller_s > even_s && fuller_s < 1.5 * even_s);
+    assert_near(one.mfu.model_flops, model_flops, 0);
+    plan_experts("1.5", "1", "off");
+    assert_near(one.step.time_s, even_s, 1e-12);
+    plan_experts("1.5", "1.2", "off");
+    assert_true(one.step.time_s > even_s && one.step.time_s < fuller_s);
+    plan_experts("1.5", "1", "on");
+    assert_near(one.step.time_s, even_s, 1e-12);
+    for (int half = 0; half < 2; half++) {
+        plan_experts("1.5", half ? "0.5" : "1.5", "on");
+        assert_true(half ? one.step.time_s < even_s : one.step.time_s > even_s);
+        assert_true(half ? one.memory.peak.bytes < bytes : one.memory.peak.bytes > bytes);
+        assert_near(one.mfu.model_flops, model_flops, 1e-9);
+        assert_true(half ? one.mfu.hardware_flops < model_flops : one.mfu.hardware_flops > model_flops);
+    }
+}
+
 /* Nothing is exposed for longer than it takes, whoever shards, overlaps or waits; together not more than the step has. */
 static void what_is_exposed_is_a_part_of_its_time(void **state)
 {
@@ -183,6 +220,7 @@ int main(void)
         cmocka_unit_test(every_schedule_plans_every_layer),
         cmocka_unit_test(zero_bubble_trades_memory_for_time),
         cmocka_unit_test(messages_in_the_way_cost_chunks_most),
+        cmocka_unit_test(the_fullest_experts_set_the_pace),
         cmocka_unit_test(messages_of_experts_hide_beside_another_microbatch),
         cmocka_unit_test(what_is_exposed_is_a_part_of_its_time),
         cmocka_unit_test(ends_count_as_layers),

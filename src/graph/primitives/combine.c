@@ -19,7 +19,7 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
-    double rows = mfu_view_rows(s, x) / n->op->attribute[TOP_K];
+    double rows = mfu_view_rows(s, x) / mfu_routed_rows(s, n->op->attribute[TOP_K]);
 
     if (!s->runtime->weighs_early && n->op->attribute[WEIGHTED] > 0)
         mfu_node_save(s, n, x);
@@ -38,7 +38,7 @@ static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient, in[] = {g, n->n_saved ? n->saved[0] : MFU_NO_VIEW};
-    double rows = mfu_view_rows(s, g) * n->op->attribute[TOP_K], columns = mfu_view_columns(s, g);
+    double rows = mfu_view_rows(s, g) * mfu_routed_rows(s, n->op->attribute[TOP_K]), columns = mfu_view_columns(s, g);
     int dx = mfu_tensor_new(s, rows, columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
 
     mfu_emit(s,

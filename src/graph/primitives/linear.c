@@ -146,6 +146,13 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
 
 /* ---- passes -------------------------------------------------------------- */
 
+/* The product just emitted computes all places of experts, filled or not. */
+static void note_padding(struct mfu_builder *s, const struct mfu_node *n)
+{
+    if (n->op->attribute[EXPERTS] > 0 && s->config->setting[MFU_S_PAD_EXPERTS] > 0 && !s->failed)
+        s->program->launches[s->program->n_launches - 1].padded = true;
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -167,6 +174,7 @@ static void forward(struct mfu_builder *s, int index)
         return;
     n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
     mfu_emit_matmul(s, "", math, rows / experts, width, in_width, experts, operand[0], operand[1], n->out);
+    note_padding(s, n);
     mfu_offer_result(s, n->out, true);
     if (weighs_bias(s, index))
         n->out = add_weighed_bias(s, n, n->out);
@@ -205,6 +213,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_gemm_align(s, &wgrad);
         in[0] = g[1], in[1] = x;
         mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
+        note_padding(s, n);
         if (into_buffer)
             mfu_gradient_in_place(s, n);
     }
@@ -212,6 +221,7 @@ static void backward(struct mfu_builder *s, int index)
         w = mfu_node_weight_again(s, n, w);
         dx = mfu_tensor_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g[0], w, dx);
+        note_padding(s, n);
         mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g[0] : dw);
         if (trains && !s->runtime->fuse)
             mfu_tensor_extend(s, x); /* autograd lets go of what was saved when the node is done */

@@ -35,7 +35,7 @@ static enum mfu_peak router_math(const struct mfu_builder *s, int x)
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    double experts = n->op->attribute[EXPERTS], top_k = n->op->attribute[TOP_K];
+    double experts = n->op->attribute[EXPERTS], top_k = mfu_routed_rows(s, n->op->attribute[TOP_K]);
     bool wide = n->op->attribute[FP32] > 0;
     int given = mfu_node_input(s, n, 0), x = wide ? mfu_emit_cast(s, given, MFU_F32) : given;
     int w = mfu_node_weight(s, n, 0);

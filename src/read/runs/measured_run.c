@@ -99,6 +99,8 @@ static const struct said {
     {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, ALWAYS}, {"uses tf32", "precision", "tf32", NULL, ALWAYS}, {"fused ops", "runtime", "fused", NULL, ALWAYS},
+    {"force-balanced", "expert_load", "1", NULL, ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, ALWAYS},
+    {"deepep", "moe_dispatcher", "flex", NULL, ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, ALWAYS},
 };
