@@ -36,7 +36,8 @@ static int row_of(struct books *b, unsigned axes, const struct mfu_group *g)
     return i < b->n ? i : b->n - 1;
 }
 
-/* `beside` compute: only what nothing hides is in the step's way. */
+/* `beside` compute: only what nothing hides is in the step's way, as it is of `seconds` that kernels in the same stream
+ * leave of a collective. */
 static void enter(struct books *b, unsigned axes, const struct mfu_collective *c, double calls, double seconds,
                   bool beside)
 {
@@ -46,7 +47,7 @@ static void enter(struct books *b, unsigned axes, const struct mfu_collective *c
     struct mfu_exchange *x = &b->list[i];
 
     x->calls += calls;
-    x->time_s += seconds;
+    x->time_s += fmax(seconds, calls * mfu_collective_s(&b->p->machine, &g, c->kind, c->bytes));
     x->exposed_s += beside ? 0 : seconds;
     b->beside_s[i] += beside ? seconds : 0;
     x->fabric_bytes += calls * sent.fabric_bytes;
