@@ -198,8 +198,8 @@ void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const
 void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix, double temporary_bytes,
                      int n_in, const int *in, int n_out, const int *out);
 
-/* Rows of experts for each token that visits `top_k` of them: as many, or, where experts compute all their places, filled
- * or not, as these come to (a row of an expert that is not whole is left out). */
+/* Rows of experts for each token that visits `top_k` of them: as many, or as there are places for where these are fewer,
+ * or computed filled or not (a row of an expert that is not whole is left out). */
 double mfu_routed_rows(const struct mfu_builder *, double top_k);
 
 /* `calls` collectives of `bytes` each, which nothing runs beside: from one view to

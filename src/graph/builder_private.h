@@ -20,6 +20,12 @@ static inline bool mfu_is_adapter(const struct mfu_builder *s, const struct mfu_
     return n->op >= s->operations + MFU_MAX_OPS && n->op < s->operations + 2 * MFU_MAX_OPS;
 }
 
+/* Whether it works on rows of experts that ranks share. */
+static inline bool mfu_is_routed(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op >= s->operations && n->op < s->operations + MFU_MAX_OPS && s->routed[n->op - s->operations];
+}
+
 static inline struct mfu_tensor *mfu_tensor_of(struct mfu_builder *s, int view)
 {
     return &s->program->tensors[s->program->views[view].tensor];

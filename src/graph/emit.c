@@ -193,6 +193,7 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     l->out = ends + n_in;
     l->section = s->section;
     l->op = s->node >= 0 ? s->nodes[s->node].op->name : "";
+    l->routed = s->node >= 0 && mfu_is_routed(s, &s->nodes[s->node]);
     l->suffix = suffix;
     l->phase = s->phase;
     l->recomputed = s->recomputing;
@@ -290,9 +291,7 @@ void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const ch
 
 double mfu_routed_rows(const struct mfu_builder *s, double top_k)
 {
-    const double *setting = s->config->setting;
-
-    return setting[MFU_S_PAD_EXPERTS] > 0 ? top_k * setting[MFU_S_CAPACITY] : top_k;
+    return top_k * s->config->experts.fill;
 }
 
 void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_kind op, unsigned axes, double bytes, double calls,

@@ -117,7 +117,8 @@ struct mfu_launch {
     bool recomputed : 1; /* a part of forward, run again in backward */
     bool reference : 1;  /* of the pass of a reference model */
     bool in_layer : 1;   /* of a repeated section */
-    bool padded : 1;     /* it multiplies places of experts that no token fills, too */
+    bool routed : 1;     /* on rows of experts that ranks share; */
+    bool padded : 1;     /* it multiplies as many rows as these have places, not those that tokens ask for */
     bool communicates;   /* a collective, or a copy that is made for one */
     signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
     int wait_behind;    /* but for so many of the latest; -1: it does not wait */

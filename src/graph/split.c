@@ -42,9 +42,7 @@ static enum mfu_split how(const struct mfu_builder *s, const struct mfu_node *n)
 /* The axis whose ranks split an operation. */
 static enum mfu_mesh_axis axis_of(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op >= s->operations && n->op < s->operations + MFU_MAX_OPS && s->routed[n->op - s->operations]
-        ? MFU_AXIS_ETP
-        : MFU_AXIS_TP;
+    return mfu_is_routed(s, n) ? MFU_AXIS_ETP : MFU_AXIS_TP;
 }
 
 /* Whether ranks of the axis hold a part of the tokens each; those without tensor parallelism have their own. */

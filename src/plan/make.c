@@ -149,6 +149,7 @@ static void take_accum(struct mfu_plan *p, double accum)
 {
     p->scenario.setting[MFU_S_ACCUM] = p->config.setting[MFU_S_ACCUM] = p->config.accum = accum;
     p->config.pipeline.microbatches = (int)accum;
+    p->config.experts.merged = mfu_config_merged(&p->config);
 }
 
 bool mfu_plan_bound(struct mfu_plan *p, double accum)

@@ -235,7 +235,7 @@ static void add_up_flops(struct mfu_plan *p)
     struct mfu_mfu_answer *a = &p->mfu;
     double forward = p->sums.forward_flops, backward = p->sums.backward_flops;
     /* Of places that experts compute, those that no token fills; less than none where tokens find no place. */
-    double empty = c->setting[MFU_S_PAD_EXPERTS] > 0 ? 1 - 1 / c->setting[MFU_S_CAPACITY] : 0;
+    double empty = 1 - 1 / c->experts.fill;
 
     p->matmul_seconds = p->sums.product_s;
     a->peak = mfu_precisions[c->precision].linear_math;
@@ -552,6 +552,7 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         const char *what;
         unsigned trait; /* of some operation; 0: of any */
     } all[] = {
+        {MFU_S_EP, "ep: memory of experts that get more tokens than others", 0},
         {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block", 0},
         {MFU_S_CP, "cp: states that pass from one part of a sequence to the next", MFU_PASSES_STATES},
         {MFU_S_TP, "tp: a scan that is split by heads; each rank computes all of it", MFU_PASSES_STATES},

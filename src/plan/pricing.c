@@ -282,7 +282,17 @@ static bool reaches_experts(const struct mfu_launch *l)
         && l->stream == MFU_STREAM_COMPUTE;
 }
 
-/* The rank whose experts have the most tokens receives and sends most, and the others wait for it in each layer. */
+/* The rank whose experts have the most tokens receives and sends most. */
+static void lengthen_exchanges(const struct mfu_program *g, double load, struct mfu_price *prices)
+{
+    for (int i = 0; i < g->n_launches && load > 1; i++)
+        if (reaches_experts(&g->launches[i])) {
+            prices[i].time_s *= load;
+            prices[i].memory_s = prices[i].time_s;
+        }
+}
+
+/* The others wait for it in each layer, behind their own experts: that hides nothing, since it computes meanwhile. */
 static void wait_for_fullest(const struct mfu_program *g, double load, struct mfu_price *prices)
 {
     for (int k = 0; k < g->n_segments && load > 1; k++) {
@@ -292,11 +302,11 @@ static void wait_for_fullest(const struct mfu_program *g, double load, struct mf
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             if (reaches_experts(&g->launches[i])) {
-                prices[i].time_s = load * prices[i].time_s + (load - 1) * here_s;
+                prices[i].time_s += (load - 1) * here_s;
                 prices[i].memory_s = prices[i].time_s;
                 here = !here;
                 here_s = 0;
-            } else if (here && g->launches[i].stream == MFU_STREAM_COMPUTE) {
+            } else if (here && g->launches[i].routed && g->launches[i].stream == MFU_STREAM_COMPUTE) {
                 here_s += prices[i].time_s;
             }
         }
@@ -359,18 +369,19 @@ static void shorten(const struct mfu_program *g, const struct mfu_segment *seg, 
 static void hide_exchanges(const struct mfu_machine *m, const struct mfu_program *g, double merged,
                            struct mfu_price *prices)
 {
-    int b = g->n_segments; /* backward goes through the layers the other way */
+    int b = -1; /* the first layer's forward beside the last one's backward, which comes first */
 
-    for (int f = 0; f < b && merged > 0; f++) {
+    for (int f = 0; f < g->n_segments && merged > 0; f++) {
         struct around forward, backward;
         double at_experts_s;
 
         if (g->segments[f].phase != MFU_FORWARD || !read_around(g, &g->segments[f], prices, &forward))
             continue;
         do
-            b--;
-        while (b > f && (g->segments[b].phase != MFU_BACKWARD || !read_around(g, &g->segments[b], prices, &backward)));
-        if (b == f)
+            b++;
+        while (b < g->n_segments
+               && (g->segments[b].phase != MFU_BACKWARD || !read_around(g, &g->segments[b], prices, &backward)));
+        if (b == g->n_segments)
             return;
         at_experts_s =
             remains(m, forward.s[FIRST] + backward.s[LAST], forward.s[AT_EXPERTS] + backward.s[AT_EXPERTS], merged);
@@ -495,8 +506,9 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
     if (p->folded) /* of one GPU */
         return 0;
     hide_beside(m, g, p->prices);
-    wait_for_fullest(g, experts->load, p->prices);
+    lengthen_exchanges(g, experts->load, p->prices);
     hide_exchanges(m, g, experts->merged, p->prices);
+    wait_for_fullest(g, experts->load, p->prices);
     scale_by_system(m, g, p->prices);
     return 0;
 }

@@ -212,7 +212,7 @@ static int price(const struct mfu_scenario *from, const struct pass *x, struct m
         return -1;
     p->built = false;
     keep_forward(x, p, z);
-    if (mfu_price_program(&p->machine, &p->program, &(struct mfu_expert_waits){.load = 1}, &p->pricing) < 0)
+    if (mfu_price_program(&p->machine, &p->program, &(struct mfu_expert_waits){.load = 1, .fill = 1}, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
     kernels = p->sums.launches[MFU_FORWARD];

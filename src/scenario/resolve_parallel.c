@@ -213,11 +213,6 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
             "overlap_p2p: with schedule %s a stage waits for its messages (set overlap_p2p off, or schedule "
             "interleaved)",
             c->pipeline.schedule->name);
-    if (c->setting[MFU_S_OVERLAP_MOE] > 0 && !c->pipeline.schedule->merged)
-        return mfu_fail(
-            err, MFU_EINPUT,
-            "overlap_moe: schedule %s runs no forward beside a backward (set overlap_moe off, or schedule interleaved)",
-            c->pipeline.schedule->name);
     if (pp * vpp > layers + first + last)
         return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages; pp %.0f vpp 1 would do", layers,
                         pp * vpp, fmin(pp, layers + first + last));
@@ -229,36 +224,40 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
 }
 
 /* The first forward and the last backward have nothing beside them. */
-static double merged(const struct mfu_config *c)
+double mfu_config_merged(const struct mfu_config *c)
 {
     const struct mfu_pipeline_layout *l = &c->pipeline;
 
+    if (c->setting[MFU_S_OVERLAP_MOE] == 0 || !(c->setting[MFU_S_EP] > 1))
+        return 0;
     if (l->pp <= 1)
         return 1 - 1 / c->setting[MFU_S_ACCUM];
-    return l->schedule->merged ? fmax(l->schedule->merged(l), 0) : 0;
+    return l->schedule->merged ? l->schedule->merged(l) : 0;
 }
 
-/* What has no place is dropped; padded, all are alike.  Experts are independent of each other: the fullest of a rank's n
- * is not that of all (1 + deviation / sqrt(n)). */
-static double fullest_rank(const struct mfu_config *c)
-{
-    double here = mfu_config_dim(c, "n_experts") / c->setting[MFU_S_EP], capacity = c->setting[MFU_S_CAPACITY];
-    double load = c->setting[MFU_S_EXPERT_LOAD];
-
-    if (capacity > 0)
-        load = fmax(c->setting[MFU_S_PAD_EXPERTS] > 0 ? 1 : fmin(load, capacity), 1);
-    return 1 + (load - 1) / sqrt(fmax(here, 1));
-}
-
+/* Experts are independent of each other: the fullest of a rank's n is not that of all (1 + deviation / sqrt(n)). */
 static void derive_expert_waits(struct mfu_config *c)
 {
-    bool apart = c->setting[MFU_S_EP] > 1;
+    double capacity = c->setting[MFU_S_CAPACITY], load = c->setting[MFU_S_EXPERT_LOAD], ep = c->setting[MFU_S_EP];
+    bool pads = c->setting[MFU_S_PAD_EXPERTS] > 0;
 
-    c->experts = (struct mfu_expert_waits){.load = apart ? fullest_rank(c) : 1};
-    if (!apart || c->setting[MFU_S_OVERLAP_MOE] == 0)
-        return;
-    c->pipeline.ahead = 1;
-    c->experts.merged = merged(c);
+    if (capacity > 0) /* what has no place is dropped */
+        load = pads ? 1 : fmax(fmin(load, capacity), 1);
+    c->pipeline.ahead = c->setting[MFU_S_OVERLAP_MOE] > 0 && ep > 1;
+    c->experts = (struct mfu_expert_waits){
+        .merged = mfu_config_merged(c),
+        .load = ep > 1 ? 1 + (load - 1) / sqrt(fmax(mfu_config_dim(c, "n_experts") / ep, 1)) : 1,
+        .fill = capacity > 0 && (pads || capacity < 1) ? capacity : 1,
+    };
+}
+
+/* What backward makes again is not merged with a forward (Megatron-LM d98e8a64, transformer_config.py). */
+static bool recomputes_experts(const struct mfu_config *c)
+{
+    const struct mfu_checkpoint_row *row = &mfu_checkpoints[(int)c->setting[MFU_S_CHECKPOINT]];
+
+    return row->recomputes_all || row->by_budget
+        || (row->recomputes && (unsigned)c->setting[MFU_S_RECOMPUTE_MODULES] & MFU_RECOMPUTED_BIT(AGAIN_EXPERTS));
 }
 
 /* Schedule and chunks follow from each other.  Where the layers do not divide, but
@@ -289,9 +288,33 @@ static void derive_pipeline(struct mfu_config *c)
                                                .vpp = (int)c->setting[MFU_S_VPP],
                                                .microbatches = (int)c->setting[MFU_S_ACCUM]};
     if (pp > 1 && c->setting[MFU_S_EP] > 1)
-        mfu_derive(c, MFU_S_OVERLAP_MOE,
-                   schedule->merges && !mfu_checkpoints[(int)c->setting[MFU_S_CHECKPOINT]].recomputes_all);
+        mfu_derive(c, MFU_S_OVERLAP_MOE, schedule->merges && !recomputes_experts(c));
     derive_expert_waits(c);
+}
+
+static int check_merged(const struct mfu_config *c, struct mfu_error *err)
+{
+    double most = mfu_config_dim(c, "n_experts") / mfu_config_dim(c, "top_k");
+
+    if (c->setting[MFU_S_EXPERT_LOAD] > fmax(most, 1.1))
+        return mfu_fail(err, MFU_EINPUT,
+                        "expert_load: %g: where tokens visit %g of %g experts, one has %g times the mean "
+                        "at most",
+                        c->setting[MFU_S_EXPERT_LOAD], mfu_config_dim(c, "top_k"), mfu_config_dim(c, "n_experts"),
+                        most);
+    if (c->setting[MFU_S_OVERLAP_MOE] == 0 || c->setting[MFU_S_EP] <= 1)
+        return 0;
+    if (c->pipeline.pp > 1 && !c->pipeline.schedule->merged)
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "overlap_moe: schedule %s runs no forward beside a backward (set overlap_moe off, or schedule interleaved)",
+            c->pipeline.schedule->name);
+    if (recomputes_experts(c))
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "overlap_moe: experts that are computed again are not merged with a forward (set overlap_moe off, "
+            "or checkpoint selective with recompute_modules that leave out moe)");
+    return 0;
 }
 
 static int check_experts(const struct mfu_config *c, struct mfu_error *err)
@@ -301,15 +324,6 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
     double most = floor(fmin(stage / etp, experts));
     char which[160];
 
-    if (c->setting[MFU_S_OVERLAP_MOE] > 0 && mfu_checkpoints[c->checkpoint].recomputes_all)
-        return mfu_fail(
-            err, MFU_EINPUT,
-            "overlap_moe: what checkpoint full makes again is not merged with a forward (set overlap_moe off, "
-            "or checkpoint selective)");
-    if (c->setting[MFU_S_CAPACITY] > 0 && c->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX)
-        return mfu_fail(err, MFU_EINPUT,
-                        "capacity_factor: a flexible dispatcher drops nothing (set moe_dispatcher alltoall, or "
-                        "capacity_factor 0)");
     if (c->setting[MFU_S_PAD_EXPERTS] > 0 && c->setting[MFU_S_CAPACITY] == 0)
         return mfu_fail(err, MFU_EINPUT, "pad_experts: to which capacity? (set capacity_factor 1, for instance)");
     if (ep <= 1 && etp <= 1 && !(experts > 1 && tp > 1))
@@ -342,6 +356,8 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
             "rank_order: with pp before dp Megatron wants as many copies of experts as of all else: ep x etp "
             "%.0f, not %.0f (tp x cp)",
             tp * c->setting[MFU_S_CP], ep * etp);
+    if (check_merged(c, err) < 0)
+        return -1;
     return check_divides(c, "d_ff", MFU_S_ETP, err) < 0 ? -1 : check_divides(c, "n_experts", MFU_S_EP, err);
 }
 
@@ -458,7 +474,7 @@ static void derive_trainer(struct mfu_config *c)
     mfu_derive(c, MFU_S_TP_OVERLAP,
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
-    mfu_derive(c, MFU_S_DISPATCHER, c->setting[MFU_S_CAPACITY] > 0 ? MFU_DISPATCH_ALL_TO_ALL : t->dispatcher);
+    mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
     derive_experts(c);
     if (c->setting[MFU_S_CP] > 1)
         mfu_derive(c, MFU_S_CONTEXT, t->context);

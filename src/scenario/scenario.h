@@ -97,6 +97,7 @@ struct mfu_config {
     struct mfu_expert_waits {
         double merged; /* of the forwards, those beside a backward, to hide experts' messages */
         double load;   /* tokens of the fullest rank's experts over the mean, in each layer */
+        double fill;   /* rows that experts compute over those that tokens ask for */
     } experts;
     struct mfu_documents documents; /* in its sequences */
     double batch, accum, seq;
@@ -104,6 +105,9 @@ struct mfu_config {
     double ranks;    /* GPUs in all */
     double replicas; /* of them, that hold the same weights and other tokens */
 };
+
+/* Of the forwards of a step, those that run beside a backward of another microbatch (overlap_moe): 0..1. */
+double mfu_config_merged(const struct mfu_config *);
 
 /* mfu_key_find() with the scenario's model. */
 struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name, struct mfu_error *err);

@@ -180,7 +180,7 @@ static void check_answer(const struct mfu_plan *p)
     HOLDS_NEAR(s->tokens, p->config.batch * p->config.seq * p->config.accum * p->config.setting[MFU_S_DP], EXACT);
     HOLDS_NEAR(p->mfu.achieved_flops * s->time_s * p->config.ranks, p->mfu.model_flops, EXACT);
     HOLDS(positive(p->mfu.mfu)); /* which counts tokens that experts drop */
-    HOLDS(p->config.setting[MFU_S_PAD_EXPERTS] > 0 || p->mfu.mfu <= p->mfu.hfu * (1 + EXACT));
+    HOLDS(p->config.experts.fill != 1 || p->mfu.mfu <= p->mfu.hfu * (1 + EXACT));
     HOLDS(p->bubble >= 0 && p->bubble < 1);
 }
 

@@ -672,8 +672,8 @@ static void more_work_takes_no_less_time(void **unused)
     mfu_plan_release(&more);
 }
 
-/* Of blocks that leave SMs empty, each moves at most what an SM can: several times
- * its even share of the bandwidth, not all of it.  Of compiled kernels, whose grid
+/* Of blocks that leave SMs empty, each moves at most what an SM can, 64 bytes a clock (L1 from L2), which is several
+ * times its even share of the bandwidth, not all of it.  Of compiled kernels, whose grid
  * follows from the rows they work on. */
 static void few_blocks_do_not_saturate_memory(void **unused)
 {
@@ -683,14 +683,15 @@ static void few_blocks_do_not_saturate_memory(void **unused)
     (void)unused;
     for (int i = 0; i < scenarios(SCENARIOS); i++) {
         struct mfu_kernel_row *rows;
+        double most;
         int n;
 
         next(&s, &p);
         n = mfu_kernel_rows(&p, &rows, NULL);
+        most = fmax(8. / p.config.gpu->sms, 64 * p.config.gpu->boost_hz / p.config.gpu->bandwidth_bytes_s);
         for (int k = 0; k < n; k++)
             if (rows[k].reading.grid.blocks > 0 && rows[k].kernel.traffic == MFU_C_DRAM_FUSED
-                && !mfu_kinds[rows[k].kind].beside
-                && rows[k].dram_active > 8 * rows[k].reading.grid.blocks / p.config.gpu->sms)
+                && !mfu_kinds[rows[k].kind].beside && rows[k].dram_active > most * rows[k].reading.grid.blocks)
                 breaks("%s: %g blocks, %.3g of the bandwidth\n  in: %s", rows[k].name, rows[k].reading.grid.blocks,
                        rows[k].dram_active, told);
         free(rows);

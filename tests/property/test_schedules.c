@@ -177,6 +177,27 @@ static void the_fullest_experts_set_the_pace(void **state)
     }
 }
 
+/* While the fullest rank computes, nothing hides that the others wait, merged or not. */
+static void nothing_hides_the_fullest_experts(void **state)
+{
+    double time_s[2], routed_s = 0;
+
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        plan(&one, "h100-sxm", "qwen3-30b-a3b",
+             (const char *const[]){"gpus", "16", "ep", "16", "accum", "8", "runtime", "fused", "trainer", "megatron",
+                                   "overlap_moe", "on", "expert_load", full ? "4" : "1", NULL});
+        time_s[full] = one.step.time_s;
+    }
+    for (int k = 0; k < one.program.n_segments; k++)
+        for (int i = one.program.segments[k].first; i < one.program.segments[k].first + one.program.segments[k].count;
+             i++)
+            if (one.program.launches[i].routed && !one.program.launches[i].communicates
+                && strcmp(one.program.launches[i].op, "moe.route") != 0)
+                routed_s += mfu_plan_times(&one, &one.program.segments[k]) * one.pricing.prices[i].time_s;
+    assert_true(routed_s > 0 && time_s[1] - time_s[0] > 0.99 * (one.config.experts.load - 1) * routed_s);
+}
+
 /* Nothing is exposed for longer than it takes, whoever shards, overlaps or waits; together not more than the step has. */
 static void what_is_exposed_is_a_part_of_its_time(void **state)
 {
@@ -221,6 +242,7 @@ int main(void)
         cmocka_unit_test(zero_bubble_trades_memory_for_time),
         cmocka_unit_test(messages_in_the_way_cost_chunks_most),
         cmocka_unit_test(the_fullest_experts_set_the_pace),
+        cmocka_unit_test(nothing_hides_the_fullest_experts),
         cmocka_unit_test(messages_of_experts_hide_beside_another_microbatch),
         cmocka_unit_test(what_is_exposed_is_a_part_of_its_time),
         cmocka_unit_test(ends_count_as_layers),

@@ -130,7 +130,7 @@ const struct mfu_lever_row mfu_lever_rows[] = {
      "nodes > 1 and zero > 0 and dp_shard == 0 and pp == 1 and gpus/nodes > tp*cp and gpus % (nodes*tp*cp) == 0 and runtime != llmc", NULL, 0,
      "hybrid sharding (HSDP); the other nodes hold the same shards"},
     {"one copy over all nodes", {KEY("dp_shard", "0")}, "dp_shard > 0", NULL, 0, ""},
-    {"merged passes", {KEY("overlap_moe", "1")}, "ep > 1 and overlap_moe == 0 and accum > 1 and checkpoint != full and (pp == 1 or schedule == interleaved)", NULL, 0,
+    {"merged passes", {KEY("overlap_moe", "1")}, "ep > 1 and overlap_moe == 0 and accum > 1 and checkpoint != full and checkpoint != budget and (pp == 1 or schedule == interleaved)", NULL, 0,
      "messages of experts run beside another microbatch: Megatron's overlap_moe_expert_parallel_comm, torchtitan's DualPipeV"},
     {"flexible dispatcher", {KEY("moe_dispatcher", "flex")}, "ep > 1 and moe_dispatcher == alltoall and top_k > 1", NULL, 0,
      "a token goes once to each rank or node (DeepEP, HybridEP)"},

@@ -146,10 +146,10 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
 
 /* ---- passes -------------------------------------------------------------- */
 
-/* The product just emitted computes all places of experts, filled or not. */
+/* The product just emitted has the rows that experts have places for. */
 static void note_padding(struct mfu_builder *s, const struct mfu_node *n)
 {
-    if (n->op->attribute[EXPERTS] > 0 && s->config->setting[MFU_S_PAD_EXPERTS] > 0 && !s->failed)
+    if (n->op->attribute[EXPERTS] > 0 && s->config->experts.fill != 1 && !s->failed)
         s->program->launches[s->program->n_launches - 1].padded = true;
 }
 

@@ -52,14 +52,18 @@ static void pair(const struct mfu_pipeline_layout *l, int forward, int backward,
 }
 
 /* Forwards of a rank before its first backward. */
-static double first_forwards(const struct mfu_pipeline_layout *l, double rank)
+static double first_forwards(const struct mfu_pipeline_layout *l, int rank)
 {
     return fmin(2 * (l->pp - 1 - rank) + (l->vpp - 1) * group_of(l) + l->ahead, (double)l->microbatches * l->vpp);
 }
 
 static double merged(const struct mfu_pipeline_layout *l)
 {
-    return 1 - first_forwards(l, (l->pp - 1) / 2.) / ((double)l->microbatches * l->vpp);
+    double first = 0;
+
+    for (int rank = 0; rank < l->pp; rank++)
+        first += first_forwards(l, rank);
+    return 1 - first / ((double)l->microbatches * l->vpp * l->pp);
 }
 
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
