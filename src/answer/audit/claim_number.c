@@ -175,6 +175,10 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     if (mfu_claim_stands(p, "dollar", 6)) {
         n->money = true;
         n->end = p + 6;
+    } else if (n->bare && (mfu_claim_stands(p, "cent", 4) || mfu_claim_stands(p, "ct", 2))) {
+        n->money = true;
+        n->factor = 0.01;
+        n->end = p + (p[1] == 'e' ? 4 : 2);
     }
     n->of_sequences = mfu_claim_stands(p, "sequence", 8) && p[8] != '/' && !n->percent && !n->times;
     n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;

@@ -22,15 +22,17 @@ static const struct spelling words[] = {
     {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical|constant|fixed"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"},
     {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
     {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
-    {"1 hour", "one hour"}, {"1 min", "one minute|a minute"}, {"epoch", "pass over|passe over|passe through|pass through"}, {"1 day", "one day"}, {"1 week", "one week|a week"}, {"1 month", "one month"}, {"1 year", "one year"}, {"for 1 day", "for a day"}, {"in 1 day", "in a day"}, {"for 1 month", "for a month"}, {"in 1 month", "in a month"}, {"for 1 hour", "for an hour"}, {"in 1 hour", "in an hour"}, {"0.5", "half a|half an"}, {"/day", "a day|/d"}, {"2", "two"}, {"3", "three"}, {"4", "four"}, {"5", "five"}, {"6", "six"}, {"7", "seven"}, {"8", "eight"}, {"16", "sixteen"},
+    {"1 hour", "one hour"}, {"1 min", "one minute|a minute"}, {"epoch", "pass over|passe over|passe through|pass through"}, {"1 day", "one day"}, {"1 week", "one week|a week"}, {"1 month", "one month"}, {"1 year", "one year"}, {"for 1 day", "for a day"}, {"in 1 day", "in a day"}, {"for 1 month", "for a month"}, {"in 1 month", "in a month"}, {"for 1 hour", "for an hour"}, {"in 1 hour", "in an hour"}, {"0.5", "half a|half an"}, {"/day", "a day|/d"}, {"/kwh", "a kwh|each kwh|/kw h"}, {"kwh", "kw h|kilowatt hour"},
     {"", "only|just|merely|already|also|even|easily|comfortably|barely|simply|actually|really|basically|exactly|precisely"}, {"ie", "i.e.|i.e"}, {"+", "plus"}, {"forward", "fwd"}, {"backward", "bwd"}, {"step time", "latency|iteration time"}, {"dollar", "buck|usd"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
     {"", "of step is|of the step is|of the step goes to|of the time goes to|of the step time goes to"}, {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter|update"}, {"gpu", "gpus|card|device|accelerator|chip|tpu"}, 
-    {"node", "machine|server"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"/parameter", "a parameter"}, {"sequence/s", "sequence a s|sequence each s"}, {"token/s", "token a s|token each s"}, {"gflop mac", "gmac"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
+    {"node", "machine|server"}, {"", "per direction|each direction|/direction|each way"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"/parameter", "a parameter"}, {"sequence/s", "sequence a s|sequence each s"}, {"token/s", "token a s|token each s"}, {"gflop mac", "gmac"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
     {"utilisation", "utilization|util|utilized|utilised"}, {"allocated", "alloc"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
     {"flop/s", "flops/s|flops/sec|flop/sec"}, {"flop/token", "flops/token"}, {"gpu hour", "gpu h|gpuh"}, {"rose to", "went up to"}, {"upto", "up to|as much as|as many as"},
     {"training", "trained|train|finetuning|finetune|fine tuning|fine tune|fine tuned"}, {"checkpointing", "recompute|recomputation|rematerialization|activation checkpointing|gradient checkpointing|activation recomputation"},
     {"zero 3", "zero stage 3|zero3|fsdp|fully sharded"}, {"4 bit", "int4|nf4|4bit"}, {"8 bit", "8bit"}, {"mixed", "mixed precision"}};
 
+static const char *const ones[] = {"", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+static const char *const tens[] = {"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"};
 /* What a claim counts: "each" is for one of the last of them, "them" are those. */
 static const char *const counted[] = {"gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica", "parameter", "epoch"};
 /* Weights, gradients and what the optimizer keeps, in a row, are the states of a model. */
@@ -213,6 +215,24 @@ static void part_words(struct mfu_claim_text *t)
     }
 }
 
+/* "eight", "twenty four" */
+static void spell_counts(struct mfu_claim_text *t)
+{
+    char number[32], digits[8];
+
+    for (size_t ten = N(tens); ten-- > 0; ten -= ten == 2)
+        for (size_t one = ten > 0 ? 10 : N(ones); one-- > 0;) {
+            const struct spelling row = {digits, number};
+            bool both = ten > 0 && one > 0;
+
+            snprintf(digits, sizeof digits, "%zu", 10 * ten + one);
+            snprintf(number, sizeof number, "%s%s%s", tens[ten], both ? " " : "",
+                     one == 1 && ten > 0 ? "one" : ones[one]);
+            if (number[0])
+                respell(t, &row, true);
+        }
+}
+
 static void drop_plurals(struct mfu_claim_text *t)
 {
     for (char *p = t->text; *p;) {
@@ -315,6 +335,7 @@ void mfu_claim_text_words(struct mfu_claim_text *t)
         if (strcmp(words[i].to, "/") == 0)
             tighten(t);
     }
+    spell_counts(t);
     for (char *p = t->text; (p = strstr(p, "  "));)
         mfu_claim_text_replace(t, p + 1, 1, "");
     resolve(t, "them", "");
