@@ -154,6 +154,14 @@ enum {
     X(KV, "kv_cache", MFU_BYTES, 0, 1, 1e16, 0, 0, "kv cache|kv")                                                      \
     X(KV_SEQUENCES, "kv_sequences", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 1, 1,                                \
       "concurrent request|request|user")                                                                               \
+    X(ROWS, "rows", MFU_COUNT, MFU_Q_SETUP, 1, 1e8, 0, 0, "")                                                          \
+    X(COLUMNS, "columns", MFU_COUNT, MFU_Q_SETUP, 1, 1e8, 0, 0, "")                                                    \
+    X(INNER, "inner", MFU_COUNT, MFU_Q_SETUP, 1, 1e8, 0, 0, "")                                                        \
+    X(MATMUL, "matmul_flop", MFU_FLOP, MFU_Q_SETUP, 1, 1e24, 0, 0, "matmul|gemm")                                      \
+    X(MATMUL_TIME, "matmul_time", MFU_SECONDS, 0, 1e-9, 1e4, 0, 0, "matmul|gemm")                                      \
+    X(MATRIX, "matrix", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0, "matrix")                                              \
+    X(MATRIX_BYTES, "matrix_bytes", MFU_BYTES, MFU_Q_SETUP, 1, 1e15, 0, 0, "matrix")                                   \
+    X(ADAPTER, "adapter", MFU_PARAMS, MFU_Q_SETUP, 1, 1e12, 0, 0, "lora adapter")                                      \
     X(CHECKPOINT, "checkpoint", MFU_BYTES, 0, 1, 1e16, 0, 0, "checkpoint")                                             \
     X(TRAFFIC, "traffic", MFU_BYTES, 0, 0, 1e16, 0, 0, "traffic|<move|<send|communication volume|on the wire")         \
     X(PEERS, "peers", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 0, 1e7, 0, 0, "")                                          \

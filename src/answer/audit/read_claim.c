@@ -254,6 +254,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     a->several = strstr(r->t.text, "each gpu") != NULL || strstr(r->t.text, "/gpu") != NULL;
     mfu_claim_find_ways(r);
     mfu_claim_find_precisions(r);
+    mfu_claim_find_shapes(r);
     words = a->n_claims;
     mfu_claim_equations(a, &r->t);
     for (const char *p = r->t.text; *p;) {
@@ -271,6 +272,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     mfu_claim_add_gpus(r);
     if (r->model)
         status = mfu_claim_add_model(r, start, err);
+    mfu_claim_place_shapes(r);
     place_pairs(a);
     place_beside(a);
     place_single(a, words);

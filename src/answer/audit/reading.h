@@ -28,6 +28,7 @@ struct mfu_reading {
     struct mfu_claim_number last;   /* the last figure with a unit */
     struct mfu_claim_number factor; /* of a change that is told next, if it is one */
     bool guessed;                   /* the next figure's kind is what its unit says */
+    const char *shape;              /* where sizes are told, NULL: nowhere */
     int topic;                      /* what the last number was about; -1: none was read */
 };
 
@@ -51,6 +52,13 @@ void mfu_claim_find_ways(struct mfu_reading *);
 void mfu_claim_find_precisions(struct mfu_reading *);
 /* "FP8 has 1979 TFLOP/s, bf16 989": the peak of another type than the one that is computed in is compared by itself. */
 void mfu_claim_compare_peaks(struct mfu_reading *);
+
+/* ---- shapes ------------------------------------------------------------------------- */
+
+/* "a 4096x11008 projection": its sizes become claims, and no figure of something else. */
+void mfu_claim_find_shapes(struct mfu_reading *);
+/* The figures beside a shape that are those of what has it. */
+void mfu_claim_place_shapes(struct mfu_reading *);
 
 /* ---- phrases ------------------------------------------------------------------------ */
 

@@ -1,0 +1,146 @@
+/*
+ * claim_shapes.c - sizes that are told as a shape, "4096x11008": what their product is depends on the noun.
+ *
+ * A product of matrices has three sizes, a matrix or an embedding two.  The one figure of the sentence that such a
+ * thing has is its own; where there are two of a kind, or it is told of several, nothing is bound.
+ */
+#include "answer/audit/reading.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIZES 4
+
+// clang-format off
+static const char *const products[] = {"matmul", "gemm", "matrix multiplication", "matrix multiply", "matrix product"};
+static const char *const embeddings[] = {"embedding", "wte", "lm head", "vocab", "vocabulary", "unembedding"};
+static const char *const matrices[] = {"projection", "matrix", "linear", "linear layer", "adapter", "lora", "weight"};
+/* What is told of several, or of more than one pass. */
+static const char *const several[] = {"all", "every", "total", "both", "across", "layer", "/layer", "block", "/block", "backward"};
+
+/* What has the shape, and what a figure beside it is then; 0: something else. */
+enum thing { PRODUCT, ADAPTER, EMBEDDING, MATRIX, THINGS };
+static const struct { int kind, is[THINGS]; } owned[] = {
+    {MFU_Q_FLOP_PER_TOKEN, {MFU_Q_MATMUL, 0, 0, 0}}, {MFU_Q_FLOP, {MFU_Q_MATMUL, 0, 0, 0}}, {MFU_Q_STEP_TIME, {MFU_Q_MATMUL_TIME, 0, 0, 0}},
+    {MFU_Q_TRAINABLE, {0, MFU_Q_ADAPTER, 0, 0}}, {MFU_Q_PARAMS, {0, MFU_Q_ADAPTER, MFU_Q_EMBEDDING, MFU_Q_MATRIX}},
+    {MFU_Q_MEMORY, {0, 0, MFU_Q_MATRIX_BYTES, MFU_Q_MATRIX_BYTES}}, {MFU_Q_WEIGHTS, {0, 0, MFU_Q_MATRIX_BYTES, MFU_Q_MATRIX_BYTES}}};
+// clang-format on
+
+#define N(list) (sizeof(list) / sizeof(list)[0])
+
+static bool any_of(const char *const *list, size_t n, const char *from, const char *end)
+{
+    for (const char *p = from; p < end; p++)
+        for (size_t i = 0; i < n; i++)
+            if ((!mfu_claim_letter(p[-1]) || !mfu_claim_letter(*list[i]))
+                && mfu_claim_stands(p, list[i], strlen(list[i])))
+                return true;
+    return false;
+}
+
+/* Sizes between "x" or "by", one behind the other; behind the last. */
+static const char *read_sizes(const char *p, double size[SIZES], int *n)
+{
+    for (*n = 0; *n < SIZES && isdigit((unsigned char)*p); p = mfu_claim_blanks(p)) {
+        char *end;
+
+        size[(*n)++] = (double)strtoull(p, &end, 10);
+        p = mfu_claim_blanks(end);
+        if (*p == '(' || *p == ')')
+            p = mfu_claim_blanks(p + 1);
+        if (*p != 'x' && !mfu_claim_stands(p, "by", 2) && !mfu_claim_stands(p, "time", 4))
+            return end;
+        p = mfu_claim_blanks(*p == 'x' ? p + 1 : mfu_claim_word_end(p));
+        p += *p == '(';
+    }
+    return p;
+}
+
+static void size(struct mfu_reading *r, int kind, double value)
+{
+    if (!mfu_claim_stated(r->audit, kind, MFU_BEFORE))
+        mfu_claim_add(r->audit, kind, MFU_BEFORE, value, value, "stated", "%s %.0f", mfu_quantity_rows[kind].name,
+                      value);
+}
+
+/* The sentence around `p`. */
+static void sentence(const struct mfu_reading *r, const char **from, const char **end)
+{
+    while (*from > r->t.text + 1 && !strchr(";:", (*from)[-1]) && !((*from)[-1] == ' ' && (*from)[-2] == '.'))
+        --*from;
+    while (**end && !strchr(";:", **end) && !((*end)[0] == '.' && (*end)[1] == ' '))
+        ++*end;
+}
+
+void mfu_claim_find_shapes(struct mfu_reading *r)
+{
+    for (const char *p = r->t.text + 1, *behind; *p; p = behind) {
+        double of[SIZES];
+        const char *from = p, *end = p;
+        bool embedding;
+        int n;
+
+        behind = p + 1;
+        if (!isdigit((unsigned char)*p) || mfu_claim_letter(p[-1]) || p[-1] == '.')
+            continue;
+        behind = read_sizes(p, of, &n);
+        if (n < 2 || mfu_claim_letter(*behind) || (*behind == '.' && isdigit((unsigned char)behind[1])))
+            continue;
+        sentence(r, &from, &end);
+        embedding = any_of(embeddings, N(embeddings), from, end);
+        if (any_of(products, N(products), from, end)) {
+            if (n != 3 && !(n == 4 && of[1] == of[2]))
+                continue;
+            size(r, MFU_Q_ROWS, of[0]);
+            size(r, MFU_Q_INNER, of[1]);
+            size(r, MFU_Q_COLUMNS, of[n - 1]);
+        } else if (n == 2 && (embedding || any_of(matrices, N(matrices), from, end))) {
+            size(r, MFU_Q_ROWS, of[0]);
+            size(r, MFU_Q_COLUMNS, of[1]);
+            if (embedding) {
+                size(r, MFU_Q_VOCAB, of[0] > of[1] ? of[0] : of[1]);
+                size(r, MFU_Q_N_EMBD, of[0] > of[1] ? of[1] : of[0]);
+            }
+        } else
+            continue;
+        mfu_claim_use(&r->t, p, behind);
+        memset(r->t.taken + (p - r->t.text), true, (size_t)(behind - p));
+        r->shape = p;
+    }
+}
+
+void mfu_claim_place_shapes(struct mfu_reading *r)
+{
+    const char *from = r->shape, *end = r->shape;
+    enum thing thing = mfu_audit_claims(r->audit, MFU_Q_INNER, MFU_BEFORE) ? PRODUCT
+        : mfu_audit_claims(r->audit, MFU_Q_RANK, MFU_BEFORE)               ? ADAPTER
+        : mfu_audit_claims(r->audit, MFU_Q_VOCAB, MFU_BEFORE)              ? EMBEDDING
+                                                                           : MATRIX;
+
+    if (!r->shape)
+        return;
+    sentence(r, &from, &end);
+    if (any_of(several, N(several), from, end))
+        return;
+    for (size_t i = 0; i < N(owned); i++) {
+        int count = 0;
+        struct mfu_claim *its = NULL;
+
+        for (int k = 0; k < r->audit->n_claims; k++) {
+            struct mfu_claim *c = &r->audit->claims[k];
+            const char *at = r->t.text + c->at;
+
+            if (c->kind == owned[i].kind && c->at > 0 && at >= from && at < end) {
+                its = c;
+                count++;
+            }
+        }
+        if (owned[i].is[thing] == 0 || count != 1)
+            continue;
+        its->kind = owned[i].is[thing];
+        its->state = MFU_BEFORE;
+        its->n_readings = 0;
+        its->inferred = false;
+    }
+}
