@@ -183,6 +183,7 @@ void mfu_claim_add_gpus(struct mfu_reading *r)
             double n = (c = c ? c : mfu_claim_stated(r->audit, MFU_Q_BATCH, MFU_BEFORE)) ? c->value : 1;
 
             mfu_claim_add(r->audit, MFU_Q_DECODED, MFU_BEFORE, n, n, "stated", "%s", decoding[i]);
+            mfu_claim_add(r->audit, MFU_Q_PASSES, MFU_BEFORE, 1, 1, "stated", "%s", decoding[i]);
         }
     for (int i = 0; i < 2; i++)
         if (r->gpu[i])
@@ -321,7 +322,7 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
                       r->model->slug);
         mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE, fmin(fmin(called, low / 6), p->program.active_params * 0.995),
                       p->program.active_params * 1.005, "catalog", "%s, by any convention", r->model->slug);
-        if (high > 0)
+        if (high > 0 && !mfu_audit_claims(r->audit, MFU_Q_PASSES, MFU_BEFORE))
             mfu_claim_add(r->audit, MFU_Q_FLOP_PER_TOKEN, MFU_BEFORE, low, high, "catalog", "%s, by any convention",
                           r->model->slug);
         for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {

@@ -19,7 +19,7 @@ static const struct spelling signs[] = {
 
 /* Whole words, in this order. */
 static const struct spelling words[] = {
-    {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical|constant|fixed"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"},
+    {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical|constant|fixed"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"}, {"4.0x", "quadruple|quadrupled|quadrupling"},
     {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
     {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
     {"1 hour", "one hour"}, {"1 min", "one minute|a minute"}, {"epoch", "pass over|passe over|passe through|pass through"}, {"1 day", "one day"}, {"1 week", "one week|a week"}, {"1 month", "one month"}, {"1 year", "one year"}, {"for 1 day", "for a day"}, {"in 1 day", "in a day"}, {"for 1 month", "for a month"}, {"in 1 month", "in a month"}, {"for 1 hour", "for an hour"}, {"in 1 hour", "in an hour"}, {"0.5", "half a|half an"}, {"/day", "a day|/d"}, {"/kwh", "a kwh|each kwh|/kw h"}, {"kwh", "kw h|kilowatt hour"},

@@ -15,7 +15,7 @@ static const struct { const char *word; int kind; double low, high, not_low, not
     {"qlora", MFU_Q_STATE_BYTES, 0.5, 1.5, 0, 0}, {"lora", MFU_Q_STATE_BYTES, 2, 5, 0, 0}, {"8 bit adam", MFU_Q_STATE_BYTES, 6, 14, 0, 0},
     {"8 bit adamw", MFU_Q_STATE_BYTES, 6, 14, 0, 0}, {"adamw", MFU_Q_STATE_BYTES, 8, 20, 0, 0}, {"adam", MFU_Q_STATE_BYTES, 8, 20, 0, 0},
     {"full training", MFU_Q_STATE_BYTES, 4, 20, 0, 0}, {"ddp", MFU_Q_SHARDS, 1, 1, 0, 0}, {"no accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"no gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0},
-    {"q and v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q proj and v proj", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q.v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0}, {"tied", MFU_Q_TABLES, 1, 1, 0, 0}, {"untied", MFU_Q_TABLES, 1, 2, 0, 0},
+    {"q and v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q proj and v proj", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q.v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0}, {"prefill", MFU_Q_PASSES, 1, 1, 0, 0}, {"forward only", MFU_Q_PASSES, 1, 1, 0, 0}, {"inference", MFU_Q_PASSES, 1, 1, 0, 0}, {"tied", MFU_Q_TABLES, 1, 1, 0, 0}, {"untied", MFU_Q_TABLES, 1, 2, 0, 0},
     {"micro batch", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"mbs", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"batch/gpu", MFU_Q_ACCUM, 1, 1e6, 0, 0},
     {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load on", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load into", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
 

@@ -43,6 +43,10 @@ enum {
       "active parameter|activated parameter|active|>are active|>is active|>activated|<activate")                       \
     X(ACTIVE_SHARE, "active_share", MFU_RATIO, MFU_Q_SETUP, 0.001, 1, 1, 1,                                            \
       "active|>are active|>is active|>activated")                                                                      \
+    X(PASSES, "passes", MFU_COUNT, MFU_Q_SETUP | MFU_Q_FIRM, 1, 3, 3, 3, "")                                           \
+    X(ATTENTION_FLOP, "attention_flop", MFU_FLOP, MFU_Q_SETUP, 1, 1e30, 0, 0,                                          \
+      "attention flop|attention flops|qk^t flop|qk^t flops|qk^t|attention score|attention matrix|score matrix|"        \
+      "attention score flop|attention score flops")                                                                    \
     X(ATTENTION, "attention", MFU_COUNT, MFU_Q_SETUP, 1, 20, 0, 0, "")                                                 \
     X(N_LAYER, "n_layer", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1000, 0, 0,                                         \
       "n layer|>layer|<layer|depth|block deep")                                                                        \
@@ -122,6 +126,8 @@ enum {
       "memory|vram|vram usage|memory usage|memory use|>used|>in use|>full|nvidia smi|<smi|smi used|vram used|peak "    \
       "memory|"                                                                                                        \
       "peak vram")                                                                                                     \
+    X(FREE, "free", MFU_BYTES, MFU_Q_SETUP, 0, 1e14, 0, 0, "free|free memory|<leaving|<leave|>left|>spare|headroom")   \
+    X(FULL, "full", MFU_RATIO, MFU_Q_SETUP, 0, 1e4, 0, 0, "")                                                          \
     X(MEMORY_ALL, "memory_all", MFU_BYTES, 0, 1e3, 1e18, 0, 0, "")                                                     \
     X(ALLOCATED, "allocated", MFU_BYTES, 0, 1, 1e14, 0, 0, "allocated|max memory allocated|peak allocated")            \
     X(RESERVED, "reserved", MFU_BYTES, 0, 1, 1e14, 0, 0, "reserved|max memory reserved|peak reserved")                 \
