@@ -364,6 +364,9 @@ static bool one_sentence(const struct terms *x, const int power[TERMS])
 
 static bool follows(const struct terms *x, int a, int b)
 {
+    if (stands(x->nouns.t, mfu_claim_blanks(x->list[a].end), "is")
+        && mfu_claim_back(x->nouns.t, x->list[b].at) == mfu_claim_blanks(x->list[a].end))
+        return true;
     for (const char *p = x->list[a].end; p < x->list[b].at; p++)
         if (!mfu_claim_letter(p[-1]) && mfu_claim_role(p) & (MFU_W_HENCE | MFU_W_EQUALS))
             return true;

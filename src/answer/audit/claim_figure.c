@@ -26,6 +26,7 @@ static const struct { int kind, other; double flop; } readings[] = {
     {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}, {MFU_Q_PRICE, MFU_Q_PRICE_ALL, 0}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, 0}};
 // clang-format on
 
+#define A_PARAMETER 24  /* bytes: nothing that is kept of all is so small */
 #define MOST_WATTS 2000 /* no GPU draws more: what does is several */
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -172,6 +173,12 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
     m.end = m.end > end ? m.end : end;
     if (kind == MFU_Q_SEQUENCE_BYTES && mfu_claim_is_of_cache(r, n->at))
         kind = MFU_Q_KV;
+    if ((kind == MFU_Q_CHECKPOINT || kind == MFU_Q_WEIGHTS || kind == MFU_Q_STATES || kind == MFU_Q_OPTIMIZER_STATES
+         || (kind == MFU_Q_MEMORY && r->guessed))
+        && n->value * n->factor > A_PARAMETER && mfu_kind_of_checkpoint(r, n->at) >= 0)
+        kind = mfu_kind_of_checkpoint(r, n->at);
+    if (n->dim == MFU_BYTES && n->value * n->factor <= A_PARAMETER && mfu_kind_of_parameters(kind, false) >= 0)
+        kind = mfu_kind_of_parameters(kind, false); /* "4 bytes weights + 4 bytes gradients" */
     micro = mfu_claim_stands(m.begin, "micro", 5) || mfu_claim_stands(m.begin, "mbs", 3);
     scope = mfu_phrase_scope(r, &m, &all);
     if (scope > 0 && !r->whole && mfu_kind_of_scope(kind, all) >= 0) {

@@ -82,6 +82,22 @@ bool mfu_claim_is_of_cache(const struct mfu_reading *r, const char *p)
     return cache && cache < p && !r->t.used[cache - r->t.text];
 }
 
+int mfu_kind_of_checkpoint(const struct mfu_reading *r, const char *p)
+{
+    static const char *const parts[] = {"lora", "adapter", "/gpu", "shard"};
+    const char *checkpoint = mfu_claim_find_word(&r->t, (char *)r->t.text, "checkpoint");
+
+    if (!checkpoint || checkpoint > p || mfu_claim_stated(r->audit, MFU_Q_CHECKPOINT, MFU_BEFORE))
+        return -1;
+    for (const char *q = checkpoint; q < p; q++)
+        if (*q == ';' || (*q == '.' && q[1] == ' '))
+            return -1;
+    for (size_t i = 0; i < N(parts); i++)
+        if (strstr(r->t.text, parts[i]))
+            return MFU_Q_CHECKPOINT_PART;
+    return MFU_Q_CHECKPOINT;
+}
+
 int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number *n, bool changes)
 {
     struct mfu_phrase here = {.begin = n->at, .end = n->end};
@@ -92,7 +108,9 @@ int mfu_kind_of_unit(const struct mfu_reading *r, const struct mfu_claim_number 
     if (r->topic >= 0 && (changes || (n->roles | mfu_claim_role(mfu_claim_blanks(n->end))) & (MFU_W_FROM | MFU_W_AFTER))
         && mfu_phrase_suits(r->topic, "", n))
         return r->topic;
-    if (r->topic >= 0 && n->percent && mfu_claim_role(mfu_claim_back(&r->t, n->at)) & (MFU_W_HENCE | MFU_W_EQUALS)
+    if (r->topic >= 0 && n->percent
+        && (mfu_claim_role(mfu_claim_back(&r->t, n->at)) & (MFU_W_HENCE | MFU_W_EQUALS)
+            || (n->roles & MFU_W_ABOUT && *mfu_claim_back(&r->t, mfu_claim_back(&r->t, n->at)) == ','))
         && mfu_phrase_suits(r->topic, "", n)) /* "3/11, i.e. 27 %" */
         return r->topic;
     if (r->topic >= 0 && n->dim == MFU_BYTES && mfu_kind_of_parameters(r->topic, false) == r->topic)

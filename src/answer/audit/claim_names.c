@@ -320,11 +320,19 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
         mfu_claim_add(r->audit, MFU_Q_PARAMS, MFU_BEFORE, fmin(called, p->program.params * 0.995),
                       fmax(nominal_size(r->model->slug, p->program.params), p->program.params * 1.005), "catalog", "%s",
                       r->model->slug);
-        mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE, fmin(fmin(called, low / 6), p->program.active_params * 0.995),
-                      p->program.active_params * 1.005, "catalog", "%s, by any convention", r->model->slug);
-        if (high > 0 && !mfu_audit_claims(r->audit, MFU_Q_PASSES, MFU_BEFORE))
+        if (!mfu_model_samples(r->model))
+            mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE,
+                          fmin(fmin(called, low / 6), p->program.active_params * 0.995),
+                          p->program.active_params * 1.005, "catalog", "%s, by any convention", r->model->slug);
+        if (high > 0 && !mfu_model_samples(r->model) && !mfu_audit_claims(r->audit, MFU_Q_PASSES, MFU_BEFORE))
             mfu_claim_add(r->audit, MFU_Q_FLOP_PER_TOKEN, MFU_BEFORE, low, high, "catalog", "%s, by any convention",
                           r->model->slug);
+        if (mfu_model_samples(r->model)) /* of what has no tokens they are what is computed */
+            for (size_t i = 0; i < n; i++)
+                if (strcmp(list[i].name, "hfu") == 0)
+                    mfu_claim_add(r->audit, MFU_Q_FLOP_PER_SAMPLE, MFU_BEFORE,
+                                  0.9 * list[i].flops_per_token * p->config.seq,
+                                  1.1 * list[i].flops_per_token * p->config.seq, "catalog", "%s", r->model->slug);
         for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
             double value = mfu_config_dim(&p->config, dims[i].name);
 
@@ -333,8 +341,8 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
                               dims[i].name);
         }
         if (!mfu_claim_stated(r->audit, MFU_Q_SEQ, MFU_BEFORE))
-            mfu_claim_add(r->audit, MFU_Q_SEQ, MFU_BEFORE, p->config.seq, p->config.seq, "assumed", "%s's own",
-                          r->model->slug);
+            mfu_claim_add(r->audit, MFU_Q_SEQ, MFU_BEFORE, p->config.seq,
+                          mfu_model_samples(r->model) ? 1e8 : p->config.seq, "assumed", "%s's own", r->model->slug);
         mfu_plan_release(p);
     }
     free(p);

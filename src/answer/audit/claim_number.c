@@ -64,8 +64,8 @@ static void read_unit(struct mfu_claim_number *n)
         size_t length = strlen(units[i].name), before = read_prefix(p, units[i].dim, &factor);
         const char *end = p + before + length;
 
-        if (!mfu_claim_stands(p + before, units[i].name, length)
-            || (units[i].dim == MFU_COUNT && length == 1 /* 4 x 16 */
+        if (!mfu_claim_stands(p + before, units[i].name, length) || *end == '^' /* 12 d^2 */
+            || (units[i].dim == MFU_COUNT && length == 1                        /* 4 x 16 */
                 && (isdigit((unsigned char)*mfu_claim_blanks(end)) || *mfu_claim_blanks(end) == '('
                     || mfu_claim_is_factor(n->at))))
             continue;

@@ -91,9 +91,9 @@ struct mfu_phrase mfu_phrase_behind(const struct mfu_reading *r, const char *p, 
 
     p = mfu_claim_blanks(p);
     for (int i = 0; i < 4 && m.length == 0; i++) {
-        find_rest(r, p, n, &m);
+        mfu_phrase_here(r, p, false, i == 0, n, true, &m);
         if (m.length == 0)
-            mfu_phrase_here(r, p, false, i == 0, n, true, &m);
+            find_rest(r, p, n, &m);
         if (m.length == 0 && mfu_claim_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
             mfu_phrase_here(r, mfu_claim_blanks(size.end), false, false, n, true, &m);
         if (!(mfu_claim_role(p) & MFU_W_BEHIND) && !(n->percent && mfu_claim_stands(p, "is", 2))

@@ -143,7 +143,7 @@ enum {
     X(DECODED, "decoded_sequences", MFU_COUNT, MFU_Q_SETUP, 1, 1e7, 0, 0, "")                                          \
     X(FLOP_PER_SAMPLE, "flop_per_sample", MFU_FLOP, MFU_Q_SETUP, 1e5, 1e18, 0, 0,                                      \
       "flop/sequence|>/sequence|>/training sequence")                                                                  \
-    X(FORWARD_MACS, "forward_macs", MFU_FLOP, MFU_Q_SETUP, 1e4, 1e17, 0, 0, "mac")                                     \
+    X(FORWARD_MACS, "forward_macs", MFU_FLOP, MFU_Q_SETUP, 1e4, 1e17, 0, 0, "mac|mac/sequence")                        \
     X(RIDGE, "ridge", MFU_COUNT, MFU_Q_SETUP, 0.01, 1e6, 0, 0, "ridge|ridge point|>flop/byte")                         \
     X(VOCAB, "vocab", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 2, 1e7, 0, 0,                                              \
       "vocab|vocabulary|vocab size|vocabulary size|<vocab of|<vocabulary of")                                          \
@@ -169,6 +169,9 @@ enum {
     X(MATRIX_BYTES, "matrix_bytes", MFU_BYTES, MFU_Q_SETUP, 1, 1e15, 0, 0, "matrix")                                   \
     X(ADAPTER, "adapter", MFU_PARAMS, MFU_Q_SETUP, 1, 1e12, 0, 0, "lora adapter")                                      \
     X(CHECKPOINT, "checkpoint", MFU_BYTES, 0, 1, 1e16, 0, 0, "checkpoint")                                             \
+    X(CHECKPOINT_BYTES, "checkpoint_bytes", MFU_BYTES, MFU_Q_SETUP, 0.1, 24, 0, 0, "")                                 \
+    X(CHECKPOINT_PART, "checkpoint_part", MFU_BYTES, 0, 1, 1e16, 0, 0, "")                                             \
+    X(SAVED_BYTES, "saved_bytes", MFU_BYTES, MFU_Q_SETUP, 0, 16, 0, 0, "")                                             \
     X(TRAFFIC, "traffic", MFU_BYTES, 0, 0, 1e16, 0, 0, "traffic|<move|<send|communication volume|on the wire")         \
     X(PEERS, "peers", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 0, 1e7, 0, 0, "")                                          \
     X(RANK, "rank", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "<rank|lora rank|<r=|<r")                      \

@@ -130,6 +130,9 @@ static void place_beside(struct mfu_audit *a)
         if (c && mfu_audit_claims(a, besides[i].beside, MFU_BEFORE) == besides[i].told)
             c->kind = besides[i].is;
     }
+    for (int i = 0; mfu_claim_stated(a, MFU_Q_CHECKPOINT, MFU_BEFORE) && i < a->n_claims; i++) /* "with both moments" */
+        if (a->claims[i].kind == MFU_Q_OPTIMIZER_BYTES)
+            a->claims[i].kind = MFU_Q_SAVED_BYTES;
     for (int i = 0; i < a->n_claims; i++) /* "16 bytes per parameter, so 7B need 112 GB" */
         if (a->claims[i].kind == MFU_Q_MEMORY && a->claims[i].guessed
             && mfu_claim_stated(a, MFU_Q_STATE_BYTES, a->claims[i].state)) {

@@ -92,6 +92,8 @@ int mfu_kind_of_each(const struct mfu_reading *, const struct mfu_claim_number *
 /* It goes on with what the claim was about, or its unit says it. */
 /* Whether a KV cache is told of before, whose bytes nobody has given yet. */
 bool mfu_claim_is_of_cache(const struct mfu_reading *, const char *p);
+/* What bytes are in a sentence about a checkpoint: that of the model, or of a part of it; -1: there is none. */
+int mfu_kind_of_checkpoint(const struct mfu_reading *, const char *p);
 int mfu_kind_of_unit(const struct mfu_reading *, const struct mfu_claim_number *, bool changes);
 /* What a factor of a product is by what stands before it. */
 int mfu_kind_of_factor(const struct mfu_reading *);
