@@ -215,7 +215,7 @@ static void add_up_time(struct mfu_plan *p)
     gpu_s = with.alone_s + with.exposed_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->paging_s;
     s->time_s = fmax(gpu_s, loader_s);
     p->loader_wait_s = s->time_s - gpu_s;
-    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
+    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s - p->paging_s;
     p->limit = loader_s > gpu_s                                  ? MFU_LIMIT_INPUT
         : s->communication_exposed_s + p->paging_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
         : s->host_s > s->busy_s                                  ? MFU_LIMIT_LAUNCH
@@ -390,7 +390,7 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
         slope[i] = (mfu_coefficient_rows[i].dim == MFU_SECONDS ? 1 : -1) * p->sums.rules_s[i] / p->step.time_s;
     slope[p->host_rules] =
-        p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s - p->paging_s, 0) / p->step.time_s;
+        p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s, 0) / p->step.time_s;
     slope[MFU_C_LINK_PAGED] = -p->paging_s / p->step.time_s;
     if (nested_modules(p) && p->host_rules == MFU_C_DISPATCH_EAGER)
         slope[MFU_C_HOST_PEFT] = slope[p->host_rules];

@@ -247,8 +247,9 @@ static void add_up_phases(struct mfu_plan *plan, const struct mfu_timeline *t)
     s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->contention_s = t->contention_s;
-    s->communication_exposed_s = fmax(fmin(t->communication_exposed_s + t->contention_s, s->time_s - s->busy_s), 0);
-    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
+    s->communication_exposed_s =
+        fmax(fmin(t->communication_exposed_s + t->contention_s, s->time_s - s->busy_s - plan->paging_s), 0);
+    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s - plan->paging_s;
 }
 
 /* Where the allocator fails, it needs what it holds and the segment that it finds no

@@ -17,13 +17,6 @@
 
 /* ---- names in expressions ------------------------------------------------ */
 
-/* A choice is a number that belongs to its setting alone, so that no two
- * settings are equal by accident (attention == bf16). */
-static double choice_value(int setting, double choice)
-{
-    return 1000 * (setting + 1) + choice;
-}
-
 struct scope {
     struct mfu_session *session;
     struct mfu_config config; /* resolved as far as it goes */
@@ -31,23 +24,20 @@ struct scope {
     const struct mfu_scenario *planned; /* whose plan the session holds */
     struct mfu_figures figures;         /* of that plan */
     bool in_tokens;
+    int setting; /* named last; -1: none */
 };
 
-static bool is_switch(int setting)
+/* bf16, compile, full ... as the right side of a comparison, or what limits a step. */
+static bool find_word(const struct scope *scope, const char *name, struct mfu_named *n)
 {
-    return mfu_settings[setting].choices == mfu_switch_names;
-}
+    int choice, setting = mfu_setting_of_choice(name, scope->setting, &choice);
 
-/* bf16, compile, full ... as the right side of a comparison. */
-static const char *find_choice(const char *name, double *value)
-{
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        for (int k = 0; mfu_settings[i].choices && mfu_settings[i].choices[k]; k++)
-            if (mfu_same_name(mfu_settings[i].choices[k], name)) {
-                *value = is_switch(i) ? k : choice_value(i, k);
-                return mfu_settings[i].choices[k];
-            }
-    return mfu_bound_number(name, value) ? mfu_bound_word(*value) : NULL;
+    if (setting >= 0) {
+        n->choice = mfu_settings[setting].choices[choice];
+        n->value = mfu_setting_choice_number(setting, choice);
+    } else if (mfu_bound_number(name, &n->value))
+        n->choice = mfu_bound_word(n->value);
+    return n->choice != NULL;
 }
 
 static int plan_of(struct scope *scope, const struct mfu_scenario *scenario, struct mfu_error *err)
@@ -102,8 +92,8 @@ static void look_up_key(struct scope *scope, struct mfu_key key, struct mfu_name
     n->key = key;
     n->dim = mfu_key_dim(&scope->session->memory.now, key);
     n->value = mfu_config_value(&scope->config, key);
-    if (mfu_key_choices(key) && !is_switch(key.id))
-        n->value = choice_value(key.id, n->value);
+    if (mfu_key_choices(key))
+        n->value = mfu_setting_choice_number(key.id, n->value);
     if (n->dim == MFU_TOKENS)
         scope->in_tokens = true;
 }
@@ -132,7 +122,7 @@ static int look_up_kept(struct scope *scope, const char *name, struct mfu_named 
     n->value = mfu_config_value(&config, key);
     if (mfu_key_choices(key)) {
         n->key = key;
-        n->value = is_switch(key.id) ? n->value : choice_value(key.id, n->value);
+        n->value = mfu_setting_choice_number(key.id, n->value);
     }
     return 1;
 }
@@ -161,18 +151,29 @@ static int look_up_noted(struct scope *scope, const char *name, struct mfu_named
     return mfu_error_nearest(err, name, names, (size_t)s->n_noted);
 }
 
-static int resolve(void *context, const char *name, struct mfu_error *err)
+/* The name's place among those that were looked up, if it means the same here; -1. */
+static int known(const struct scope *scope, const char *name)
 {
-    struct scope *scope = context;
+    for (int i = 0; i < scope->e->n_names; i++) {
+        const struct mfu_named *n = &scope->e->names[i];
+        struct mfu_named here = {.choice = NULL};
+
+        if (strcmp(n->name, name) == 0 && (!n->choice || (find_word(scope, name, &here) && here.value == n->value)))
+            return i;
+    }
+    return -1;
+}
+
+static int look_up(struct scope *scope, const char *name, struct mfu_error *err)
+{
     struct mfu_evaluated *e = scope->e;
     struct mfu_named *n = &e->names[e->n_names];
     const struct mfu_scenario *now = &scope->session->memory.now;
     struct mfu_key key;
     int found;
 
-    for (int i = 0; i < e->n_names; i++)
-        if (strcmp(e->names[i].name, name) == 0)
-            return i;
+    if ((found = known(scope, name)) >= 0)
+        return found;
     if (e->n_names == MFU_NAMES_MAX)
         return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MFU_NAMES_MAX);
     *n = (struct mfu_named){.key = {MFU_KEY_NONE, -1}};
@@ -185,15 +186,25 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     }
     if ((found = look_up_noted(scope, name, n, err)) != 0 || (found = look_up_kept(scope, name, n, err)) != 0)
         return found < 0 ? -1 : e->n_names++;
-    if (!(n->choice = find_choice(name, &n->value)))
+    if (!find_word(scope, name, n))
         return mfu_result_unknown(now, name, err);
     return e->n_names++;
+}
+
+static int resolve(void *context, const char *name, struct mfu_error *err)
+{
+    struct scope *scope = context;
+    int i = look_up(scope, name, err);
+
+    if (i >= 0 && scope->e->names[i].key.kind == MFU_KEY_SETTING)
+        scope->setting = scope->e->names[i].key.id;
+    return i;
 }
 
 int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *e, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
-    struct scope scope = {.session = s, .e = e};
+    struct scope scope = {.session = s, .e = e, .setting = -1};
     struct mfu_expression *x;
     double slots[MFU_NAMES_MAX];
     int status = -1;
@@ -222,6 +233,5 @@ const char *mfu_named_format(char buf[MFU_QUANTITY_MAX], const struct mfu_sessio
     if (n->key.kind == MFU_KEY_NONE)
         return mfu_quantity_format(buf, n->value, n->dim);
     return mfu_key_format(buf, &s->memory.now, n->key,
-                          mfu_key_choices(n->key) && !is_switch(n->key.id) ? n->value - choice_value(n->key.id, 0)
-                                                                           : n->value);
+                          n->value - (mfu_key_choices(n->key) ? mfu_setting_choice_number(n->key.id, 0) : 0));
 }

@@ -89,6 +89,25 @@ static const char *set_format(char buf[MFU_QUANTITY_MAX], const char *const *nam
     return buf;
 }
 
+int mfu_setting_of_choice(const char *word, int before, int *choice)
+{
+    for (int i = before < 0 ? 0 : -1; i < MFU_SETTING_COUNT; i++) {
+        int setting = i < 0 ? before : i;
+
+        for (int k = 0; mfu_settings[setting].choices && mfu_settings[setting].choices[k]; k++)
+            if (mfu_same_name(mfu_settings[setting].choices[k], word)) {
+                *choice = k;
+                return setting;
+            }
+    }
+    return -1;
+}
+
+double mfu_setting_choice_number(int setting, double choice)
+{
+    return mfu_settings[setting].choices == mfu_switch_names ? choice : 1000 * (setting + 1) + choice;
+}
+
 const char *mfu_setting_word(char buf[MFU_QUANTITY_MAX], enum mfu_setting_id id, double value)
 {
     const struct mfu_setting *row = &mfu_settings[id];

@@ -289,6 +289,15 @@ extern const char *const mfu_debug_names[];
  * room for MFU_QUANTITY_MAX. */
 const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
 
+/* Whose choice a word of an expression is: that of the setting named before it (-1: none is) if it has one of this name,
+ * as in `base_precision == bf16`, else of the first that has.  The setting, and which of its choices; -1: no setting has
+ * it. */
+int mfu_setting_of_choice(const char *word, int before, int *choice);
+
+/* A choice as a number that belongs to its setting alone, so that no two settings are equal by accident
+ * (attention == bf16); a switch is 0 or 1. */
+double mfu_setting_choice_number(int setting, double choice);
+
 /* A value that is a word: a choice, or a set of kinds of weights; NULL: it is a number. */
 const char *mfu_setting_word(char buf[MFU_QUANTITY_MAX], enum mfu_setting_id, double value);
 

@@ -392,6 +392,31 @@ static bool is_offered(const char *change)
     return false;
 }
 
+/* Adapters are offered where full training finds no room, four bits beside adapters, and a budget where layers are. */
+static void fewer_weights_train_where_all_find_no_room(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4090", "llama-3-8b", "seq 1024");
+    const struct mfu_lever *lora, *qlora, *budget;
+
+    (void)state;
+    ask(&s);
+    lora = lever("lora 16");
+    qlora = lever("lora 16 base_precision nf4");
+    budget = lever("checkpoint_budget 0.5 checkpoint budget");
+    assert_false(advice.base.fits);
+    assert_true(lora->changes_mathematics && qlora->changes_mathematics && !budget->changes_mathematics);
+    assert_true(qlora->outcome.memory_bytes < lora->outcome.memory_bytes
+                && lora->outcome.memory_bytes < advice.base.memory_bytes);
+    s = lora->scenario;
+    ask(&s);
+    assert_true(lever("base_precision nf4")->outcome.memory_bytes < advice.base.memory_bytes);
+    s = scenario_of("rtx4090", "gpt2", "");
+    ask(&s);
+    assert_true(advice.base.fits);
+    for (int i = 0; i < advice.n_levers; i++)
+        assert_int_not_equal(strncmp(advice.levers[i].change, "lora", 4), 0);
+}
+
 static void what_cannot_be_is_not_offered(void **state)
 {
     static const char *const not_in_c[] = {"loss_chunks",   "optimizer", "cuda_graphs", "expandable_segments",
@@ -453,6 +478,7 @@ int main(void)
         cmocka_unit_test(keys_of_a_combination_give_its_figures),
         cmocka_unit_test(the_ceiling_is_that_of_a_scenario),
         cmocka_unit_test(narrower_weights_are_no_gain_of_sharding),
+        cmocka_unit_test(fewer_weights_train_where_all_find_no_room),
         cmocka_unit_test(what_cannot_be_is_not_offered),
         cmocka_unit_test(impossible_levers_say_why),
         cmocka_unit_test(other_gpus_are_plans_too),

@@ -1,14 +1,17 @@
 /* test_page.c - texts whose figures are computed, and all pages there are. */
 #include "near.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/words/template.h"
+#include "answer/metric/table.h"
 #include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "report/words/pages.h"
+#include "scenario/setting.h"
 
 static struct mfu_catalog *catalog;
 static struct mfu_scenario scenario;
@@ -94,6 +97,34 @@ static void conditions_choose(void **state)
     comes_out_as("{batch > 1 ? many}.", ".");
     comes_out_as("{batch == 1 ? {sms > 100 ? large: {sms} : small} : many}", "large: 132");
     comes_out_as("{fits ? It fits. : }", "It fits.");
+}
+
+/* A word that several settings may be belongs to the one that is compared with it. */
+static void a_word_is_of_the_setting_before_it(void **state)
+{
+    static const char *const pairs[] = {"lora", "16", "ema", "lerp", NULL};
+    struct mfu_error err = {0};
+
+    (void)state;
+    plan_it("h100-sxm", "gpt2", pairs);
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        for (int k = 0; mfu_settings[i].choices && mfu_settings[i].choices[k]; k++) {
+            char text[128];
+            struct mfu_question *q;
+            bool is = plan.config.setting[i] == k;
+
+            if (mfu_scenario_key(&scenario, mfu_settings[i].choices[k], NULL).kind != MFU_KEY_NONE
+                || strpbrk(mfu_settings[i].choices[k], "-.") || isdigit((unsigned char)*mfu_settings[i].choices[k]))
+                continue; /* `lora` is a number, `bf16-pure` a difference, `16bit` neither */
+            snprintf(text, sizeof text, "{%s == %s ? yes : no}", mfu_settings[i].key, mfu_settings[i].choices[k]);
+            comes_out_as(text, is ? "yes" : "no");
+            snprintf(text, sizeof text, "%s == %s", mfu_settings[i].key, mfu_settings[i].choices[k]);
+            q = mfu_question_compile(&scenario, text, &err);
+            assert_non_null(q);
+            if ((mfu_question_ask(q, &plan) > 0) != is)
+                fail_msg("%s", text);
+            mfu_question_free(q);
+        }
 }
 
 /* {... with KEY=VALUE}: what a plan of its own says. */
@@ -251,13 +282,17 @@ static size_t count(const char *text, const char *what)
 static void every_term_has_figures_of_any_scenario(void **state)
 {
     static const struct {
-        const char *gpu, *model, *pairs[8];
+        const char *gpu, *model, *pairs[10];
     } rows[] = {
         {"rtx4070", "gpt2", {NULL}},
         {"t4", "bert-large", {NULL}},
         {"h100-sxm", "mixtral-8x7b", {"checkpoint", "full", "runtime", "fused", NULL}},
         {"a100-80gb-sxm", "llama-3-8b", {"gpus", "8", "dp", "8", "accum", "4", NULL}},
         {"b200", "gemma-2-2b", {"dataloader_ms", "50", "cuda_graphs", "on", "precision", "fp8", NULL}},
+        {"h100-sxm", "mamba2-1.3b", {"batch", "2", NULL}},
+        {"h200-sxm", "deepseek-v2-lite", {"gpus", "8", "ep", "8", "accum", "4", NULL}},
+        {"a100-80gb-sxm", "gpt2-large", {"ema", "loop", NULL}},
+        {"rtx4090", "llama-3-8b", {"lora", "16", "base_precision", "nf4", "optimizer", "paged-adam8bit", NULL}},
     };
     const struct mfu_page *p;
 
@@ -320,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_have_their_unit),
         cmocka_unit_test(conditions_choose),
+        cmocka_unit_test(a_word_is_of_the_setting_before_it),
         cmocka_unit_test(other_scenarios_are_planned),
         cmocka_unit_test(sharding_is_explained_from_plans),
         cmocka_unit_test(checkpointing_is_explained_by_the_runtime),

@@ -28,10 +28,16 @@
             "batch % " m " == 0 and accum % " n " == 0", NULL, 0, ""                                                   \
     }
 
+#define ADAPTED "fine-tuning of a trained model: a change of low rank is learned, and nothing else"
+#define QUANTISED ADAPTED "; its weights are rounded to four bits (NF4)"
+
 /* Autocast over fp32 weights, which sharding may leave as they are. */
 #define WHOLE_WEIGHTS                                                                                                  \
     "gpus > 1 and half_weights == 0 and (precision == bf16 or precision == fp16) and (runtime == eager or runtime == " \
     "compile)"
+
+/* All weights train and find no room; their graph has adapters and frozen weights too (resolve_training.c). */
+#define FULL_TOO_LARGE "fits == 0 and lora == 0 and trainable_params == params and tp*pp*cp*ep == 1 and runtime != llmc"
 
 /* 16-bit weights that were asked for, which other precisions do not take. */
 #define HALF_CHOSEN "half_weights == 1 and zero == 0"
@@ -101,6 +107,20 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"no checkpointing", {KEY("checkpoint", "none")}, "checkpoint != none", NULL, 0, ""},
     {"selective checkpointing", {KEY("checkpoint", "selective")}, "checkpoint != selective", NULL, 0, ""},
     {"full checkpointing", {KEY("checkpoint", "full")}, "checkpoint != full", NULL, 0, ""},
+    {"checkpoint budget", {KEY("checkpoint_budget", "0.5"), KEY("checkpoint", "budget")},
+     "(fits == 0 or checkpoint != none) and checkpoint != budget and runtime != llmc", NULL, 0,
+     "`solve checkpoint memory` finds the largest budget with room"},
+
+    /* Fewer weights that train, where all of them find no room. */
+    {"LoRA", {KEY("lora", "16")}, FULL_TOO_LARGE " and half_weights == 0", NULL, MATH, ADAPTED},
+    {"LoRA", {KEY("lora", "16"), KEY("half_weights", "0")}, FULL_TOO_LARGE " and half_weights == 1", NULL, MATH, ADAPTED},
+    {"QLoRA", {KEY("lora", "16"), KEY("base_precision", "nf4")}, FULL_TOO_LARGE " and half_weights == 0", NULL, MATH, QUANTISED},
+    {"QLoRA", {KEY("lora", "16"), KEY("base_precision", "nf4"), KEY("half_weights", "0")}, FULL_TOO_LARGE " and half_weights == 1",
+     NULL, MATH, QUANTISED},
+    {"QLoRA", {KEY("base_precision", "nf4")},
+     "lora > 0 and (base_precision == fp32 or base_precision == bf16 or base_precision == int8)", NULL, MATH,
+     "the base is rounded to four bits (NF4), and made 16 bits again before every product"},
+    {"16-bit base", {KEY("base_precision", "bf16")}, "lora > 0 and base_precision != bf16", NULL, MATH, "frozen weights in 16 bits"},
 
     /* The host's memory. */
     {"offloaded optimizer", {KEY("offload_optimizer", "1"), KEY("zero", "2")}, "offload_optimizer == 0 and zero < 3 and runtime != llmc", NULL, 0,

@@ -83,7 +83,7 @@ static void make_exchanges(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, optimizer_s,      MFU_SECONDS, p->step.optimizer_s, "kernels of the optimizer") \
     X(NUMBER, communication_exposed_s, MFU_SECONDS, p->step.communication_exposed_s, "what exchanges add to the step: unhidden, or slowing kernels beside them") \
     X(NUMBER, paging_s,         MFU_SECONDS, p->paging_s,         "in which the optimizer waits for pages of its states") \
-    X(NUMBER, idle_s,           MFU_SECONDS, p->step.idle_s,      "time in which no kernel runs") \
+    X(NUMBER, idle_s,           MFU_SECONDS, p->step.idle_s,      "time in which no kernel runs and no page is waited for") \
     X(NUMBER, tokens_per_step,  MFU_TOKENS,  p->step.tokens,      "tokens of one optimizer step") \
     X(NUMBER, tokens_per_s,     MFU_COUNT,   p->step.tokens_per_s, "tokens trained per second") \
     X(NUMBER, samples_per_s,    MFU_COUNT,   p->step.samples_per_s, "documents trained per second (sequences, where one fills each)") \

@@ -153,7 +153,7 @@ struct name {
     const char *figure;       /* such as kernels.gemm.share, or NULL: */
     int trained;              /* field of mfu_record_train, or -1: */
     struct mfu_key key;       /* or MFU_KEY_NONE: */
-    double choice;            /* a choice's own number */
+    int choice;               /* a choice's own number */
 };
 
 struct mfu_question {
@@ -164,6 +164,7 @@ struct mfu_question {
     const struct mfu_figure_source *figures;
     struct name names[MOST_NAMES];
     int n;
+    int setting;      /* named last; -1: none */
     enum mfu_dim dim; /* of the only name, else MFU_COUNT */
     bool wants_fit;
     bool alone; /* it is nothing but one name */
@@ -189,18 +190,6 @@ static bool wants_fit(const char *text)
         begins = joins;
     }
     return wants || was_fits;
-}
-
-/* The right side of `runtime == compile`; settings keep choices as numbers. */
-static bool find_choice(const char *name, double *value)
-{
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        for (int k = 0; mfu_settings[i].choices && mfu_settings[i].choices[k]; k++)
-            if (mfu_same_name(mfu_settings[i].choices[k], name)) {
-                *value = k;
-                return true;
-            }
-    return false;
 }
 
 /* Of one plan of the scenario: whether there is such a figure, and its unit. */
@@ -269,7 +258,9 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     if ((found = find_trained(q, name, n, err)) != 0)
         return found < 0 ? -1 : q->n++;
     n->key = mfu_scenario_key(q->scenario, name, NULL);
-    if (n->key.kind != MFU_KEY_NONE || find_choice(name, &n->choice))
+    if (n->key.kind == MFU_KEY_SETTING)
+        q->setting = n->key.id;
+    if (n->key.kind != MFU_KEY_NONE || mfu_setting_of_choice(name, q->setting, &n->choice) >= 0)
         return q->n++;
     mfu_scenario_key(q->scenario, name, err); /* why a known name is none here */
     return mfu_key_known(name) ? -1 : mfu_result_unknown(q->scenario, name, err);
@@ -291,6 +282,7 @@ struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *scenari
         return NULL;
     }
     q->scenario = scenario;
+    q->setting = -1;
     q->run = run;
     q->figures = figures;
     q->wants_fit = wants_fit(text);

@@ -15,7 +15,7 @@ const struct mfu_command mfu_command_step = {
     .group = "plan",
     .summary = "where the time goes",
     .help = "The time of one optimizer step, its 90 % interval, and its parts: forward,\n"
-            "backward, optimizer, exposed communication, idle.\n"
+            "backward, optimizer, exposed communication, pages of the optimizer, idle.\n"
             "\n"
             "    set accum 64; step",
     .answers = MFU_ANSWERS(&mfu_record_step),

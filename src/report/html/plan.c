@@ -119,6 +119,7 @@ static void phases(FILE *out, const struct mfu_plan *p)
                  {"backward", "step.backward_s", s->backward_s},
                  {"optimizer", "step.optimizer_s", s->optimizer_s},
                  {"communication", "step.communication_exposed_s", s->communication_exposed_s},
+                 {"paging", "step.paging_s", p->paging_s},
                  {"idle", "step.idle_s", s->idle_s}};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)

@@ -214,11 +214,9 @@ static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     const struct {
         const char *name;
         double s;
-    } parts[] = {{"forward", s->forward_s},
-                 {"backward", s->backward_s},
-                 {"optimizer", s->optimizer_s},
-                 {"communication", s->communication_exposed_s},
-                 {"idle", s->idle_s}};
+    } parts[] = {{"forward", s->forward_s},     {"backward", s->backward_s},
+                 {"optimizer", s->optimizer_s}, {"communication", s->communication_exposed_s},
+                 {"paging", p->paging_s},       {"idle", s->idle_s}};
     const char *samples = mfu_model_samples(p->config.model);
     double rate = samples ? s->samples_per_s : s->tokens_per_s;
     struct mfu_flow f = mfu_flow_start(out, t, "step", INDENT);

@@ -15,8 +15,9 @@ static void share_row(struct mfu_table *t, const char *name, double s, double wh
     mfu_table_cells(t, "%s\t%s\t%s\t%g", name, Q(s, MFU_SECONDS), P(s / whole), s / whole);
 }
 
-static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_answer *s)
+static void phases(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
+    const struct mfu_step_answer *s = &p->step;
     static const struct mfu_column columns[] = {
         {"phase", .left = true}, {"time", .rank = 0}, {"share", .rank = 0}, {"", .bar = true, .rank = 1}};
     struct mfu_table table = MFU_TABLE(columns);
@@ -26,6 +27,8 @@ static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_an
     share_row(&table, "optimizer", s->optimizer_s, s->time_s);
     if (s->communication_exposed_s > 0)
         share_row(&table, "communication", s->communication_exposed_s, s->time_s);
+    if (p->paging_s > 0)
+        share_row(&table, "paging", p->paging_s, s->time_s);
     share_row(&table, "idle", s->idle_s, s->time_s);
     mfu_table_print(out, t, &table, 0);
 }
@@ -142,7 +145,7 @@ void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     mfu_flow_words(&f, MFU_PLAIN, "for %s tokens: %s tokens/s, %s samples/s.", Q(s->tokens, MFU_TOKENS),
                    Q(s->tokens_per_s, MFU_COUNT), Q(s->samples_per_s, MFU_COUNT));
     mfu_flow_end(&f);
-    phases(out, t, s);
+    phases(out, t, p);
     kinds(out, t, p);
     exchanges(out, t, p);
     stages(out, t, p);

@@ -43,23 +43,6 @@ struct name {
     int setting; /* of a choice; -1: none */
 };
 
-/* Choices of two settings are never equal by accident: attention == bf16. */
-static double choice_value(int setting, double choice)
-{
-    return mfu_settings[setting].choices == mfu_switch_names ? choice : 1000 * (setting + 1) + choice;
-}
-
-static bool find_choice(const char *word, double *value)
-{
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        for (int k = 0; mfu_settings[i].choices && mfu_settings[i].choices[k]; k++)
-            if (mfu_same_name(mfu_settings[i].choices[k], word)) {
-                *value = choice_value(i, k);
-                return true;
-            }
-    return false;
-}
-
 static bool find_note(const struct mfu_subject *s, const char *word, struct name *n)
 {
     for (int i = 0; i < s->n_notes; i++)
@@ -108,7 +91,7 @@ static bool find_key(struct mfu_subject *s, const char *word, struct name *n, st
         n->value = config(s)->setting[key.id];
         if (mfu_settings[key.id].choices) {
             n->setting = key.id;
-            n->value = choice_value(key.id, n->value);
+            n->value = mfu_setting_choice_number(key.id, n->value);
         }
         return true;
     case MFU_KEY_DIM:
@@ -136,7 +119,17 @@ struct names {
     struct mfu_subject *subject;
     struct name list[MOST_NAMES];
     int n;
+    int setting; /* named last; -1: none */
 };
+
+static bool find_choice(const struct names *names, const char *word, double *value)
+{
+    int choice, setting = is_key(names->subject, word) ? -1 : mfu_setting_of_choice(word, names->setting, &choice);
+
+    if (setting >= 0)
+        *value = mfu_setting_choice_number(setting, choice);
+    return setting >= 0;
+}
 
 static int resolve(void *context, const char *word, struct mfu_error *err)
 {
@@ -152,9 +145,12 @@ static int resolve(void *context, const char *word, struct mfu_error *err)
         return names->n++;
     if ((found = find_figure(s, word, n, err)) != 0)
         return found < 0 ? -1 : names->n++;
-    if ((!is_key(s, word) && find_choice(word, &n->value)) || find_key(s, word, n, err))
+    if (find_choice(names, word, &n->value))
         return names->n++;
-    return -1;
+    if (!find_key(s, word, n, err))
+        return -1;
+    names->setting = n->setting;
+    return names->n++;
 }
 
 /* ---- figures ------------------------------------------------------------- */
@@ -206,7 +202,7 @@ static void trim(char *text)
 static int compute(struct mfu_subject *s, const char *text, struct mfu_figured *f, int *setting, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
-    struct names names = {.subject = s};
+    struct names names = {.subject = s, .setting = -1};
     struct mfu_expression *x = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, &names, err);
     double slots[MOST_NAMES];
     bool alone =
@@ -301,7 +297,7 @@ int mfu_subject_figure(struct mfu_subject *s, const char *expression, struct mfu
             return -1;
     }
     if (setting >= 0 && isfinite(f->value))
-        mfu_setting_format(number, setting, f->value - choice_value(setting, 0));
+        mfu_setting_format(number, setting, f->value - mfu_setting_choice_number(setting, 0));
     else
         mfu_quantity_format(number, f->value, f->dim);
     snprintf(f->text, sizeof f->text, "%s", number);
