@@ -56,7 +56,7 @@ static void check_parts(const struct mfu_plan *plan)
     HOLDS_NEAR(between, p.step.communication_s + p.step.copies_s, EXACT);
     HOLDS_NEAR(total, busy + between, EXACT);
     HOLDS_NEAR(p.step.forward_s + p.step.backward_s + p.step.optimizer_s, busy, EXACT);
-    HOLDS_NEAR(busy + p.step.idle_s + p.step.communication_exposed_s, p.step.time_s, EXACT);
+    HOLDS_NEAR(busy + p.step.idle_s + p.step.communication_exposed_s + p.paging_s, p.step.time_s, EXACT);
     HOLDS(p.step.idle_s >= -EXACT * p.step.time_s);
 }
 
