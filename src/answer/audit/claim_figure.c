@@ -148,6 +148,8 @@ static bool is_same_again(const struct mfu_reading *r, int kind, const char *p)
 {
     const char *word = mfu_claim_back(&r->t, p);
 
+    if (kind == MFU_Q_TOKENS && mfu_claim_stated(r->audit, MFU_Q_EPOCHS, MFU_BEFORE)) /* of one epoch, and of all */
+        return false;
     return !(mfu_quantity_rows[kind].traits & MFU_Q_COUNTED) && mfu_claim_role(word) & (MFU_W_HENCE | MFU_W_EQUALS)
         && strchr(",(", *mfu_claim_back(&r->t, word));
 }
@@ -157,6 +159,15 @@ static bool is_of_optimizer(const struct mfu_reading *r, const char *p)
 {
     p = mfu_claim_subject(&r->t, p);
     return mfu_claim_stands(p, "adam", 4) || mfu_claim_stands(p, "adamw", 5) || mfu_claim_stands(p, "optimizer", 9);
+}
+
+/* "The MLP has 176M parameters": of a part of a layer. */
+static bool is_of_block(const struct mfu_reading *r, const char *p)
+{
+    for (const char *word; (word = mfu_claim_back(&r->t, p)) < p && *word != ';' && *word != '.'; p = word)
+        if (mfu_claim_stands(word, "mlp", 3) || mfu_claim_stands(word, "ffn", 3) || mfu_claim_stands(word, "router", 6))
+            return true;
+    return false;
 }
 
 void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, int kind, enum mfu_claim_state s,
@@ -171,6 +182,8 @@ void mfu_claim_state(struct mfu_reading *r, const struct mfu_claim_number *n, in
 
     m.begin = m.begin && m.begin < n->at ? m.begin : n->at;
     m.end = m.end > end ? m.end : end;
+    if (kind == MFU_Q_PARAMS && is_of_block(r, n->at))
+        kind = MFU_Q_MATRIX;
     if (kind == MFU_Q_SEQUENCE_BYTES && mfu_claim_is_of_cache(r, n->at))
         kind = MFU_Q_KV;
     if ((kind == MFU_Q_CHECKPOINT || kind == MFU_Q_WEIGHTS || kind == MFU_Q_STATES || kind == MFU_Q_OPTIMIZER_STATES

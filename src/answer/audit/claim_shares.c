@@ -46,7 +46,7 @@ static bool read_whole(const struct mfu_reading *r, const struct mfu_claim_numbe
         return false;
     for (int i = 0; i < 3 && mfu_claim_role(p) & (MFU_W_BEHIND | MFU_W_ONE_OF); i++)
         p = mfu_claim_blanks(mfu_claim_word_end(p));
-    if (!mfu_claim_number(r->t.text, p, whole))
+    if (!mfu_claim_number(r->t.text, p, whole) || (whole->bare && mfu_claim_counted(mfu_claim_blanks(whole->end))))
         return false;
     mfu_claim_leave_out_unit(r, whole);
     return true;

@@ -26,7 +26,7 @@ static const struct spelling words[] = {
     {"", "only|just|merely|already|also|even|easily|comfortably|barely|simply|actually|really|basically|exactly|precisely"}, {"ie", "i.e.|i.e"}, {"+", "plus"}, {"forward", "fwd"}, {"backward", "bwd"}, {"step time", "latency|iteration time"}, {"dollar", "buck|usd"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
     {"", "of step is|of the step is|of the step goes to|of the time goes to|of the step time goes to"}, {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter|update"}, {"gpu", "gpus|card|device|accelerator|chip|tpu"}, 
     {"node", "machine|server"}, {"", "per direction|each direction|/direction|each way"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"/parameter", "a parameter"}, {"sequence/s", "sequence a s|sequence each s"}, {"token/s", "token a s|token each s"}, {"gflop mac", "gmac"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
-    {"utilisation", "utilization|util|utilized|utilised"}, {"allocated", "alloc"}, {"fp32 optimizer state", "two fp32 adam moment"}, {"optimizer state", "both adam moment|two adam moment|adam moment"}, {"optimizer", "optimiser"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
+    {"utilisation", "utilization|util|utilized|utilised"}, {"ffn", "mlp with hidden|mlp hidden|ffn hidden|mlp of hidden|intermediate size"}, {"allocated", "alloc"}, {"fp32 optimizer state", "two fp32 adam moment"}, {"optimizer state", "both adam moment|two adam moment|adam moment"}, {"optimizer", "optimiser"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
     {"flop/s", "flops/s|flops/sec|flop/sec"}, {"flop/token", "flops/token"}, {"gpu hour", "gpu h|gpuh"}, {"rose to", "went up to"}, {"upto", "up to|as much as|as many as"},
     {"training", "trained|train|finetuning|finetune|fine tuning|fine tune|fine tuned"}, {"checkpointing", "recompute|recomputation|rematerialization|activation checkpointing|gradient checkpointing|activation recomputation"},
     {"zero 3", "zero stage 3|zero3|fsdp|fully sharded"}, {"4 bit", "int4|nf4|4bit"}, {"8 bit", "8bit"}, {"mixed", "mixed precision"}};
@@ -201,6 +201,12 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
     for (char *p = t->text + 1; *p; p++) /* 8xh100 */
         if (*p == 'x' && isdigit((unsigned char)p[-1]) && isalpha((unsigned char)p[1]))
             p = mfu_claim_text_replace(t, p, 1, "x ") - 1;
+        else if (*p == 'x' && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1])) { /* 8x80 GB */
+            const char *unit = p + 1 + strspn(p + 1, "0123456789");
+
+            if (mfu_claim_stands(unit + strspn(unit, " "), "gb", 2))
+                p = mfu_claim_text_replace(t, p, 1, " gpu of ") - 1;
+        }
 }
 
 /* micro-batch, n_layer, 4-bit: words and numbers apart. */

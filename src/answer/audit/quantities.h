@@ -75,8 +75,8 @@ enum {
     X(GPUS, "gpus", MFU_COUNT, MFU_Q_SINGLE | MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e7, 1, 1,    \
       "=gpu|gpu count|number of gpu|>rank|hardware|world size")                                                        \
     X(NODES, "nodes", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e6, 0, 0, "node")      \
-    X(NODE_GPUS, "gpus_per_node", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e4, 0, 0,     \
-      "gpu/node|<node of|<node with")                                                                                  \
+    X(NODE_GPUS, "gpus_per_node", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED,   \
+      1, 1e4, 0, 0, "gpu/node|<node of|<node with")                                                                    \
     X(TP, "tp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1, "<tp|tensor parallel")             \
     X(PP, "pp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1,                                    \
       "<pp|pipeline stage|pipeline parallel|stage|<p=")                                                                \
@@ -221,7 +221,7 @@ enum {
     X(COMPUTE_TIME, "compute_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "compute|computation|computing")                     \
     X(COMMUNICATION_TIME, "communication_time", MFU_SECONDS, 0, 0, 1e5, 0, 0,                                          \
       "communication|exposed communication|nccl|comm|all reduce")                                                      \
-    X(PART_TIME, "part_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "")                                                        \
+    X(PART_TIME, "part_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "stall|data stall")                                        \
     X(PART, "part", MFU_RATIO, 0, 0, 1, 0, 0, "")                                                                      \
     X(UNTOUCHED, "untouched", MFU_RATIO, MFU_Q_COMPLEMENT, 0, 1, 0, 0, ">step|>step time|>time|>run")                  \
     X(BUBBLE, "bubble", MFU_RATIO, 0, 0, 1, 0, 0, "bubble|pipeline bubble|bubble fraction|bubble time")                \
