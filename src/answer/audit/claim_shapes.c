@@ -19,6 +19,9 @@ static const char *const matrices[] = {"projection", "matrix", "linear", "linear
 /* What is told of several, or of more than one pass. */
 static const char *const several[] = {"all", "every", "total", "both", "across", "layer", "/layer", "block", "/block", "backward"};
 
+/* What has no shape: so many sequences of so many tokens. */
+static const char *const counted[] = {"token", "sequence", "sample", "image", "gpu", "step", "node"};
+
 /* What has the shape, and what a figure beside it is then; 0: something else. */
 enum thing { PRODUCT, ADAPTER, EMBEDDING, MATRIX, THINGS };
 static const struct { int kind, is[THINGS]; } owned[] = {
@@ -85,7 +88,8 @@ void mfu_claim_find_shapes(struct mfu_reading *r)
         if (!isdigit((unsigned char)*p) || mfu_claim_letter(p[-1]) || p[-1] == '.')
             continue;
         behind = read_sizes(p, of, &n);
-        if (n < 2 || mfu_claim_letter(*behind) || (*behind == '.' && isdigit((unsigned char)behind[1])))
+        if (n < 2 || any_of(counted, N(counted), behind, behind + 2) || mfu_claim_letter(*behind)
+            || (*behind == '.' && isdigit((unsigned char)behind[1])))
             continue;
         sentence(r, &from, &end);
         embedding = any_of(embeddings, N(embeddings), from, end);
