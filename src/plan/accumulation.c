@@ -317,10 +317,11 @@ static bool walk(struct mfu_accumulation *a, const struct mfu_machine *m, struct
 }
 
 static void add_throttled(const struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_launch *l,
-                          struct mfu_price price, double duty, double times, struct mfu_sums *sums)
+                          const struct mfu_price *before, double duty, double times, struct mfu_sums *sums)
 {
-    if (mfu_throttles(m, l))
-        mfu_price_throttle(m, &l->kernel, duty, &price);
+    struct mfu_price price = *before;
+
+    mfu_price_throttle(m, &l->kernel, duty, &price);
     mfu_sums_add_time(sums, l, &price, times, a->rules);
 }
 
@@ -351,17 +352,17 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
     }
     duty = mfu_tensor_duty(m, tensor_s, other_s);
     for (int i = 0; i < a->n_throttled; i++)
-        add_throttled(a, m, &g->launches[a->throttled[i].first], p->prices[a->throttled[i].first], duty,
+        add_throttled(a, m, &g->launches[a->throttled[i].first], &p->prices[a->throttled[i].first], duty,
                       times_of(&a->throttled[i].times, accum), sums);
     for (int i = 0; i < a->n_priced; i++) {
         const struct mfu_priced_launches *c = &a->priced[i];
         const struct mfu_launch *l = &g->launches[c->launch];
-        double times = times_of(&c->all, accum);
+        double times = times_of(&c->all, accum), falls = mfu_throttles(m, l) ? duty : 0;
 
         if (c->varies)
             continue;
-        add_throttled(a, m, l, p->prices[c->launch], duty, -times, sums);
-        add_throttled(a, m, l, c->price, duty, times, sums);
+        add_throttled(a, m, l, &p->prices[c->launch], falls, -times, sums);
+        add_throttled(a, m, l, &c->price, falls, times, sums);
     }
     return true;
 }

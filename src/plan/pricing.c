@@ -178,12 +178,12 @@ static struct mfu_known_price *price_of(struct mfu_known_prices *p, const struct
 
     for (int i = *newest; i > 0; i = p->list[i - 1].older) {
         known = &p->list[i - 1];
-        if (known->hash != mixed || memcmp(&known->kernel, k, sizeof *k) != 0)
-            continue;
-        if (known->inside_bytes == inside_bytes)
+        if (known->hash == mixed && known->inside_bytes == inside_bytes && memcmp(&known->kernel, k, sizeof *k) == 0)
             return known;
-        same = known;
     }
+    for (int i = *newest; i > 0 && !same; i = p->list[i - 1].older)
+        if (p->list[i - 1].hash == mixed && memcmp(&p->list[i - 1].kernel, k, sizeof *k) == 0)
+            same = &p->list[i - 1];
     if (p->n == 1 << MFU_KNOWN_BITS) {
         forget(p);
         same = NULL;

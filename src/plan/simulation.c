@@ -23,22 +23,27 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
 }
 
 /* A step without its repetitions, and what is replayed of it. */
-static int unroll_one(const struct mfu_plan *plan, const struct mfu_config *c, bool record,
-                      const struct mfu_simulation *s, struct mfu_program *program, struct mfu_allocations *replayed,
-                      struct mfu_error *err)
+static int unroll_one(struct mfu_plan *plan, const struct mfu_config *c, bool record, const struct mfu_simulation *s,
+                      struct mfu_program *program, struct mfu_allocations *replayed, struct mfu_error *err)
 {
     enum mfu_unrolling unrolling = s->traces_layers ? MFU_LAYERS_TRACED
         : record                                    ? MFU_LAYERS_COPIED
                                                     : MFU_LAYERS_FOLDED;
+    int built;
 
-    if (mfu_graph_build_stage(c, plan->shown_stage, unrolling, program, err) < 0)
+    program->workbench = plan->program.workbench; /* one is enough */
+    plan->program.workbench = NULL;
+    built = mfu_graph_build_stage(c, plan->shown_stage, unrolling, program, err);
+    plan->program.workbench = program->workbench;
+    program->workbench = NULL;
+    if (built < 0)
         return -1;
     return mfu_allocations_take(replayed, program) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
 /* The step of the first micro-batch, where gradients are born, and of the
  * others, where they exist: one behind the other in the same memory where pictures do not need both. */
-static int unroll(const struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
+static int unroll(struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
     bool accumulates = plan->config.accum > 1;
     struct mfu_config alone = plan->config;
@@ -50,7 +55,7 @@ static int unroll(const struct mfu_plan *plan, bool record, struct mfu_simulatio
     return accumulates ? unroll_one(plan, &plan->config, record, s, &s->later, &s->there, err) : 0;
 }
 
-static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simulation *s)
+static int run_in_time(struct mfu_plan *plan, bool record, struct mfu_simulation *s)
 {
     const struct mfu_program *program = mfu_simulation_program(s);
     struct mfu_timeline_input in = {
@@ -63,8 +68,14 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .record = record,
         .contention = plan->config.ranks > 1 ? plan->machine.c[MFU_C_LINK_CONTENTION] : 0,
     };
+    int priced;
 
-    if (mfu_price_program(&plan->machine, program, &plan->config.experts, &s->pricing) < 0)
+    s->pricing.known = plan->pricing.known; /* most kernels are the plan's */
+    plan->pricing.known = NULL;
+    priced = mfu_price_program(&plan->machine, program, &plan->config.experts, &s->pricing);
+    plan->pricing.known = s->pricing.known;
+    s->pricing.known = NULL;
+    if (priced < 0)
         return -1;
     if (!MFU_ROOM(s->seconds, program->n_launches, s->cap_seconds))
         return -1;

@@ -260,27 +260,27 @@ static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 /* ---- what bounds it ----------------------------------------------------- */
 
 /* Share of the step in matmuls that compute, and the largest other thing. */
-static bool look(const struct mfu_term *t, const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
+static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
 {
     double share[MFU_KIND_COUNT][MFU_BOUND_LINK + 1] = {{0}};
-    struct mfu_kernel_row *rows;
-    int n = mfu_kernel_rows(p, &rows, NULL);
 
     *matmul = 0;
     *next = (struct mfu_kernel_row){0};
-    if (n < 0)
-        mfu_term_lose(t);
-    for (int i = 0; i < n; i++) {
-        enum mfu_bound b = rows[i].price.bound;
-        bool product = mfu_kind_is_product(rows[i].kind);
+    for (int k = 0; k < p->program.n_segments; k++) {
+        const struct mfu_segment *seg = &p->program.segments[k];
 
-        if (product && b == MFU_BOUND_COMPUTE)
-            *matmul += rows[i].share;
-        else if ((share[rows[i].kind][b] += rows[i].share) > next->share)
-            *next = (struct mfu_kernel_row){.kind = rows[i].kind, .price.bound = b, .share = share[rows[i].kind][b]};
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            enum mfu_kind kind = p->program.launches[i].kernel.kind;
+            enum mfu_bound b = p->pricing.prices[i].bound;
+            double more = mfu_plan_times(p, seg) * p->pricing.prices[i].time_s / p->step.time_s;
+
+            if (mfu_kind_is_product(kind) && b == MFU_BOUND_COMPUTE)
+                *matmul += more;
+            else if ((share[kind][b] += more) > next->share)
+                *next = (struct mfu_kernel_row){.kind = kind, .price.bound = b, .share = share[kind][b]};
+        }
     }
-    free(rows);
-    return n > 0;
+    return p->program.n_segments > 0;
 }
 
 static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
@@ -288,7 +288,7 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     struct mfu_flow f = mfu_flow_start(out, t, "bound", INDENT);
     struct mfu_kernel_row next;
     double matmul;
-    bool known = look(t, p, &matmul, &next);
+    bool known = look(p, &matmul, &next);
 
     mfu_flow_words(&f, MFU_STRONG, "%s:", mfu_limit_names[p->limit]);
     if (p->limit == MFU_LIMIT_LAUNCH)
