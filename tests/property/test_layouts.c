@@ -175,7 +175,7 @@ static void check_answer(const struct mfu_plan *p)
     HOLDS(s->forward_s >= 0 && s->backward_s >= 0 && s->optimizer_s >= 0 && s->communication_exposed_s >= 0);
     HOLDS(s->idle_s >= -EXACT * s->time_s);
     HOLDS_NEAR(s->forward_s + s->backward_s + s->optimizer_s, s->busy_s, EXACT);
-    HOLDS_NEAR(s->busy_s + s->idle_s + s->communication_exposed_s, s->time_s, EXACT);
+    HOLDS_NEAR(s->busy_s + s->idle_s + s->communication_exposed_s + p->paging_s, s->time_s, EXACT);
     HOLDS_NEAR(s->tokens_per_s * s->time_s, s->tokens, EXACT);
     HOLDS_NEAR(s->tokens, p->config.batch * p->config.seq * p->config.accum * p->config.setting[MFU_S_DP], EXACT);
     HOLDS_NEAR(p->mfu.achieved_flops * s->time_s * p->config.ranks, p->mfu.model_flops, EXACT);
