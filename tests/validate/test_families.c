@@ -91,6 +91,7 @@ static void parameters_of_published_models_are_exact(void **state)
             k++;
         if (k == n_types && n_types < MOST_TYPES)
             types[n_types++] = type;
+        mfu_plan_release(&f->plan); /* the next model may get this one's place */
         mfu_model_free(m);
     }
     assert_true(f->csv.n_rows >= LEAST_MODELS);
@@ -131,6 +132,7 @@ static void no_type_is_planned_as_another(void **state)
         } else {
             assert_non_null(strstr(err.text, "no model file knows the model_type"));
         }
+        mfu_plan_release(&f->plan); /* the next model may get this one's place */
         mfu_model_free(m);
     }
     mfu_arena_free(&arena);
@@ -263,6 +265,7 @@ static void what_no_table_reads_makes_it_unknown_whether_it_fits(void **state)
         m = plan(f, rows[i].more, text);
         assert_string_equal(mfu_plan_unpredicted(&f->plan), rows[i].unpredicted);
         assert_int_equal(isnan(mfu_plan_fits(&f->plan)), *rows[i].unpredicted != '\0');
+        mfu_plan_release(&f->plan); /* the next model may get this one's place */
         mfu_model_free(m);
     }
 }
