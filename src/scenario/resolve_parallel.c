@@ -235,10 +235,17 @@ double mfu_config_merged(const struct mfu_config *c)
     return l->schedule->merged ? l->schedule->merged(l) : 0;
 }
 
+/* Of an expert that all tokens visit, over the mean. */
+static double most_load(const struct mfu_config *c)
+{
+    return mfu_config_dim(c, "n_experts") / mfu_config_dim(c, "top_k");
+}
+
 /* Experts are independent of each other: the fullest of a rank's n is not that of all (1 + deviation / sqrt(n)). */
 static void derive_expert_waits(struct mfu_config *c)
 {
-    double capacity = c->setting[MFU_S_CAPACITY], load = c->setting[MFU_S_EXPERT_LOAD], ep = c->setting[MFU_S_EP];
+    double capacity = c->setting[MFU_S_CAPACITY], ep = c->setting[MFU_S_EP];
+    double load = fmin(c->setting[MFU_S_EXPERT_LOAD], most_load(c));
     bool pads = c->setting[MFU_S_PAD_EXPERTS] > 0;
 
     if (capacity > 0) /* what has no place is dropped */
@@ -292,16 +299,14 @@ static void derive_pipeline(struct mfu_config *c)
     derive_expert_waits(c);
 }
 
-static int check_merged(const struct mfu_config *c, struct mfu_error *err)
+static int check_expert_waits(const struct mfu_config *c, struct mfu_error *err)
 {
-    double most = mfu_config_dim(c, "n_experts") / mfu_config_dim(c, "top_k");
-
-    if (c->setting[MFU_S_EXPERT_LOAD] > fmax(most, 1.1))
+    if (c->setting_origin[MFU_S_EXPERT_LOAD] == MFU_ORIGIN_USER && c->setting[MFU_S_EXPERT_LOAD] > most_load(c))
         return mfu_fail(err, MFU_EINPUT,
                         "expert_load: %g: where tokens visit %g of %g experts, one has %g times the mean "
                         "at most",
                         c->setting[MFU_S_EXPERT_LOAD], mfu_config_dim(c, "top_k"), mfu_config_dim(c, "n_experts"),
-                        most);
+                        most_load(c));
     if (c->setting[MFU_S_OVERLAP_MOE] == 0 || c->setting[MFU_S_EP] <= 1)
         return 0;
     if (c->pipeline.pp > 1 && !c->pipeline.schedule->merged)
@@ -356,7 +361,7 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
             "rank_order: with pp before dp Megatron wants as many copies of experts as of all else: ep x etp "
             "%.0f, not %.0f (tp x cp)",
             tp * c->setting[MFU_S_CP], ep * etp);
-    if (check_merged(c, err) < 0)
+    if (check_expert_waits(c, err) < 0)
         return -1;
     return check_divides(c, "d_ff", MFU_S_ETP, err) < 0 ? -1 : check_divides(c, "n_experts", MFU_S_EP, err);
 }

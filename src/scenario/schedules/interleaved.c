@@ -10,8 +10,6 @@
  * One forward more at the beginning makes each later one independent of the backward beside it, so that the two can be
  * merged layer by layer (core/pipeline_parallel/combined_1f1b.py, d98e8a64: overlap_moe_expert_parallel_comm).
  */
-#include <math.h>
-
 #include "base/error.h"
 #include "scenario/schedule.h"
 
@@ -52,9 +50,11 @@ static void pair(const struct mfu_pipeline_layout *l, int forward, int backward,
 }
 
 /* Forwards of a rank before its first backward. */
-static double first_forwards(const struct mfu_pipeline_layout *l, int rank)
+static int first_forwards(const struct mfu_pipeline_layout *l, int rank)
 {
-    return fmin(2 * (l->pp - 1 - rank) + (l->vpp - 1) * group_of(l) + l->ahead, (double)l->microbatches * l->vpp);
+    int all = l->microbatches * l->vpp, first = 2 * (l->pp - 1 - rank) + (l->vpp - 1) * group_of(l) + l->ahead;
+
+    return first < all ? first : all;
 }
 
 static double merged(const struct mfu_pipeline_layout *l)
@@ -69,7 +69,7 @@ static double merged(const struct mfu_pipeline_layout *l)
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
 {
     int all = l->microbatches * l->vpp, period = group_of(l) * l->vpp;
-    int warm_up = (int)first_forwards(l, rank), repeat = (all - warm_up) / period, k = 0;
+    int warm_up = first_forwards(l, rank), repeat = (all - warm_up) / period, k = 0;
     uint16_t two[2];
 
     for (int f = 0; f < warm_up; f++)
