@@ -152,8 +152,11 @@ static void show_matches(char **matches, int n, int longest)
         return;
     }
     fputc('\n', rl_outstream);
-    for (int i = 1; i <= n; i++)
-        fprintf(rl_outstream, "%-*s  %s\n", longest, matches[i], mfu_complete_meaning(session, matches[i]));
+    for (int i = 1; i <= n; i++) {
+        fprintf(rl_outstream, "%-*s  ", longest, matches[i]);
+        mfu_print_wrapped(rl_outstream, &session->term, longest + 2, longest + 2,
+                          mfu_complete_meaning(session, matches[i]));
+    }
     rl_forced_update_display();
 }
 
