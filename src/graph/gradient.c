@@ -239,11 +239,11 @@ static enum mfu_type gradient_type(const struct mfu_builder *s, const struct mfu
 }
 
 /* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,
- * of which the first only moves a pointer. */
+ * of which the first only moves a pointer, unless zeros wait there. */
 static void share_out(const struct mfu_program *p, struct mfu_launch *l, double accum)
 {
     const struct mfu_view *v = &p->views[l->in[0]];
-    double share = (accum - 1) / accum, elements = v->rows * v->columns;
+    double share = p->adds_to_zeros ? 1 : (accum - 1) / accum, elements = v->rows * v->columns;
 
     l->kernel.read_bytes = share * (elements * mfu_type_bytes[v->type] + l->accumulated_bytes);
     l->kernel.write_bytes = share * l->accumulated_bytes;
@@ -370,8 +370,8 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         complete(s, n, p);
     if (mfu_optimizer_in_backward(s) && !s->runtime->gradients_at_end) {
         mfu_optimizer_emit_one(s, covered(s, n, view), view);
-    } else if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_leave(s)
-               && !mfu_optimizer_in_backward(s)) {
+    } else if (s->config->accum == 1 && !s->program->adds_to_zeros && !s->runtime->gemm_accumulates
+               && !mfu_gradients_leave(s) && !mfu_optimizer_in_backward(s)) {
         mfu_tensor_retain(s, view); /* becomes .grad */
     } else if (s->runtime->gradients_at_end && !mfu_gradients_leave(s)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {

@@ -251,8 +251,19 @@ static void update_weights(struct mfu_builder *s)
     update(s, r, hidden > 0 ? hidden : params, params, g, engine ? 4 * params : 0);
 }
 
+/* zero_grad(): a kernel for each tensor. */
+static void fill_gradients(struct mfu_builder *s)
+{
+    double params = mfu_state_params(s, MFU_STATE_GRADIENT), g = mfu_trained_bytes(s, s->numerics.gradient);
+
+    s->node = -1;
+    if (s->program->adds_to_zeros)
+        stream(s, "zero_grad", params, 0, 0, g, s->program->trained_tensors, 0);
+}
+
 void mfu_optimizer_emit(struct mfu_builder *s)
 {
     update_weights(s);
+    fill_gradients(s);
     average(s);
 }

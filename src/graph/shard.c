@@ -201,6 +201,12 @@ bool mfu_gradients_leave(const struct mfu_builder *s)
     return mfu_state_share(s, MFU_STATE_GRADIENT) < 1 || mfu_gradients_offloaded(s);
 }
 
+bool mfu_gradients_kept(const struct mfu_builder *s)
+{
+    return s->config->setting[MFU_S_ZERO_GRAD] == MFU_ZERO_GRAD_FILL && !s->runtime->gemm_accumulates
+        && !mfu_gradients_leave(s) && !mfu_optimizer_in_backward(s);
+}
+
 double mfu_host_gradient_bytes(const struct mfu_builder *s)
 {
     return s->numerics.masters ? 4 : mfu_trained_bytes(s, s->numerics.gradient);

@@ -30,7 +30,7 @@
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
       .aliases = "adamw-fused fusedadam adamw_torch_fused adam", .stands_for = "adamw-bf16-states",                    \
-      .in_c_programs = true)                                                                                           \
+      .in_c_programs = true, .apex = true)                                                                             \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10,        \
       .flops = 15, .stands_for = "decoupled_adamw")                                                                    \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
@@ -47,7 +47,7 @@
     X(MUON, "muon", "muon", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 4,                 \
       .newton_schulz_steps = 5, .others = MFU_ADAMW, .gpu_only = true)                                                 \
     X(LAMB, "lamb", "lamb", .states = 2, .p = 4, .g = 5, .s = 4, .passes = 4, .flops = 25,                             \
-      .aliases = "fusedlamb nvlamb")                                                                                   \
+      .aliases = "fusedlamb nvlamb", .apex = true)                                                                     \
     X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
       .launches_per_tensor = 20, .flops = 20)                                                                          \
     X(PAGED_ADAMW, "paged-adamw", "adamw", .states = 2, .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 4,    \
@@ -88,6 +88,7 @@ struct mfu_optimizer_row {
     enum mfu_optimizer_kind others; /* What is no hidden matrix (embeddings, head, vectors) has this one then. */
     bool in_c_programs;             /* llm.c has it */
     bool gpu_only;                  /* no CPU runs it */
+    bool apex;                      /* before 2023 apex's alone, whose zero_grad() frees (set_grad_none) */
     unsigned lacks;                 /* MFU_ON() software of cards that do not run it */
 };
 extern const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT];

@@ -480,6 +480,12 @@ static void derive_trainer(struct mfu_config *c)
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
     mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
+    mfu_derive(c, MFU_S_ZERO_GRAD,
+               t->plain_zero && mfu_runtimes[c->runtime].torch_default_optimizer && c->setting[MFU_S_SOFTWARE] > 0
+                       && !mfu_optimizers[(int)c->setting[MFU_S_OPTIMIZER]].apex
+                       && c->setting[MFU_S_SOFTWARE] < MFU_ZERO_GRAD_FREES_SINCE
+                   ? MFU_ZERO_GRAD_FILL
+                   : MFU_ZERO_GRAD_FREE);
     derive_experts(c);
     if (c->setting[MFU_S_CP] > 1)
         mfu_derive(c, MFU_S_CONTEXT, t->context);

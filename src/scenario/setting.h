@@ -114,6 +114,10 @@ struct mfu_error;
     X(OPTIMIZER_IN_BACKWARD, "optimizer_in_backward", "optimizer_in_bwd fused_backward_pass", MFU_COUNT, 0, 1, 0,      \
       mfu_switch_names, "training",                                                                                    \
       "update of each weight as soon as its gradient is there, which is not kept (compiled: layer by layer)")          \
+    X(ZERO_GRAD, "zero_grad", "", MFU_COUNT, 0, MFU_ZERO_GRAD_COUNT - 1, MFU_ZERO_GRAD_FREE, mfu_zero_grad_names,      \
+      "training",                                                                                                      \
+      "what becomes of gradients after the update: they are freed, or filled with zeros and added to (PyTorch's "      \
+      "default before 2.0, 2023)")                                                                                     \
     X(EMA, "ema", "", MFU_COUNT, 0, MFU_EMA_COUNT - 1, 0, mfu_ema_names, "training",                                   \
       "running mean of the weights that train (diffusion, images), updated after each step: by one kernel over all "   \
       "(lerp: timm), two with a copy (foreach: diffusers' foreach_ema), or three for each tensor (loop: diffusers)")   \
@@ -276,6 +280,11 @@ extern const char *const mfu_rank_order_names[];
 /* Types of the sums of gradients. */
 enum { MFU_REDUCE_AS_ADDED, MFU_REDUCE_FP32, MFU_REDUCE_BF16, MFU_REDUCE_COUNT };
 extern const char *const mfu_reduce_names[MFU_REDUCE_COUNT + 1];
+
+/* What zero_grad() does (PyTorch torch/optim/optimizer.py: set_to_none, whose default is true from 2.0 on). */
+enum { MFU_ZERO_GRAD_FREE, MFU_ZERO_GRAD_FILL, MFU_ZERO_GRAD_COUNT };
+extern const char *const mfu_zero_grad_names[MFU_ZERO_GRAD_COUNT + 1];
+#define MFU_ZERO_GRAD_FREES_SINCE 2023
 
 /* How a running mean of the weights is updated (timm 1.0.31, utils/model_ema.py: ModelEmaV3; diffusers 0.42.1,
  * training_utils.py: EMAModel.step). */

@@ -84,7 +84,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
 
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
-    X(DDP, "ddp", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,                          \
+    X(DDP, "ddp", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20, .plain_zero = true,      \
       .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "pytorch huggingface hf accelerate")                             \
     X(FSDP, "fsdp", .runtime = MFU_EAGER, .overlaps_reduce = true, .overlaps_gather = true,                            \
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
@@ -152,6 +152,7 @@ struct mfu_trainer {
     bool half_shards;   /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
     bool synchronizes;  /* the host waits for the GPU after each message of a pipeline */
+    bool plain_zero;    /* calls zero_grad() as PyTorch has it */
     bool polls;         /* and both hosts look for the end of a message after pauses */
     bool scatters;      /* each tensor rank sends its part of a message, the receivers gather */
     double pads_vocab;  /* to a multiple of this for each tensor rank; 0: not */

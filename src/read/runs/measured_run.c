@@ -354,6 +354,7 @@ static const struct {
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false},
     {"nanotron", "trainer", "nanotron", NULL, NULL, false},
     {"torchtitan", "trainer", "torchtitan", NULL, NULL, false},
+    {"nanoGPT", "zero_grad", "free", NULL, NULL, false}, /* train.py: set_to_none=True */
     {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false},
     {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
