@@ -481,7 +481,7 @@ static void derive_trainer(struct mfu_config *c)
                                                                                                   : t->tp_overlap);
     mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
     mfu_derive(c, MFU_S_ZERO_GRAD,
-               t->plain_zero && mfu_runtimes[c->runtime].torch_default_optimizer && c->setting[MFU_S_SOFTWARE] > 0
+               t->plain_zero && mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]].torch_default_optimizer && c->setting[MFU_S_SOFTWARE] > 0
                        && !mfu_optimizers[(int)c->setting[MFU_S_OPTIMIZER]].apex
                        && c->setting[MFU_S_SOFTWARE] < MFU_ZERO_GRAD_FREES_SINCE
                    ? MFU_ZERO_GRAD_FILL
