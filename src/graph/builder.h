@@ -321,8 +321,7 @@ double mfu_weight_bytes(const struct mfu_builder *);
 bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner, or for the host, as soon as it is complete. */
 bool mfu_gradients_leave(const struct mfu_builder *);
-
-/* Whether gradients stay after the update, filled with zeros. */
+/* Whether gradients stay after the update, so that every micro-step adds to them. */
 bool mfu_gradients_kept(const struct mfu_builder *);
 bool mfu_gradients_offloaded(const struct mfu_builder *);
 /* Bytes of a gradient as the CPU's optimizer reads it. */

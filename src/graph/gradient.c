@@ -239,11 +239,11 @@ static enum mfu_type gradient_type(const struct mfu_builder *s, const struct mfu
 }
 
 /* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,
- * of which the first only moves a pointer, unless zeros wait there. */
+ * of which the first only moves a pointer. */
 static void share_out(const struct mfu_program *p, struct mfu_launch *l, double accum)
 {
     const struct mfu_view *v = &p->views[l->in[0]];
-    double share = p->adds_to_zeros ? 1 : (accum - 1) / accum, elements = v->rows * v->columns;
+    double share = (accum - 1) / accum, elements = v->rows * v->columns;
 
     l->kernel.read_bytes = share * (elements * mfu_type_bytes[v->type] + l->accumulated_bytes);
     l->kernel.write_bytes = share * l->accumulated_bytes;
@@ -289,7 +289,7 @@ void mfu_update_deferred(struct mfu_builder *s)
         s->n_deferred = 0;
 }
 
-/* `.grad += new`, in place; in the first of the micro-steps it is a move. */
+/* `.grad += new`, in place; in the first of the micro-steps it is a move, unless zeros wait there. */
 void mfu_accumulate(struct mfu_builder *s, int view)
 {
     double elements = mfu_view_columns(s, view) * mfu_view_rows(s, view);
@@ -308,7 +308,7 @@ void mfu_accumulate(struct mfu_builder *s, int view)
     l = &s->program->launches[s->program->n_launches - 1];
     l->kernel.read_bytes += bytes;
     l->kernel.write_bytes = bytes;
-    if (!s->runtime->gemm_accumulates) {
+    if (!mfu_gradients_kept(s)) {
         l->accumulated_bytes = bytes;
         share_out(s->program, l, s->config->accum);
     }
@@ -370,8 +370,8 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         complete(s, n, p);
     if (mfu_optimizer_in_backward(s) && !s->runtime->gradients_at_end) {
         mfu_optimizer_emit_one(s, covered(s, n, view), view);
-    } else if (s->config->accum == 1 && !s->program->adds_to_zeros && !s->runtime->gemm_accumulates
-               && !mfu_gradients_leave(s) && !mfu_optimizer_in_backward(s)) {
+    } else if (s->config->accum == 1 && !mfu_gradients_kept(s) && !mfu_gradients_leave(s)
+               && !mfu_optimizer_in_backward(s)) {
         mfu_tensor_retain(s, view); /* becomes .grad */
     } else if (s->runtime->gradients_at_end && !mfu_gradients_leave(s)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {

@@ -410,7 +410,6 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->n_ends = 0;
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
     p->accum = c->accum;
-    p->adds_to_zeros = mfu_gradients_kept(s);
     if (s->stages > 1) /* what runs in both directions shares the microbatches */
         p->accum = fmax(1, c->accum * c->pipeline.vpp / mfu_pipeline_chunks(&c->pipeline));
     p->tokens = c->tokens;

@@ -251,13 +251,13 @@ static void update_weights(struct mfu_builder *s)
     update(s, r, hidden > 0 ? hidden : params, params, g, engine ? 4 * params : 0);
 }
 
-/* zero_grad(): a kernel for each tensor. */
+/* PyTorch's zero_grad() that frees nothing: a kernel for each tensor (1.13, torch/optim/optimizer.py). */
 static void fill_gradients(struct mfu_builder *s)
 {
     double params = mfu_state_params(s, MFU_STATE_GRADIENT), g = mfu_trained_bytes(s, s->numerics.gradient);
 
     s->node = -1;
-    if (s->program->adds_to_zeros)
+    if (mfu_gradients_kept(s) && !s->runtime->gemm_accumulates)
         stream(s, "zero_grad", params, 0, 0, g, s->program->trained_tensors, 0);
 }
 

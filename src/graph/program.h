@@ -175,7 +175,6 @@ struct mfu_program {
     double paged_bytes;                    /* on the GPU or its host, by pages (CUDA's managed memory) */
     double next_batch_bytes;               /* of constant_bytes, loaded only when forward is done */
     double accum;                          /* micro-steps per optimizer step */
-    bool adds_to_zeros;                    /* the first of them adds to gradients that are there */
     double gradient_bytes, weight_bytes;   /* of one element of .grad; of a weight that is used */
 
     /* Facts of the model, for the conventions of MFU. */

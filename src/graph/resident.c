@@ -82,8 +82,8 @@ void mfu_resident_memory(struct mfu_builder *s)
     struct mfu_program *p = s->program;
     const struct mfu_config *c = s->config;
     double weights = mfu_state_bytes(s, MFU_STATE_WEIGHT), gradient = mfu_trained_bytes(s, s->numerics.gradient);
-    bool gradients_stay = !mfu_gradients_offloaded(s)
-        && (c->accum > 1 || p->adds_to_zeros || s->runtime->gemm_accumulates || mfu_gradients_leave(s));
+    bool gradients_stay =
+        !mfu_gradients_offloaded(s) && (c->accum > 1 || mfu_gradients_kept(s) || mfu_gradients_leave(s));
     /* Token indices and targets, int64, of this micro-batch and the next. */
     double batch = 2 * mfu_type_bytes[MFU_I64] * c->tokens, inputs = 2 * batch + s->loaded_bytes;
     bool masters = s->numerics.masters;

@@ -203,8 +203,9 @@ bool mfu_gradients_leave(const struct mfu_builder *s)
 
 bool mfu_gradients_kept(const struct mfu_builder *s)
 {
-    return s->config->setting[MFU_S_ZERO_GRAD] == MFU_ZERO_GRAD_FILL && !s->runtime->gemm_accumulates
-        && !mfu_gradients_leave(s) && !mfu_optimizer_in_backward(s);
+    return s->runtime->gemm_accumulates
+        || (s->config->setting[MFU_S_ZERO_GRAD] == MFU_ZERO_GRAD_FILL && !mfu_gradients_leave(s)
+            && !mfu_optimizer_in_backward(s));
 }
 
 double mfu_host_gradient_bytes(const struct mfu_builder *s)

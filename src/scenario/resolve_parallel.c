@@ -460,6 +460,16 @@ static void derive_experts(struct mfu_config *c)
         mfu_derive(c, MFU_S_ETP, whole ? 1 : c->setting[MFU_S_TP]);
 }
 
+/* Whether zero_grad() leaves gradients where they are, full of zeros. */
+static bool fills_gradients(const struct mfu_config *c, const struct mfu_trainer *t)
+{
+    double year = c->setting[MFU_S_SOFTWARE];
+
+    return t->plain_zero && mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]].torch_default_optimizer
+        && !mfu_optimizers[(int)c->setting[MFU_S_OPTIMIZER]].apex && c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] == 0
+        && year > 0 && year < MFU_ZERO_GRAD_FREES_SINCE;
+}
+
 /* The trainer that is usual for a runtime and its sharding, and the runtime that is
  * usual for a trainer; what it overlaps. */
 static void derive_trainer(struct mfu_config *c)
@@ -480,12 +490,7 @@ static void derive_trainer(struct mfu_config *c)
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
     mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
-    mfu_derive(c, MFU_S_ZERO_GRAD,
-               t->plain_zero && mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]].torch_default_optimizer && c->setting[MFU_S_SOFTWARE] > 0
-                       && !mfu_optimizers[(int)c->setting[MFU_S_OPTIMIZER]].apex
-                       && c->setting[MFU_S_SOFTWARE] < MFU_ZERO_GRAD_FREES_SINCE
-                   ? MFU_ZERO_GRAD_FILL
-                   : MFU_ZERO_GRAD_FREE);
+    mfu_derive(c, MFU_S_ZERO_GRAD, fills_gradients(c, t) ? MFU_ZERO_GRAD_FILL : MFU_ZERO_GRAD_FREE);
     derive_experts(c);
     if (c->setting[MFU_S_CP] > 1)
         mfu_derive(c, MFU_S_CONTEXT, t->context);

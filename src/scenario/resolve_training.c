@@ -223,6 +223,24 @@ bool mfu_config_fused_softmax(const struct mfu_config *c)
         && fmod(heads * c->batch, 4) == 0;
 }
 
+/* Gradients that zero_grad() is told to fill must be there, and not stay anyway. */
+static int check_zero_grad(const struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
+    const char *why = r->gemm_accumulates             ? r->name
+        : c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0 ? "optimizer_in_backward"
+        : c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0     ? "offload_optimizer"
+        : mfu_trainers[c->trainer].adds_up_wide       ? mfu_trainer_names[c->trainer]
+        : c->setting[MFU_S_ZERO] >= 2                 ? "sharded gradients"
+                                                      : NULL;
+
+    if (!why || c->setting_origin[MFU_S_ZERO_GRAD] != MFU_ORIGIN_USER
+        || c->setting[MFU_S_ZERO_GRAD] != MFU_ZERO_GRAD_FILL)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "%s: with %s zero_grad() has nothing of its own to fill: set zero_grad free",
+                    mfu_settings[MFU_S_ZERO_GRAD].key, why);
+}
+
 /* What needs all gradients at once, or gradients that stay, has none. */
 static int check_optimizer(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -431,7 +449,7 @@ int mfu_check_training(const struct mfu_config *c, struct mfu_error *err)
 {
     return check_precision(c->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0 || check_half_weights(c, err) < 0
             || check_part(c, err) < 0 || check_package(c, err) < 0 || check_objective(c, err) < 0
-            || check_optimizer(c, err) < 0 || check_attention(c, err) < 0
+            || check_optimizer(c, err) < 0 || check_zero_grad(c, err) < 0 || check_attention(c, err) < 0
         ? -1
         : 0;
 }

@@ -455,6 +455,29 @@ static void an_update_in_backward_is_the_same_update(void **unused)
     mfu_plan_release(&within);
 }
 
+/* Gradients that are kept take no less memory than those that backward makes anew, but for the ends of blocks and for
+ * norms that heads share, of which only the latter have one each */
+static void kept_gradients_take_no_less(void **unused)
+{
+    static struct mfu_plan freed, kept;
+    struct mfu_scenario s;
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        next(&s, &freed);
+        if (!replan_as(&freed, &s, "zero_grad", "free") || !replan_as(&kept, &s, "zero_grad", "fill"))
+            continue;
+        n++;
+        HOLDS(kept.memory.peak.bytes >= freed.memory.peak.bytes * (1 - 1e-3));
+        HOLDS(kept.memory.peak.end_bytes >= freed.memory.peak.end_bytes * (1 - 1e-3));
+        HOLDS(optimizer_flops(&kept) == optimizer_flops(&freed));
+    }
+    assert_true(n > 0);
+    mfu_plan_release(&freed);
+    mfu_plan_release(&kept);
+}
+
 static struct mfu_gpu faster_than(const struct mfu_gpu *gpu, double arithmetic, double bandwidth)
 {
     struct mfu_gpu faster = *gpu;
@@ -1064,6 +1087,7 @@ int main(void)
         cmocka_unit_test(what_is_exchanged_grows_with_what_is_sharded),
         cmocka_unit_test(checkpointing_trades_memory_for_flops),
         cmocka_unit_test(an_update_in_backward_is_the_same_update),
+        cmocka_unit_test(kept_gradients_take_no_less),
         cmocka_unit_test(a_faster_gpu_is_never_slower),
         cmocka_unit_test(gradients_of_weights_do_not_mind_odd_tokens),
         cmocka_unit_test(the_interval_knows_a_slower_host),

@@ -924,6 +924,7 @@ static struct mfu_scenario any_scenario(const char *const *models, size_t n)
         {"offload_optimizer", "on"},
         {"offload_activations", "on"},
         {"optimizer_in_backward", "on"},
+        {"software", "2022", "2025"},
         {"trainable_layers", "2"},
         {"vocab_size", "50257", "32768"},
         {"accum", "2", "5", "64"},

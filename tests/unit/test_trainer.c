@@ -43,6 +43,71 @@ static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
     mfu_plan_release(&p);
 }
 
+/* Bytes that the kernels of a name write in a micro-step, and calls of them. */
+static double written_by(const struct mfu_plan *p, const char *ending, double *calls)
+{
+    double bytes = 0;
+
+    *calls = 0;
+    for (int k = 0; k < p->program.n_segments; k++) {
+        const struct mfu_segment *s = &p->program.segments[k];
+
+        for (int i = s->first; i < s->first + s->count; i++) {
+            const struct mfu_launch *l = &p->program.launches[i];
+            char text[128];
+            const char *name = mfu_launch_name(l, text, sizeof text);
+            size_t n = strlen(name), m = strlen(ending);
+
+            if (n < m || strcmp(name + n - m, ending) != 0)
+                continue;
+            bytes += s->repeat * l->kernel.write_bytes;
+            *calls += s->repeat * l->kernel.launches;
+        }
+    }
+    return bytes;
+}
+
+/* Before PyTorch 2.0 its zero_grad() wrote zeros, to which every micro-step adds, one kernel for each tensor; whoever has
+ * buffers of his own does as before. */
+static void gradients_stayed_before_zero_grad_freed_them(void **state)
+{
+    static const char *const years[] = {"2022", "2023"}, *const accums[] = {"1", "4"};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (int t = 0; t < MFU_TRAINER_COUNT; t++)
+        for (int y = 0; y < 2; y++)
+            for (int a = 0; a < 2; a++) {
+                bool plain = t == MFU_TRAINER_DDP, fills = plain && y == 0;
+                double bytes, filled, added, calls, additions;
+
+                plan(&p, "a100-80gb-sxm", "gpt2",
+                     (const char *[]){"batch", "2", "seq", "256", "trainer", mfu_trainers[t].name, "software", years[y],
+                                      "accum", accums[a], "optimizer", plain ? "sgd" : "adamw", NULL});
+                bytes = 4 * p.program.rank_trained;
+                filled = written_by(&p, "zero_grad", &calls);
+                assert_int_equal(p.config.setting[MFU_S_ZERO_GRAD], fills ? MFU_ZERO_GRAD_FILL : MFU_ZERO_GRAD_FREE);
+                assert_near(filled, fills ? bytes : 0, 1e-9);
+                assert_near(calls, fills ? p.program.trained_tensors : 0, 1e-9);
+                if (!plain)
+                    continue;
+                added = written_by(&p, "accumulate", &additions);
+                assert_near(added, fills ? bytes : bytes * (a ? 3. / 4 : 0), 1e-9);
+                assert_near(additions, p.program.trained_tensors * (fills ? 1 : a ? 3. / 4 : 0), 1e-9);
+                assert_near(p.program.constant_bytes[MFU_PART_GRADIENTS], fills || a ? bytes : 0, 1e-9);
+            }
+    for (int i = 0; i < 3; i++) {
+        static const char *const others[][2] = {
+            {"optimizer", "adamw"}, {"optimizer_in_backward", "on"}, {"zero_grad", "free"}};
+        double calls;
+
+        plan(&p, "a100-80gb-sxm", "gpt2",
+             (const char *[]){"optimizer", "sgd", "software", "2022", others[i][0], others[i][1], NULL});
+        assert_near(written_by(&p, "zero_grad", &calls), 0, 0);
+    }
+    mfu_plan_release(&p);
+}
+
 /* Transformer Engine gives attention to cuDNN from Hopper on, unless a kernel is chosen; PyTorch does not. */
 static void transformer_engine_chooses_its_attention(void **state)
 {
@@ -438,6 +503,7 @@ int main(void)
         cmocka_unit_test(checks_take_as_long_as_groups_are_large),
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
+        cmocka_unit_test(gradients_stayed_before_zero_grad_freed_them),
         cmocka_unit_test(transformer_engine_chooses_its_attention),
         cmocka_unit_test(a_loss_moves_what_its_kernels_do),
         cmocka_unit_test(layers_run_again_alike_however_few),
