@@ -598,6 +598,27 @@ static void image_models_are_read(void **state)
     mfu_validation_free(all);
 }
 
+/* A rate counts what a timer inside the loop left out, unless it is of another run; a benchmark does nothing between steps. */
+static void a_rate_counts_what_a_timer_leaves_out(void **state)
+{
+    static const char text[] = "gpu,model,micro_batch,precision,compile,optimizer,step_time_ms,samples_per_s,notes\n"
+                               "rtx3090,vit_small_patch32_224,64,fp16-amp,eager,sgd,50,1270,\n"
+                               "rtx3090,vit_small_patch32_224,64,fp16-amp,eager,sgd,50,1200,\n"
+                               "rtx3090,vit_small_patch32_224,64,fp16-amp,eager,sgd,50,,\n"
+                               "rtx3090,vit_small_patch32_224,64,fp16-amp,eager,sgd,50,,benchmark.py: 40 timed steps\n";
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    (void)state;
+    assert_non_null(all);
+    assert_near(all->rows[0].measured_step_s, 64. / 1270, 1e-9);
+    assert_near(all->rows[1].measured_step_s, 0.05, 1e-9);
+    assert_near(all->rows[2].measured_step_s, 0.05, 1e-9);
+    assert_non_null(strstr(all->rows[3].assumed, "step.constant=0"));
+    assert_near(all->rows[2].predicted_step_s - all->rows[3].predicted_step_s, 4e-3, 0.01);
+    mfu_validation_free(all);
+}
+
 /* A program that ran other kernels then is another program. */
 /* A family that no row of the reader names is that of the catalog's models that are called so. */
 static void families_are_those_of_the_catalog(void **state)
@@ -836,6 +857,7 @@ int main(void)
         cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(models_with_experts_are_read),
         cmocka_unit_test(image_models_are_read),
+        cmocka_unit_test(a_rate_counts_what_a_timer_leaves_out),
         cmocka_unit_test(families_are_those_of_the_catalog),
         cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),

@@ -355,6 +355,8 @@ static const struct {
     {"nanotron", "trainer", "nanotron", NULL, NULL, false},
     {"torchtitan", "trainer", "torchtitan", NULL, NULL, false},
     {"nanoGPT", "zero_grad", "free", NULL, NULL, false}, /* train.py: set_to_none=True */
+    /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
+    {"benchmark.py", "step.constant", "0", NULL, NULL, false},
     {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false},
     {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
@@ -1200,6 +1202,10 @@ static bool set_lengths(struct mfu_row *r)
     return mfu_row_set(r, "doc_sigma", text) && mfu_row_set(r, "padding", "longest");
 }
 
+/* A rate over a whole run counts what a timer inside the loop leaves out, such as timm's zero_grad() (benchmark.py
+ * 0dbd9352): where both are stated and so near each other, the rate is the step's. */
+#define BESIDE_A_TIMER 0.02
+
 static void read_time(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
@@ -1211,15 +1217,18 @@ static void read_time(struct mfu_row *r)
                   {"seq_len is the maximum", "sequences of many lengths"},
                   {"average of the whole run", "a whole run, its start included"}};
     double rate = mfu_cell_number(r, "tokens_per_s");
+    double samples = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set);
+    double sampled_s = samples / mfu_cell_number(r, "samples_per_s");
 
     if (isnan(rate))
         rate = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS];
     run->seq = sequence(r);
     run->step_s = mfu_cell_number(r, "step_time_ms") * 1e-3;
     if (isnan(run->step_s) && rate > 0)
-        run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) * run->seq / rate;
-    if (isnan(run->step_s)) /* 0 would be refused: a rate is above it */
-        run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) / mfu_cell_number(r, "samples_per_s");
+        run->step_s = samples * run->seq / rate;
+    if (isnan(run->step_s)
+        || fabs(sampled_s / run->step_s - 1) < BESIDE_A_TIMER) /* 0 would be refused: a rate is above it */
+        run->step_s = sampled_s;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (says(mfu_row_cell(r, "notes"), others[i].phrase)) {
             run->step_s = NAN;
