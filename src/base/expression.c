@@ -256,15 +256,18 @@ static bool in_name(char c)
 }
 
 /* Letters, digits and _; a dot only between those. */
-static size_t name_length(const char *at)
+static size_t part_length(const char *at)
 {
     size_t n = 0;
 
-    if (isdigit((unsigned char)*at))
-        return 0;
     while (in_name(at[n]) || (n > 0 && at[n] == '.' && in_name(at[n + 1])))
         n++;
     return n;
+}
+
+static size_t name_length(const char *at)
+{
+    return isdigit((unsigned char)*at) ? 0 : part_length(at);
 }
 
 static void skip_blanks(struct parser *p)
@@ -362,6 +365,28 @@ static int call(struct parser *p, const char *name, size_t length)
     return 0;
 }
 
+/* Whether ==, = or != stands before `at`. */
+static bool compares(const char *text, const char *at)
+{
+    while (at > text && at[-1] == ' ')
+        at--;
+    return at >= text + 2 && at[-1] == '=' && at[-2] != '<' && at[-2] != '>';
+}
+
+bool mfu_expression_compares(const char *text, const char **at, const char *name)
+{
+    const char *found = *at;
+    size_t length = strlen(name);
+
+    while ((found = strstr(found, name))
+           && (in_name(found[length]) || (found > text && (found[-1] == '.' || in_name(found[-1])))))
+        found++;
+    if (!found)
+        return false;
+    *at = found + length;
+    return compares(text, found);
+}
+
 /* advise.precision.bf16-pure.mfu: parts of a name may have hyphens, where what
  * stands before the hyphen is no name by itself.  The slot, or -1. */
 static int hyphenated(struct parser *p, char name[LONGEST_NAME], const char *begin, size_t length)
@@ -369,7 +394,7 @@ static int hyphenated(struct parser *p, char name[LONGEST_NAME], const char *beg
     size_t more;
     int slot = -1;
 
-    while (slot < 0 && begin[length] == '-' && (more = name_length(begin + length + 1)) > 0
+    while (slot < 0 && (begin[length] == '-' || begin[length] == '+') && (more = part_length(begin + length + 1)) > 0
            && length + 1 + more < LONGEST_NAME) {
         length += 1 + more;
         memcpy(name, begin, length);
@@ -394,6 +419,12 @@ static int named(struct parser *p, size_t length)
     p->at += length;
     if (accept(p, "("))
         return call(p, begin, length);
+    memcpy(name, begin, length);
+    if (compares(p->text, begin) && (slot = hyphenated(p, name, begin, length)) >= 0) { /* precision == bf16-pure */
+        add_slot(p, slot);
+        return 0;
+    }
+    memset(name, 0, sizeof name);
     memcpy(name, begin, length);
     slot = p->resolve(p->context, name, p->err);
     if (slot < 0 && strchr(name, '.') && begin[length] == '-') {
@@ -447,6 +478,24 @@ static int literal(struct parser *p)
     return 0;
 }
 
+/* lora_dtype == 16bit: a word that begins with a digit, if the caller knows it. */
+static bool word_of_digits(struct parser *p)
+{
+    size_t length = part_length(p->at);
+    char name[LONGEST_NAME] = "";
+    int slot = -1;
+
+    if (compares(p->text, p->at) && length < sizeof name && !isdigit((unsigned char)p->at[length - 1])) {
+        memcpy(name, p->at, length);
+        slot = p->resolve(p->context, name, NULL);
+    }
+    if (slot < 0)
+        return false;
+    p->at += length;
+    add_slot(p, slot);
+    return true;
+}
+
 /* An operand with the signs before it.  `not` reaches over comparisons, as in
  * `not a < b`; a minus only over powers: -x^2 is -(x^2). */
 static int operand(struct parser *p)
@@ -468,6 +517,8 @@ static int operand(struct parser *p)
     }
     if (accept(p, "+"))
         return nested(p, AT_POWER);
+    if (isdigit((unsigned char)*p->at) && p->resolve && word_of_digits(p))
+        return 0;
     if (isdigit((unsigned char)*p->at) || *p->at == '.')
         return literal(p);
     length = name_length(p->at);

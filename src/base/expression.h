@@ -31,6 +31,10 @@ struct mfu_error;
  * (with a suggestion where one is near). */
 typedef int mfu_resolve_fn(void *context, const char *name, struct mfu_error *err);
 
+/* Whether `name` is what something is compared with: `lora` in "adapter == lora".  Names come to a resolver in the order
+ * of the text; `at` begins as the text and moves behind each. */
+bool mfu_expression_compares(const char *text, const char **at, const char *name);
+
 struct mfu_expression;
 
 /* Compiles all of `text`: at most 4096 characters, nested at most 64 deep, with

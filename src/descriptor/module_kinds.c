@@ -81,7 +81,8 @@ enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *op)
     return MFU_MODULE_OTHERS;
 }
 
-/* What one word of n characters says; 0: nothing.  "mlp.c_proj" is that c_proj which the MLP has. */
+/* What one word of n characters says; 0: nothing.  "mlp.c_proj" is that c_proj which the MLP has, "*norm*" and
+ * "model.layers.*.mlp.*" are read, too; a layer's number says nothing that a kind could. */
 static unsigned set_of_word(const char *word, size_t n)
 {
     const char *point = memchr(word, '.', n);
@@ -89,6 +90,12 @@ static unsigned set_of_word(const char *word, size_t n)
 
     if (point)
         return set_of_word(word, (size_t)(point - word)) & set_of_word(point + 1, n - (size_t)(point + 1 - word));
+    if (among("* model layers language_model transformer h weight", word, n))
+        return MFU_MODULES_ALL;
+    for (; n > 1 && *word == '*'; n--)
+        word++;
+    while (n > 1 && word[n - 1] == '*')
+        n--;
     for (size_t i = 0; i < N_GROUPS; i++)
         if (among(groups[i].name, word, n) || among(groups[i].aliases, word, n))
             set |= groups[i].set;

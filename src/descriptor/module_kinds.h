@@ -28,7 +28,7 @@ struct mfu_model_op;
     X(EXPERTS, "experts", "moe", "moe.gate moe.up moe.down")                                                           \
     X(HEAD, "head", "lm_head output embed_out", "lm_head head decoder score classifier")                               \
     X(EMBEDDINGS, "embeddings", "embedding embed_tokens wte word_embeddings tok_embeddings", "")                       \
-    X(NORMS, "norms", "norm layernorm rmsnorm", "")                                                                    \
+    X(NORMS, "norms", "norm layernorm rmsnorm input_layernorm post_attention_layernorm", "")                           \
     X(BIASES, "biases", "bias", "")                                                                                    \
     X(VISION, "vision", "vision_tower vision_model image_encoder", "")                                                 \
     X(PROJECTOR, "projector", "multi_modal_projector mm_projector connector", "")                                      \

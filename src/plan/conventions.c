@@ -21,6 +21,7 @@
 /* What formulas are made of. */
 struct counts {
     double params;     /* all; of experts those that a token visits */
+    double trained;    /* of them */
     double positions;  /* in the table of positions */
     double embeddings; /* in tables that are only looked up */
     double products;   /* parameters that are multiplied with, per token */
@@ -59,6 +60,7 @@ static struct counts count(const struct mfu_plan *p)
     struct counts n = {.params = g->active_params,
                        .positions = g->position_params,
                        .products = g->linear_params,
+                       .trained = fmin(g->trainable_params, g->active_params),
                        .hardware = p->mfu.hardware_flops / tokens};
 
     for (int k = 0; k < m->n_sections; k++) {
@@ -110,6 +112,11 @@ static double torchtitan(const struct counts *n)
 static double six_n(const struct counts *n)
 {
     return 6 * n->params;
+}
+/* Frozen weights have no gradient of their own. */
+static double four_n(const struct counts *n)
+{
+    return 4 * n->params + 2 * n->trained;
 }
 static double hardware(const struct counts *n)
 {
@@ -187,14 +194,15 @@ static const struct row {
     {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", torchtitan, torchtitan_peak, NULL},
     {"6n", "6 N", "this card", six_n, own_peak, NULL},
     {"hfu", "what is really computed", "this card", hardware, own_peak, NULL},
+    {"4n", "4 N + 2 of what trains", "this card", four_n, own_peak, NULL}, /* the last, where parts are frozen */
 };
 // clang-format on
 _Static_assert(sizeof rows / sizeof rows[0] <= MFU_CONVENTIONS_MAX, "conventions.h: too many conventions");
 
 size_t mfu_conventions(const struct mfu_plan *p, struct mfu_convention *all)
 {
-    size_t n = sizeof rows / sizeof rows[0];
     struct counts counts = count(p);
+    size_t n = sizeof rows / sizeof rows[0] - !(p->program.trainable_params < p->program.params);
 
     for (size_t i = 0; i < n; i++) {
         double flops = rows[i].flops_per_token(&counts), peak = rows[i].peak(p);

@@ -24,7 +24,8 @@ struct scope {
     const struct mfu_scenario *planned; /* whose plan the session holds */
     struct mfu_figures figures;         /* of that plan */
     bool in_tokens;
-    int setting; /* named last; -1: none */
+    int setting;           /* named last; -1: none */
+    const char *text, *at; /* of the expression: what of it is resolved */
 };
 
 /* bf16, compile, full ... as the right side of a comparison, or what limits a step. */
@@ -151,14 +152,24 @@ static int look_up_noted(struct scope *scope, const char *name, struct mfu_named
     return mfu_error_nearest(err, name, names, (size_t)s->n_noted);
 }
 
+/* `lora` in `adapter == lora` is a choice of adapter, whatever else is called so. */
+static bool is_own_choice(struct scope *scope, const char *name)
+{
+    int choice;
+
+    return mfu_expression_compares(scope->text, &scope->at, name) && scope->setting >= 0
+        && mfu_setting_of_choice(name, scope->setting, &choice) == scope->setting;
+}
+
 /* The name's place among those that were looked up, if it means the same here; -1. */
-static int known(const struct scope *scope, const char *name)
+static int known(const struct scope *scope, const char *name, bool is_choice)
 {
     for (int i = 0; i < scope->e->n_names; i++) {
         const struct mfu_named *n = &scope->e->names[i];
         struct mfu_named here = {.choice = NULL};
 
-        if (strcmp(n->name, name) == 0 && (!n->choice || (find_word(scope, name, &here) && here.value == n->value)))
+        if (strcmp(n->name, name) == 0 && !is_choice == !n->choice
+            && (!n->choice || (find_word(scope, name, &here) && here.value == n->value)))
             return i;
     }
     return -1;
@@ -170,14 +181,17 @@ static int look_up(struct scope *scope, const char *name, struct mfu_error *err)
     struct mfu_named *n = &e->names[e->n_names];
     const struct mfu_scenario *now = &scope->session->memory.now;
     struct mfu_key key;
+    bool is_choice = is_own_choice(scope, name);
     int found;
 
-    if ((found = known(scope, name)) >= 0)
+    if ((found = known(scope, name, is_choice)) >= 0)
         return found;
     if (e->n_names == MFU_NAMES_MAX)
         return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MFU_NAMES_MAX);
     *n = (struct mfu_named){.key = {MFU_KEY_NONE, -1}};
     snprintf(n->name, sizeof n->name, "%s", name);
+    if (is_choice && find_word(scope, name, n))
+        return e->n_names++;
     if ((found = look_up_result(scope, now, name, n, err)) != 0)
         return found < 0 ? -1 : e->n_names++;
     if ((key = mfu_scenario_key(now, name, NULL)).kind != MFU_KEY_NONE) {
@@ -204,7 +218,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
 int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *e, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
-    struct scope scope = {.session = s, .e = e, .setting = -1};
+    struct scope scope = {.session = s, .e = e, .setting = -1, .text = text, .at = text};
     struct mfu_expression *x;
     double slots[MFU_NAMES_MAX];
     int status = -1;
@@ -212,6 +226,7 @@ int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *
     e->n_names = 0;
     mfu_scenario_resolve(&s->memory.now, &scope.config, NULL);
     x = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, &scope, err);
+    scope.at = text;
     if (x && scope.in_tokens) /* beside a sequence length 8k is 8192 */
         x = mfu_expression_compile(&arena, text, MFU_TOKENS, resolve, &scope, err);
     if (x) {

@@ -54,6 +54,11 @@ static const struct synonym {
     {"qlora", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL, NULL},
     {"load_in_4bit", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL, NULL},
     {"load_in_8bit", "base_precision", "on=int8 true=int8 1=int8", false, NULL, NULL},
+    {"double_quant", "base_precision", "on=nf4-double true=nf4-double 1=nf4-double off=nf4 false=nf4 0=nf4", false, NULL, NULL},
+    {"bnb_4bit_use_double_quant", "base_precision", "on=nf4-double true=nf4-double 1=nf4-double off=nf4 false=nf4 0=nf4", false, NULL, NULL},
+    {"lora_bias", "trainable", "none=none all=biases", false, NULL, NULL},
+    {"recipe", "precision", "delayed=fp8 hybrid=fp8 tensorwise=fp8-current current=fp8-current blockwise=fp8-block block=fp8-block mxfp8=mxfp8 nvfp4=nvfp4 mxfp4=mxfp4", false, NULL, NULL},
+    {"fp8_recipe", "precision", "delayed=fp8 tensorwise=fp8-current blockwise=fp8-block mxfp8=mxfp8", false, NULL, NULL},
     {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL, NULL},
     {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL, NULL},
     {"memory_format", "channels_last", "channels_last=1 nhwc=1 contiguous=0 contiguous_format=0 nchw=0", false, NULL, NULL},
@@ -76,7 +81,7 @@ static const struct synonym {
     {"model_ema", "ema", "on=lerp true=lerp 1=lerp off=off false=off 0=off", false, NULL, NULL},
     {"stochastic_rounding", "precision", "on=bf16-sr true=bf16-sr 1=bf16-sr off=bf16-pure false=bf16-pure 0=bf16-pure", false, NULL, NULL},
     {"optim", "optimizer", "", true, NULL, NULL},
-    {"offload", "offload_optimizer", "optimizer=on params=on activations=on", false,
+    {"offload", "offload_optimizer", "optimizer=on params=on activations=on none=off", false,
      "params=offload_params activations=offload_activations", NULL},
     {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false, NULL, NULL},
 };
@@ -241,6 +246,20 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", n ? ", " : "", (int)strcspn(one, "="), one);
     mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected one of %s", name, value, list);
     return NULL;
+}
+
+bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME])
+{
+    const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
+    const char *keys = other ? other->keys : NULL;
+    bool found = keys != NULL;
+
+    if (found)
+        snprintf(key, MFU_KEY_NAME, "%s", other->key);
+    for (; found && i > 0; i--)
+        if ((found = next_word(&keys, key)))
+            memmove(key, strchr(key, '=') + 1, strlen(strchr(key, '=')));
+    return found;
 }
 
 const char *mfu_key_also(const char *name)

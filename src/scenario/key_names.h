@@ -39,6 +39,9 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
  * "ema+": that it is on, not which, so that what is on stays.  NULL: nothing. */
 const char *mfu_key_also(const char *name);
 
+/* The i-th of the keys among which the values of a name choose ("offload"); false: there are no more, or it is no such name. */
+bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME]);
+
 /* Whether a key of any model may have this name or alias. */
 bool mfu_key_known(const char *name);
 

@@ -19,7 +19,7 @@
     X(REWARD, "reward", .sequences = 2, .scalar = true, .aliases = "rm reward-model reward_modeling bradley-terry")    \
     X(VALUE, "value", .sequences = 1, .scalar = true, .aliases = "critic")                                             \
     X(GRPO, "grpo", .sequences = 1, .log_probabilities = true, .refers = true, .apart = true, .entropy = true,         \
-      .aliases = "rloo")
+      .aliases = "rloo", .stands_for = "ppo")
 
 enum mfu_objective {
 #define X(id, ...) MFU_##id,

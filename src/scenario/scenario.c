@@ -285,12 +285,34 @@ static int set(struct mfu_scenario *s, struct mfu_key key, const char *name, con
     return -1;
 }
 
+/* "optimizer+params" of a name whose values choose among keys; "none" of all of them. */
+static int set_parts(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
+{
+    size_t n = strcspn(text, "+");
+    char word[MFU_KEY_NAME];
+
+    if (mfu_same_name(text, "none") || mfu_same_name(text, "off"))
+        for (size_t i = 0; mfu_key_part(name, i, word); i++)
+            if (mfu_scenario_set(s, word, "off", err) < 0)
+                return -1;
+    snprintf(word, sizeof word, "%.*s", (int)n, text);
+    if (text[n] == '+' && mfu_scenario_set(s, name, word, err) < 0)
+        return -1;
+    return text[n] == '+' ? mfu_scenario_set(s, name, text + n + 1, err) : 0;
+}
+
 int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
+    char other[MFU_KEY_NAME];
+    bool is_part = mfu_key_part(name, 0, other);
     struct mfu_key key = mfu_key_find_set(s->model, name, text, err);
     const char *also = mfu_key_also(name), *how = also ? also + strcspn(also, "=-+") : "";
     double before = key.kind == MFU_KEY_SETTING && s->setting_given[key.id] ? s->setting[key.id] : 0;
-    char other[MFU_KEY_NAME];
+
+    if (is_part && strchr(text, '+'))
+        return set_parts(s, name, text, err);
+    if (is_part && set_parts(s, name, text, err) < 0)
+        return -1;
 
     if (set(s, key, name, text, err) < 0)
         return -1;

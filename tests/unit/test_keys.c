@@ -8,6 +8,7 @@
 #include "answer/metric/table.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "scenario/adapter.h"
 #include "scenario/choices.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
@@ -48,6 +49,34 @@ static void every_spelling_leads_to_one_key(void **state)
         assert_int_equal(mfu_key_find(m, mfu_coefficient_rows[i].name, NULL).id, i);
 }
 
+/* `adapter == lora`, `precision == bf16-pure`: a choice is that of the setting it is compared with, and no other thing that is
+ * called so; elsewhere its name is what it was. */
+static void a_setting_is_compared_with_its_own_choices(void **state)
+{
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), NULL);
+    struct mfu_plan plan = {0};
+    struct mfu_error err;
+    char text[200];
+
+    (void)state;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        for (int k = 0; mfu_settings[i].choices && mfu_settings[i].choices[k]; k++) {
+            struct mfu_question *q;
+
+            snprintf(text, sizeof text, "lora == 16 and %s == %s", mfu_settings[i].key, mfu_settings[i].choices[k]);
+            q = mfu_question_compile(&s, text, &err);
+            if (!q)
+                fail_msg("%s: %s", text, err.text);
+            plan.config.setting[MFU_S_LORA] = 16;
+            for (int is = 0; mfu_settings[i].choices[is]; is++) {
+                plan.config.setting[i] = is;
+                if ((mfu_question_ask(q, &plan) > 0) != (is == k))
+                    fail_msg("%s where it is %s", text, mfu_settings[i].choices[is]);
+            }
+            mfu_question_free(q);
+        }
+}
+
 static void other_programs_names_are_understood(void **state)
 {
     static const struct {
@@ -63,6 +92,11 @@ static void other_programs_names_are_understood(void **state)
         {"block_size", "2k", "seq", 2048},
         {"gradient_checkpointing", "true", "checkpoint", MFU_FULL},
         {"activation-checkpointing", "selective", "checkpoint", MFU_SELECTIVE},
+        {"recipe", "blockwise", "precision", MFU_FP8_BLOCK},
+        {"bnb_4bit_use_double_quant", "true", "base_precision", MFU_BASE_NF4_DOUBLE},
+        {"offload", "activations+params", "offload_params", 1},
+        {"offload", "optimizer+params", "offload_optimizer", 1},
+        {"offload", "none", "offload_activations", 0},
         {"compile", "on", "runtime", MFU_COMPILE},
         {"torch_compile", "False", "runtime", MFU_EAGER},
         {"flash", "1", "attention", MFU_FLASH},
@@ -156,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_leads_to_one_key),
+        cmocka_unit_test(a_setting_is_compared_with_its_own_choices),
         cmocka_unit_test(other_programs_names_are_understood),
         cmocka_unit_test(every_name_of_a_choice_means_that_choice),
         cmocka_unit_test(the_nearest_of_all_names_is_offered),

@@ -164,8 +164,9 @@ struct mfu_question {
     const struct mfu_figure_source *figures;
     struct name names[MOST_NAMES];
     int n;
-    int setting;      /* named last; -1: none */
-    enum mfu_dim dim; /* of the only name, else MFU_COUNT */
+    int setting;           /* named last; -1: none */
+    const char *text, *at; /* of the expression: what of it is resolved */
+    enum mfu_dim dim;      /* of the only name, else MFU_COUNT */
     bool wants_fit;
     bool alone; /* it is nothing but one name */
 };
@@ -246,6 +247,9 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     if (q->n == MOST_NAMES)
         return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MOST_NAMES);
     *n = (struct name){.trained = -1};
+    if (mfu_expression_compares(q->text, &q->at, name) && q->setting >= 0
+        && mfu_setting_of_choice(name, q->setting, &n->choice) == q->setting)
+        return q->n++; /* `lora` in `adapter == lora` */
     q->dim = mfu_result_find(name, &n->result) ? n->result.dim : MFU_COUNT;
     if (n->result.name)
         return q->n++;
@@ -282,6 +286,7 @@ struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *scenari
         return NULL;
     }
     q->scenario = scenario;
+    q->text = q->at = text;
     q->setting = -1;
     q->run = run;
     q->figures = figures;

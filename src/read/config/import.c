@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/input_file.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "descriptor/folder.h"
 #include "descriptor/module_kinds.h"
 #include "scenario/setting.h"
 
@@ -290,14 +292,36 @@ bool mfu_import_list(struct mfu_import *m, const char *name, const char *key, co
     return first != NULL;
 }
 
+/* The config.json of a folder, from where the file is or from here; "": there is none. */
+static const char *config_of_folder(const struct mfu_import *m, const char *folder, char path[MFU_PATH_MAX])
+{
+    const char *slash = m->path ? strrchr(m->path, '/') : NULL;
+    int beside = slash && folder[0] != '/' ? (int)(slash + 1 - m->path) : 0;
+
+    if (snprintf(path, MFU_PATH_MAX, "%.*s%s/config.json", beside, m->path ? m->path : "", folder) < MFU_PATH_MAX
+        && access(path, R_OK) == 0)
+        return path;
+    return snprintf(path, MFU_PATH_MAX, "%s%s/config.json", strchr(folder, '/') ? "" : "./", folder) < MFU_PATH_MAX
+            && access(path, R_OK) == 0
+        ? path
+        : "";
+}
+
 bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
 {
     struct mfu_error err = {0};
     const struct mfu_model *model = m->catalog ? mfu_catalog_hub_model(m->catalog, e->value, &err) : NULL;
+    char path[MFU_PATH_MAX];
 
     if (model)
         mfu_import_set(m, e, "model", "", "%s", model->slug);
-    else if (m->start->model_given)
+    else if (m->catalog && *config_of_folder(m, e->value, path)) {
+        model = mfu_catalog_model(m->catalog, path, &err);
+        if (model)
+            mfu_import_set(m, e, "model", "its config.json", "%s", path);
+        else
+            mfu_import_leave(e, MFU_UNMODELLED, mfu_arena_copy(&m->arena, err.text, strlen(err.text)));
+    } else if (m->start->model_given)
         mfu_import_leave(e, MFU_IGNORED, "the model that was chosen before");
     else
         e->key = "model";

@@ -51,7 +51,7 @@ static const struct mfu_import_row rows[] = {
     {"base_model_name_or_path", NULL, NULL, "no model of this name is known: choose one", true},
     {"target_modules*", NULL, NULL, targets, true},
     {"modules_to_save*", NULL, "=- null=-", targets, true},
-    {"bias", NULL, "none=-", "biases that train: set trainable biases", true},
+    {"bias", "trainable", "none=- all=biases", "those of the linears that have adapters alone", true},
     {"rank_pattern.*", NULL, NULL, parts, true}, {"layers_to_transform*", NULL, "=- null=-", parts, true},
     {"layer_replication*", NULL, "=- null=-", parts, true}, {"target_parameters*", NULL, "=- null=-", parts, true},
     {"trainable_token_indices*", NULL, "=- null=-", parts, true}, {"exclude_modules*", NULL, "=- null=-", parts, true},
@@ -121,7 +121,7 @@ static void find_encoder(struct mfu_import *m, const struct mfu_method_row *meth
 
 static void finish(struct mfu_import *m)
 {
-    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *inputs;
+    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *inputs, *bias = mfu_import_find(m, "bias");
     const struct mfu_method_row *method = method_of(mfu_import_find(m, "peft_type"));
 
     if (base)
@@ -137,7 +137,8 @@ static void finish(struct mfu_import *m)
         mfu_import_set(m, inputs, "ia3_inputs", "no input is scaled", "none");
     else
         mfu_import_list(m, "feedforward_modules", "ia3_inputs", "inputs that are scaled");
-    mfu_import_list(m, "modules_to_save", "trainable", "train beside the adapters, as copies");
+    if (mfu_import_list(m, "modules_to_save", "trainable", "train beside the adapters, as copies") && bias && bias->set)
+        mfu_import_leave(bias, MFU_UNMODELLED, "beside modules_to_save");
     mfu_import_assume(m, "lora_kernels", "peft", "");
 }
 
