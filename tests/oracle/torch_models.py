@@ -385,6 +385,15 @@ def cases():
         yield row(f"{m}-pure", m, seq=t, **pure)
         yield row(f"{m}-pure-ckpt", m, seq=t, **pure, **ckpt)
         yield row(f"{m}-frozen-amp", m, seq=t, **frozen)
+    for m, t in (("internvl", 512), ("internvl-rms", 512), ("mistral3", 512), ("llava-pixtral", 1024), ("llava-next", 3072), ("qwen3-vl", 512)):
+        yield row(f"{m}-amp", m, seq=t)
+        yield row(f"{m}-pure", m, seq=t, **pure)
+        yield row(f"{m}-pure-ckpt", m, seq=t, **pure, **ckpt)
+        yield row(f"{m}-frozen-amp", m, seq=t, **frozen)
+    for m in ("qwen3-vl-moe", "llama4"):
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
     # ---- state spaces
     yield row("mamba2-amp", "mamba2")
     yield row("mamba2-pure", "mamba2", **pure)
@@ -930,13 +939,18 @@ def get_batch(c, model):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         size = getattr(model.config, "image_size", 224)
         return dict(pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"), labels=long(b))
-    if name.startswith(("Llava", "Gemma3", "PaliGemma", "Idefics3", "SmolVLM", "Mistral3")) and "Condit" in name:
+    if name.startswith(("Llava", "Gemma3", "PaliGemma", "Idefics3", "SmolVLM", "Mistral3", "InternVL", "Llama4")) and "Condit" in name:
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         size, images = model.config.vision_config.image_size, (1,) * name.startswith(("Idefics3", "SmolVLM"))
+        size = size if isinstance(size, int) else size[0]
         kinds = dict(token_type_ids=long(b, t)) if "Gemma" in name else {}      # as the processor says which are images
+        if name.startswith("LlavaNext"):        # the image once as a whole, and its four quarters
+            images, kinds = (5,), dict(image_sizes=Numbers([[2 * size, 2 * size]] * b))
+        elif name.startswith("Mistral3"):
+            kinds = dict(image_sizes=Numbers([[size, size]] * b))
         return dict(input_ids=long(b, t), labels=long(b, t), **kinds,
                     pixel_values=torch.zeros(b, *images, 3, size, size, dtype=dtype, device="cuda"))
-    if name.startswith("Qwen2") and "VL" in name:        # what the processor counts, as numbers that can be read
+    if name.startswith(("Qwen2", "Qwen3")) and "VL" in name:        # what the processor counts, as numbers that can be read
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         vision, edge = model.config.vision_config, 448 // model.config.vision_config.patch_size
         patches = b * edge * edge
@@ -971,6 +985,9 @@ class Numbers(np.ndarray):
     def __new__(cls, values):
         return np.asarray(values).view(cls)
 
+    def prod(self, axis=None, dim=None, **kwargs):
+        return super().prod(axis if dim is None else dim, **kwargs)
+
 
 class Rates(Numbers):
     def split(self, lengths):
@@ -993,11 +1010,25 @@ def vision_helpers():
         total = int(grid_thw.prod(-1).sum())
         return torch.zeros(total // spatial_merge_size ** 2, dtype=torch.long, device="cuda"), sums([each] * (total // each))
 
-    for module in (transformers.models.qwen2_vl.modeling_qwen2_vl, transformers.models.qwen2_5_vl.modeling_qwen2_5_vl):
+    def interpolation(grid_thw, *args, **kwargs):
+        n = int(grid_thw.prod(-1).sum())
+        return torch.zeros(n, 4, dtype=torch.long, device="cuda"), torch.zeros(n, 4, device="cuda")
+
+    models = transformers.models
+    for module in (models.qwen2_vl.modeling_qwen2_vl, models.qwen2_5_vl.modeling_qwen2_5_vl,
+                   models.qwen3_vl.modeling_qwen3_vl, models.qwen3_vl_moe.modeling_qwen3_vl_moe):
+        if hasattr(module, "get_vision_interpolation_indices_and_weights"):
+            module.get_vision_interpolation_indices_and_weights = interpolation
         module.get_vision_position_ids, module.get_vision_attention_seqlens = position_ids, seqlens
         module.get_max_seqlen = lambda *args, **kwargs: None
         if hasattr(module, "get_vision_window_index"):
             module.get_vision_window_index = window_index
+
+    class Torch:                                    # sizes of images are numbers that code reads
+        as_tensor = staticmethod(lambda values, device=None: Numbers(values))
+        __getattr__ = staticmethod(lambda name: getattr(torch, name))
+
+    models.mistral3.modeling_mistral3.torch = Torch()
 
 
 def make_optimizer(c, params):
