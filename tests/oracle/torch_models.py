@@ -1024,6 +1024,15 @@ def vision_helpers():
         if hasattr(module, "get_vision_window_index"):
             module.get_vision_window_index = window_index
 
+    def deepstack(self, x, mask, embeds):           # where the mask is true: as nonzero() tells, whose length it knows not
+        where = lambda: torch.zeros(embeds.shape[0], 2, dtype=torch.long, device="cuda").unbind(1)
+        x = x.clone()
+        x[where()] = x[where()] + embeds.to(x.dtype)
+        return x
+
+    models.qwen3_vl.modeling_qwen3_vl.Qwen3VLTextModel._deepstack_process = deepstack
+    models.qwen3_vl_moe.modeling_qwen3_vl_moe.Qwen3VLMoeTextModel._deepstack_process = deepstack
+
     class Torch:                                    # sizes of images are numbers that code reads
         as_tensor = staticmethod(lambda values, device=None: Numbers(values))
         __getattr__ = staticmethod(lambda name: getattr(torch, name))
