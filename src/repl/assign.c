@@ -199,11 +199,19 @@ int mfu_choose_cluster(struct mfu_session *s, struct mfu_scenario *next, const c
 int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
     char path[MFU_PATH_MAX] = "";
-    struct mfu_error other;
+    struct mfu_error other = {0};
     const struct mfu_model *model = mfu_catalog_model(s->catalog, subject_path(s, name, path), err);
+    const char *slash = strchr(name, '/');
 
-    if (!model && access(path, F_OK) < 0 && !strstr(name, ".json") && !strstr(name, ".y"))
+    if (!model && access(path, F_OK) < 0 && !strstr(name, ".json") && !strstr(name, ".y")) {
         model = mfu_catalog_hub_model(s->catalog, name, &other); /* not a file: a name of the hub? */
+        if (!model && isalnum((unsigned char)*name) && slash && !strchr(slash + 1, '/') && other.code == MFU_EINPUT) {
+            mfu_fail(err, MFU_EINPUT,
+                     "no file and no model of the hub that is known here; `model` reads config.json, too");
+            mfu_error_at(err, name, 0, 0);
+            mfu_error_suggest(err, other.suggestion);
+        }
+    }
     if (!model)
         return -1;
     mfu_scenario_model(next, model);

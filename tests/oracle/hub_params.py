@@ -7,14 +7,15 @@ import csv, glob, json, os, re, subprocess, sys, warnings
 
 warnings.filterwarnings("ignore")
 import torch, transformers, yaml
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoModelForSpeechSeq2Seq
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoModelForSpeechSeq2Seq
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SIZES = {"n_layer", "n_encoder_layer", "n_head", "n_encoder_head", "n_kv_head", "n_embd", "head_dim", "d_ff", "encoder_ff", "vocab_size",
          "embed_dim", "n_experts", "top_k", "expert_ff", "audio", "n_positions", "n_segments", "n_groups",
-         "bias", "tied"}
-FLAGS = {"bias", "tied"}
-CLASSES = {"t5": AutoModelForSeq2SeqLM, "whisper": AutoModelForSpeechSeq2Seq, "roberta": AutoModelForMaskedLM}
+         "n_dense", "kv_heads", "norms", "bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
+FLAGS = {"bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
+CLASSES = {"t5": AutoModelForSeq2SeqLM, "bart": AutoModelForSeq2SeqLM, "whisper": AutoModelForSpeechSeq2Seq,
+           "bert": AutoModel, "roberta": AutoModelForMaskedLM, "modernbert": AutoModelForMaskedLM}
 # What a dim says by another number than config.json.
 WORDS = {"opt-350m": {"do_layer_norm_before": False}}
 
@@ -38,15 +39,16 @@ def parameters(name, file):
     kind, dims = known["model_type"][0], dims_of(name)
     words = {"tie_word_embeddings": bool(dims["tied"])}
     for dim, keys in known["dims"].items():
-        if dim in SIZES and dim in dims and keys:
-            key = keys if isinstance(keys, str) else keys[0]
+        key = keys if isinstance(keys, str) or not keys else keys[0]
+        if dim in SIZES and dim in dims and keys and not isinstance(getattr(CONFIG_MAPPING[kind], key, None), property):
             words[key] = bool(dims[dim]) if dim in FLAGS else int(dims[dim])
     if kind == "gpt_neo":
         words["attention_types"] = [[["global", "local"], words["num_layers"] // 2]]
     for start, more in WORDS.items():
         words.update(more if name.startswith(start) else {})
     with torch.device("meta"):
-        model = CLASSES.get(kind, AutoModelForCausalLM).from_config(AutoConfig.for_model(kind, **words))
+        known = AutoModel if dims.get("mlm") == 0 else CLASSES.get(kind, AutoModelForCausalLM)
+        model = known.from_config(AutoConfig.for_model(kind, **words))
     return sum(p.numel() for p in model.parameters())
 
 
@@ -55,8 +57,9 @@ print(f"# transformers {transformers.__version__}")
 out.writerow(["model", "params"])
 for path in sorted(glob.glob(os.path.join(ROOT, "models", "*.yaml"))):
     file = table(os.path.basename(path)[:-5])
-    if "vocab_size" in file["huggingface"]["dims"] and "patch" not in file["huggingface"]["dims"]:     # texts alone
+    if "vocab_size" in file["huggingface"]["dims"] and "patch" not in file["huggingface"]["dims"] and "tower" not in file:     # texts alone
         # transformers 5 ties the heads of T5 1.1, whose files hold them apart.
-        for name in (n for n in file["variants"] if not n.startswith(("flan-t5", "t5-v1_1"))):
+        kind = file["huggingface"]["model_type"][0]
+        for name in (n for n in file["variants"] if kind in CONFIG_MAPPING and not n.startswith(("flan-", "t5-v1_1", "mt5", "byt5"))):
             out.writerow([name, parameters(name, file)])
             sys.stdout.flush()

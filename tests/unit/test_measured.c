@@ -637,7 +637,7 @@ static void families_are_those_of_the_catalog(void **state)
         {"qwen2.5", "768", "n_kv_head=12: the model's"},
         {"deepseek", "4096", " family 'deepseek' is not modelled"}, /* of two families */
         {"deepseek-r1", "7168", "graph of DeepSeek"},
-        {"exaone", "4096", " family 'exaone' is not modelled"}, /* of another generation */
+        {"minimax", "4096", " family 'minimax' is not modelled"}, /* of another generation */
         {"open", "4096", " family 'open' is not modelled"},
         {"flan-t5", "1024", "graph of flan-t5-large"},
         {"mini", "4096", " family 'mini' is not modelled"},
