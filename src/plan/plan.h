@@ -120,8 +120,14 @@ struct mfu_stage {
     struct mfu_memory_answer memory; /* with all that are in flight */
 };
 
-/* Nothing; that a stage has no room for one microbatch; memory and programs; times, too. */
-enum mfu_stages_known { MFU_STAGES_UNKNOWN, MFU_STAGES_OVERFULL, MFU_STAGES_WEIGHED, MFU_STAGES_PRICED };
+/* Nothing; that a stage has no room for one microbatch; the first's memory and program; those of all; times, too. */
+enum mfu_stages_known {
+    MFU_STAGES_UNKNOWN,
+    MFU_STAGES_OVERFULL,
+    MFU_STAGES_BEGUN,
+    MFU_STAGES_WEIGHED,
+    MFU_STAGES_PRICED
+};
 
 struct mfu_plan {
     struct mfu_scenario scenario; /* own copy; config points at it */

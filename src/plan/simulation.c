@@ -323,10 +323,16 @@ static bool is_whole(const struct mfu_program *p)
     return true;
 }
 
+/* Else it is one stage, without the waits of the schedule. */
+static bool is_whole_step(const struct mfu_plan *plan)
+{
+    return plan->config.setting[MFU_S_PP] <= 1;
+}
+
 int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
     bool replayed = !mfu_runtimes[plan->config.runtime].preallocates;
-    bool whole = plan->config.setting[MFU_S_PP] <= 1; /* else it is one stage, without the waits of the schedule */
+    bool whole = is_whole_step(plan);
 
     if (unroll(plan, record, s, err) < 0)
         return -1;
@@ -340,6 +346,11 @@ int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, s
     if (whole)
         put_into_plan(plan, s);
     return 0;
+}
+
+int mfu_simulate_plan(struct mfu_plan *plan, struct mfu_simulation *s, struct mfu_error *err)
+{
+    return is_whole_step(plan) ? mfu_simulate(plan, false, s, err) : 0;
 }
 
 double mfu_simulate_again(struct mfu_plan *plan, struct mfu_simulation *s)

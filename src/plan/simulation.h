@@ -32,6 +32,10 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *);
  * traces.  `simulation` was zeroed or used before. */
 int mfu_simulate(struct mfu_plan *, bool record, struct mfu_simulation *, struct mfu_error *);
 
+/* The same for who asks the plan alone, without what was recorded: a stage of a pipeline changes nothing there,
+ * and is not simulated. */
+int mfu_simulate_plan(struct mfu_plan *, struct mfu_simulation *, struct mfu_error *);
+
 /* Seconds of a step that was simulated before, now that coefficients of
  * plan->scenario have changed; nothing but time is worked out again, and the
  * plan's answers stay as they were.  NAN when out of memory. */

@@ -226,12 +226,12 @@ static bool program_room(struct mfu_plan *p, int number)
     return true;
 }
 
-/* The programs of all ranks, and their memory with one microbatch.  1: `fitting`, and one has no room for that. */
-static int weigh_all(struct mfu_plan *p, bool fitting, struct mfu_error *err)
+/* The programs of these ranks, and their memory with one microbatch.  1: `fitting`, and one has no room for that. */
+static int weigh_ranks(struct mfu_plan *p, int from, int to, bool fitting, struct mfu_error *err)
 {
-    int n = p->n_stages, programs = 0;
+    int n = p->n_stages, programs = from;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = from; i < to; i++) {
         struct mfu_stage *s = &p->stages[i];
         struct mfu_saved saved;
 
@@ -478,24 +478,50 @@ static double computes_s(const struct mfu_stage *s)
     return s->forward_s + s->backward_s;
 }
 
+/* Takes what weighing some ranks came to; 1: nobody needs to know more. */
+static int weighed(struct mfu_plan *p, int status, enum mfu_stages_known known)
+{
+    p->known = status == 0 ? known : status > 0 ? MFU_STAGES_OVERFULL : MFU_STAGES_UNKNOWN;
+    return status;
+}
+
+/* Programs and memory of all ranks; 1: `fitting`, and one has no room.  The first is usually the one that holds the
+ * most, so it is asked before the others have programs. */
+static int weigh_all(struct mfu_plan *p, bool fitting, struct mfu_error *err)
+{
+    int status;
+
+    if (p->known == MFU_STAGES_OVERFULL && fitting)
+        return 1;
+    if (p->known <= MFU_STAGES_OVERFULL) {
+        p->known = MFU_STAGES_UNKNOWN;
+        if (make_room(p, (int)p->config.setting[MFU_S_PP]) < 0)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        if ((status = weighed(p, weigh_ranks(p, 0, 1, fitting, err), MFU_STAGES_BEGUN)) != 0)
+            return status;
+    }
+    if (p->known > MFU_STAGES_BEGUN)
+        return 0;
+    if (fitting) {
+        if (weigh_schedule(p, err) < 0)
+            return -1;
+        hold(p, &p->stages[0], p->stages[0].in_flight, &p->memory);
+        if (!p->memory.fits)
+            return 1;
+    }
+    return weighed(p, weigh_ranks(p, 1, p->n_stages, fitting, err), MFU_STAGES_WEIGHED);
+}
+
 int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
 {
-    int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst, status;
+    int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst, status = weigh_all(p, fitting, err);
     int passes = mfu_pipeline_passes(&p->config.pipeline);
     enum mfu_stages_known known;
     double time_s = 0, flops = 0, hardware = 0;
     struct mfu_stage *stages;
 
-    if (p->known == MFU_STAGES_UNKNOWN || (p->known == MFU_STAGES_OVERFULL && !fitting)) {
-        p->known = MFU_STAGES_UNKNOWN;
-        if (make_room(p, n) < 0)
-            return mfu_fail(err, MFU_ENOMEM, "out of memory");
-        if ((status = weigh_all(p, fitting, err)) < 0)
-            return -1;
-        p->known = status == 0 ? MFU_STAGES_WEIGHED : MFU_STAGES_OVERFULL;
-    }
-    if (p->known == MFU_STAGES_OVERFULL)
-        return 1;
+    if (status != 0)
+        return status;
     known = p->known;
     p->known = MFU_STAGES_UNKNOWN; /* until all is well */
     stages = p->stages;
@@ -549,7 +575,7 @@ bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, co
         || memcmp(next->dim, now->dim, (size_t)now->model->n_dims * sizeof *now->dim) != 0)
         return false;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (next->setting[i] != now->setting[i] && i != MFU_S_VPP && i != MFU_S_SCHEDULE)
+        if (next->setting[i] != now->setting[i] && i != MFU_S_VPP && i != MFU_S_SCHEDULE && i != MFU_S_OVERLAP_P2P)
             return false;
     for (int i = 0; i < p->n_stages; i++)
         if (mfu_rank_layers(next, p->program.layers, i) != p->stages[i].layers

@@ -66,7 +66,7 @@ static bool is_better(const struct mfu_way *a, const struct mfu_way *b)
 static bool try_way(const struct mfu_scenario *s, struct mfu_way w, struct mfu_plan *plan, struct mfu_simulation *x,
                     struct mfu_scenario *best_of, struct mfu_budget_answer *a, struct mfu_error *err)
 {
-    if (a->n_ways == MFU_MOST_WAYS || mfu_plan_make(plan, s, err) < 0 || mfu_simulate(plan, false, x, err) < 0)
+    if (a->n_ways == MFU_MOST_WAYS || mfu_plan_make(plan, s, err) < 0 || mfu_simulate_plan(plan, x, err) < 0)
         return false;
     w.memory_bytes = plan->memory.smi_bytes;
     w.time_s = plan->step.time_s;
@@ -129,7 +129,7 @@ int mfu_solve_memory(const struct mfu_scenario *scenario, double target_bytes, s
         }
     if (a->n_ways == 0)
         return -1;
-    if (mfu_plan_make(plan, best_of, err) < 0 || mfu_simulate(plan, false, x, err) < 0)
+    if (mfu_plan_make(plan, best_of, err) < 0 || mfu_simulate_plan(plan, x, err) < 0)
         return -1;
     mfu_error_clear(err);
     return 0;

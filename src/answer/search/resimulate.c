@@ -70,7 +70,7 @@ static bool simulate(struct worker *h, struct mfu_sweep_row *row)
     struct mfu_error err = {0};
 
     if (mfu_sweep_make(s, row->combination, &scenario, &err) < 0 || mfu_plan_make(&h->plan, &scenario, &err) < 0
-        || mfu_simulate(&h->plan, false, &h->simulation, &err) < 0) {
+        || mfu_simulate_plan(&h->plan, &h->simulation, &err) < 0) {
         if (err.code == MFU_ENOMEM)
             h->of->failed = true;
         return false;

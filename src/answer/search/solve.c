@@ -88,7 +88,7 @@ static enum verdict ask(struct solver *q, double steps)
         return refused(q);
     if (!q->plan->memory.fits && !holds(q) && why_it_fails(q)[0] == 'm')
         return FAILS;
-    if (mfu_simulate(q->plan, false, q->simulation, &q->refusal) < 0)
+    if (mfu_simulate_plan(q->plan, q->simulation, &q->refusal) < 0)
         return refused(q);
     return holds(q) ? HOLDS : FAILS;
 }

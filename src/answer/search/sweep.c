@@ -191,7 +191,7 @@ static bool plan_one(struct worker *w, const size_t *at, size_t place, bool step
     } else {
         made = make_at(w, at, &plan, &err);
     }
-    if (made < 0 || (made == 0 && w->simulated && mfu_simulate(plan, false, &w->simulation, &err) < 0)) {
+    if (made < 0 || (made == 0 && w->simulated && mfu_simulate_plan(plan, &w->simulation, &err) < 0)) {
         w->several = steps && w->several == PLANNED ? UNKNOWN : w->several;
         w->failed |= err.code == MFU_ENOMEM;
         w->refused++;

@@ -65,7 +65,7 @@ struct possible {
 static int plan(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_scenario *scenario,
                 struct mfu_error *err)
 {
-    return mfu_plan_make(p, scenario, err) < 0 || mfu_simulate(p, false, simulation, err) < 0 ? -1 : 0;
+    return mfu_plan_make(p, scenario, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0 ? -1 : 0;
 }
 
 /* The scenario with another value of a key that was left open; false where that cannot be, or did not
