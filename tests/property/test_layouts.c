@@ -319,8 +319,7 @@ static void a_walk_remembers_nothing(void **unused)
             HOLDS(mfu_plan_make_sums(&row, &other, fitting, NULL) == (fitting && !fresh.memory.fits));
             HOLDS((fitting && !fresh.memory.fits) || memcmp(&row.step, &fresh.step, sizeof row.step) == 0);
             if (k % 4 == 3) { /* what is simulated is not remembered, either */
-                HOLDS(mfu_simulate(&p, false, &simulation[0], NULL)
-                      == mfu_simulate_plan(&fresh, &simulation[1], NULL));
+                HOLDS(mfu_simulate(&p, false, &simulation[0], NULL) == mfu_simulate_plan(&fresh, &simulation[1], NULL));
                 same_plan(&p, &fresh);
             }
             s = other;
