@@ -137,9 +137,11 @@ struct mfu_builder {
         int before; /* an old one */
         struct mfu_launch launch;
     } * put;                    /* those, until it is done, */
-    int n_put, cap_put, n_read; /* and how many of the old it has read */
-    int *ends, n_ends;          /* room in the program's arena for so many views of launches */
-    bool failed;                /* memory ran out */
+    int n_put, cap_put, n_read; /* and how many of the old it has read; */
+    struct mfu_launch *written; /* of a folded program all launches, as they are then */
+    int n_written, cap_written;
+    int *ends, n_ends; /* room in the program's arena for so many views of launches */
+    bool failed;       /* memory ran out */
     /* Of the model, then their adapters; what is here is worked out before it is read. */
     struct mfu_operation operations[2 * MFU_MAX_OPS];
 };

@@ -55,12 +55,14 @@ double mfu_repeats(const struct mfu_config *, const struct mfu_model_section *);
 bool mfu_shares_weight(const struct mfu_builder *, int op);
 bool mfu_of_experts(const struct mfu_operation *); /* its weights are those of experts */
 
-/* A pass that puts launches between those that there are, in their list: begin; one more launch at *n, NULL when out of
- * memory; the next of the old ones at *n (s->moved remembers where it went); end, when lifetimes of the first n_tensors
- * follow.  What one call returned may be elsewhere after the next. */
+/* A pass that puts launches between those that there are, segment by segment: begin; one more launch at *n, NULL when out
+ * of memory; the next of the old ones, of a segment as it was, at *n (s->moved remembers where it went), NULL likewise; a
+ * segment that began at `first` ends at n; end, when lifetimes of the first n_tensors follow.  What one call returned may
+ * be elsewhere after the next.  In a folded program segments share what has become of them alike. */
 bool mfu_rewrite_begin(struct mfu_builder *);
 struct mfu_launch *mfu_rewrite_put(struct mfu_builder *, int *n, const struct mfu_launch *);
-struct mfu_launch *mfu_rewrite_move(struct mfu_builder *, int *n, int launch);
+struct mfu_launch *mfu_rewrite_move(struct mfu_builder *, int *n, const struct mfu_segment *, int launch);
+void mfu_rewrite_segment(struct mfu_builder *, struct mfu_segment *, int first, int n);
 void mfu_rewrite_end(struct mfu_builder *, int n, int n_tensors, int n_launches);
 
 #endif

@@ -34,6 +34,8 @@ struct mfu_fold {
     int *segment;        /* by layer and turn */
     int *owner[LISTS];   /* the stretch of each item */
     int n_copied[LISTS]; /* items with all copies */
+    int n_more;          /* tensors behind them */
+    int *moved;          /* where launches are now; NULL: where they were */
     bool unlike;
 };
 
@@ -410,6 +412,7 @@ static void fold_free(struct mfu_fold *x)
     if (x) {
         free(x->stretches);
         free(x->segment);
+        free(x->moved);
     }
     free(x);
 }
@@ -449,7 +452,11 @@ static bool copy_layers(struct mfu_builder *s, int n, bool folded)
 
 bool mfu_copy_layers(struct mfu_builder *s, int n)
 {
-    return copy_layers(s, n, false);
+    if (!copy_layers(s, n, false))
+        return false;
+    for (int k = 0; k < n; k++)
+        s->layers[k].copies = 0; /* they are there */
+    return true;
 }
 
 /* ---- without making them --------------------------------------------------- */
@@ -469,7 +476,30 @@ int mfu_fold_tensors(const struct mfu_program *p)
 {
     const struct stretch *last = &p->fold->stretches[p->segments[p->n_segments - 1].stretch];
 
-    return last->first[TENSORS] + last->count[TENSORS];
+    return last->first[TENSORS] + last->count[TENSORS] + p->fold->n_more;
+}
+
+int mfu_fold_tensor(struct mfu_builder *s, double bytes, enum mfu_part part)
+{
+    struct mfu_program *p = s->program;
+    int at = mfu_fold_tensors(p);
+
+    if (!ROOM(s, p->tensors, at, p->cap_tensors))
+        return -1;
+    p->tensors[at] = (struct mfu_tensor){.bytes = mfu_block_bytes(bytes), .part = part};
+    p->fold->n_more++;
+    p->n_tensors++;
+    return at;
+}
+
+void mfu_fold_moves(struct mfu_program *p, int *moved)
+{
+    p->fold->moved = moved;
+}
+
+static int moved_to(const struct mfu_fold *x, int launch)
+{
+    return x->moved && !names_none(launch) ? x->moved[launch] : launch;
 }
 
 void mfu_unfolding_release(struct mfu_unfolding *u)
@@ -509,18 +539,23 @@ static int tensor_of(const struct mfu_program *p, int view, const struct stretch
     return renumbered(p->fold, TENSORS, p->views[at.in->first[VIEWS] + at.offset].tensor, at.in, at.which);
 }
 
+bool mfu_unfolds_alike(const struct mfu_segment *seg)
+{
+    return seg->copy > 0 && seg->count == seg[-1].count && seg->first + seg->shift == seg[-1].first + seg[-1].shift;
+}
+
 bool mfu_unfolds_evenly(const struct mfu_program *p, const struct mfu_segment *seg)
 {
-    return is_even(p->fold, p->fold->stretches[seg->stretch].copies, seg->copy);
+    return mfu_unfolds_alike(seg) && is_even(p->fold, p->fold->stretches[seg->stretch].copies, seg->copy);
 }
 
 const int *mfu_unfold_ends(const struct mfu_program *p, const struct mfu_segment *seg, struct mfu_unfolding *u)
 {
     const struct stretch *a = &p->fold->stretches[seg->stretch];
-    const struct mfu_launch *l = &p->launches[a->first[LAUNCHES]];
+    const struct mfu_launch *l = &p->launches[seg->first + seg->shift];
     int n = 0, copy = a->backwards ? a->copies - seg->copy : seg->copy;
 
-    for (int i = 0; i < a->count[LAUNCHES]; i++)
+    for (int i = 0; i < seg->count; i++)
         n += l[i].n_in + l[i].n_out;
     if (!MFU_ROOM(u->now, n + 1, u->cap_now) || !MFU_ROOM(u->step, n + 1, u->cap_step))
         return NULL;
@@ -530,7 +565,7 @@ const int *mfu_unfold_ends(const struct mfu_program *p, const struct mfu_segment
     }
     if (seg->copy == 0)
         memset(u->now, 0, (size_t)n * sizeof *u->now);
-    for (int i = 0, at = 0; i < a->count[LAUNCHES]; i++) {
+    for (int i = 0, at = 0; i < seg->count; i++) {
         for (int k = 0; k < l[i].n_in; k++)
             next_number(u, at++, tensor_of(p, l[i].in[k], a, copy));
         for (int k = 0; k < l[i].n_out; k++)
@@ -545,6 +580,8 @@ int mfu_unfold_lives(const struct mfu_program *p, mfu_life_fn *fn, void *context
     struct mfu_unfolding u = {0};
     int tensor = p->n_tensors;
 
+    for (int t = mfu_fold_tensors(p) - 1, i = 0; i < x->n_more; i++, t--)
+        fn(context, --tensor, t, p->tensors[t].born, p->tensors[t].last);
     for (int k = p->segments[p->n_segments - 1].stretch; k >= 0; k--) {
         const struct stretch *a = &x->stretches[k];
         int n = a->count[TENSORS];
@@ -563,7 +600,7 @@ int mfu_unfold_lives(const struct mfu_program *p, mfu_life_fn *fn, void *context
                 next_number(&u, 2 * i + 1, renumbered(x, LAUNCHES, t[i].last, a, copy));
             }
             for (int i = n - 1; i >= 0; i--)
-                fn(context, --tensor, a->first[TENSORS] + i, u.now[2 * i], u.now[2 * i + 1]);
+                fn(context, --tensor, a->first[TENSORS] + i, moved_to(x, u.now[2 * i]), moved_to(x, u.now[2 * i + 1]));
         }
     }
     mfu_unfolding_release(&u);

@@ -21,6 +21,12 @@ void mfu_fold_free(struct mfu_program *);
 /* How many tensors its list has. */
 int mfu_fold_tensors(const struct mfu_program *);
 
+/* One more tensor, behind all others; its place in the list, -1: out of memory. */
+int mfu_fold_tensor(struct mfu_builder *, double bytes, enum mfu_part);
+
+/* A pass has put launches between others, and moved each to moved[], which is the program's now. */
+void mfu_fold_moves(struct mfu_program *, int *moved);
+
 /* Numbers of the whole program, of one copy of a stretch after the other.  Zeroed; `now` and `step` are owned. */
 struct mfu_unfolding {
     int *now, *step;
@@ -31,7 +37,10 @@ struct mfu_unfolding {
  * order; NULL when out of memory. */
 const int *mfu_unfold_ends(const struct mfu_program *, const struct mfu_segment *, struct mfu_unfolding *);
 
-/* Whether a segment's numbers are those of the copy before, each moved as far as that one's from the copy before it. */
+/* Whether a segment's launches are those of the copy before, which is in front of it. */
+bool mfu_unfolds_alike(const struct mfu_segment *);
+
+/* Whether its numbers are, too, each moved as far as that one's from the copy before it. */
 bool mfu_unfolds_evenly(const struct mfu_program *, const struct mfu_segment *);
 
 /* Calls back with each tensor from the last to the first: its number, that of the item in p->tensors that it is like,

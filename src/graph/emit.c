@@ -7,30 +7,62 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "graph/copies.h"
 #include "scenario/setting.h"
 
 /* ---- launches between others ---------------------------------------------- */
 
 bool mfu_rewrite_begin(struct mfu_builder *s)
 {
-    s->n_put = s->n_read = 0;
+    s->n_put = s->n_read = s->n_written = 0;
     return ROOM_FOR(s, s->moved, s->program->n_launches, s->cap_moved);
+}
+
+static struct mfu_launch *write(struct mfu_builder *s, const struct mfu_launch *l)
+{
+    if (!ROOM(s, s->written, s->n_written, s->cap_written))
+        return NULL;
+    return memcpy(&s->written[s->n_written++], l, sizeof *l); /* with what is between its parts: it is compared */
 }
 
 struct mfu_launch *mfu_rewrite_put(struct mfu_builder *s, int *n, const struct mfu_launch *l)
 {
+    (*n)++;
+    if (s->program->fold)
+        return write(s, l);
     if (!ROOM(s, s->put, s->n_put, s->cap_put))
         return NULL;
     s->put[s->n_put] = (struct mfu_put){.before = s->n_read, .launch = *l};
-    (*n)++;
     return &s->put[s->n_put++].launch;
 }
 
-struct mfu_launch *mfu_rewrite_move(struct mfu_builder *s, int *n, int launch)
+struct mfu_launch *mfu_rewrite_move(struct mfu_builder *s, int *n, const struct mfu_segment *seg, int launch)
 {
     s->n_read = launch + 1;
     s->moved[launch] = (*n)++;
-    return &s->program->launches[launch];
+    return s->program->fold ? write(s, mfu_launch_in(s->program, seg, launch)) : &s->program->launches[launch];
+}
+
+#define LOOKED_AT 8 /* copies before one, among which there may be one like it: gradients fill a bucket in one of few */
+
+void mfu_rewrite_segment(struct mfu_builder *s, struct mfu_segment *seg, int first, int n)
+{
+    int count = n - first, at = s->n_written - count;
+
+    seg->first = first;
+    seg->count = count;
+    if (!s->program->fold || s->failed)
+        return;
+    for (const struct mfu_segment *other = seg - 1;
+         seg->copy > 0 && other >= seg - (seg->copy < LOOKED_AT ? seg->copy : LOOKED_AT); other--)
+        if (other->count == count
+            && memcmp(&s->written[other->first + other->shift], &s->written[at], (size_t)count * sizeof *s->written)
+                == 0) {
+            s->n_written = at;
+            at = other->first + other->shift;
+            break;
+        }
+    seg->shift = at - first;
 }
 
 /* From behind, so that each old launch moves once. */
@@ -56,6 +88,17 @@ void mfu_rewrite_end(struct mfu_builder *s, int n, int n_tensors, int n_launches
 {
     struct mfu_program *p = s->program;
 
+    if (p->fold) {
+        struct mfu_launch *old = p->launches;
+        int cap = p->cap_launches;
+
+        p->launches = s->written, p->cap_launches = s->cap_written;
+        s->written = old, s->cap_written = cap;
+        mfu_fold_moves(p, s->moved);
+        s->moved = NULL, s->cap_moved = 0;
+        p->n_launches = n;
+        return;
+    }
     if (!spread(s, n))
         return;
     for (int t = 0; t < n_tensors; t++) { /* of what was there before */

@@ -512,12 +512,11 @@ static bool hands_on_another_type(const struct mfu_builder *s, int n)
     return false;
 }
 
-/* Whether what comes behind the copies leaves them alike: buckets, copies to the host and products of an optimizer are
- * put between their launches. */
-static bool stays_alike(const struct mfu_config *c)
+/* Whether what comes behind the copies can leave them folded: launches may be put between theirs, but who reads what
+ * stays. */
+static bool stays_folded(const struct mfu_config *c)
 {
-    return c->ranks == 1 && !mfu_offloads(c) && c->setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0
-        && !mfu_runtimes[c->runtime].preallocates && mfu_optimizers[c->optimizer].newton_schulz_steps == 0;
+    return c->setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0 && !mfu_runtimes[c->runtime].preallocates;
 }
 
 /* 0; -1 with `err`; UNLIKE: layers that were to be copied name what is further away than `reach`, or differ. */
@@ -528,7 +527,7 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
 {
     struct mfu_layer *layers;
     struct mfu_builder *s = begin(c, stage, p, err);
-    bool folded = unrolling == MFU_LAYERS_FOLDED && stays_alike(c);
+    bool folded = unrolling == MFU_LAYERS_FOLDED && stays_folded(c);
     int n, status = -1;
 
     if (!s)
@@ -581,10 +580,10 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
         mfu_preallocate(s);
     if (!s->failed && mfu_offload_activations(s) < 0)
         s->failed = true;
-    if (!s->failed && mfu_shard_program(s) < 0)
-        s->failed = true;
     if (s->copies && folded && !s->failed && !mfu_fold_layers(s, n) && !s->failed)
         return UNLIKE;
+    if (!s->failed && mfu_shard_program(s) < 0)
+        s->failed = true;
     status = 0;
 done:
     if (s->failed)
@@ -618,6 +617,7 @@ void mfu_program_free(struct mfu_program *p)
         free(s->layers);
         free(s->moved);
         free(s->put);
+        free(s->written);
         free(s->kept);
         free(s->deferred);
         free(s->merged);

@@ -357,7 +357,7 @@ static void read_copies(struct offloader *x, struct mfu_launch *l, int at)
 
 static void write_launch(struct offloader *x, const struct mfu_segment *seg, int at, bool backward)
 {
-    struct mfu_launch *l = mfu_rewrite_move(x->s, &x->n_written, at);
+    struct mfu_launch *l = mfu_rewrite_move(x->s, &x->n_written, seg, at);
 
     if (backward)
         read_copies(x, l, at);
@@ -388,13 +388,13 @@ static void write(struct offloader *x)
     for (int k = 0; k < p->n_segments && !x->s->failed; k++) {
         struct mfu_segment *seg = &p->segments[k];
         const struct mfu_segment was = *seg;
+        int first = x->n_written;
 
-        seg->first = x->n_written;
         for (int i = x->at[FETCHED_IN].first[k]; i >= 0; i = x->at[FETCHED_IN].next[i])
             fetch(x, &was, &x->trips[i]);
         for (int i = was.first; i < was.first + was.count && !x->s->failed; i++)
             write_launch(x, &was, i, was.phase == MFU_BACKWARD);
-        seg->count = x->n_written - seg->first;
+        mfu_rewrite_segment(x->s, seg, first, x->n_written);
     }
 }
 

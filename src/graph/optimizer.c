@@ -9,6 +9,7 @@
 
 #include "graph/builder.h"
 #include "graph/builder_private.h"
+#include "graph/layers.h"
 #include "scenario/setting.h"
 
 /* Bytes of the parameters that the optimizer updates: the masters. */
@@ -41,16 +42,17 @@ static bool is_hidden(const struct mfu_config *c, const struct mfu_launch *l)
 }
 
 /* Parameters in hidden matrices. */
-static double hidden_params(const struct mfu_config *c, const struct mfu_program *p)
+static double hidden_params(const struct mfu_builder *s)
 {
+    const struct mfu_program *p = s->program;
     double params = 0;
 
     for (int i = 0; i < p->n_segments; i++)
         for (int k = p->segments[i].first; k < p->segments[i].first + p->segments[i].count; k++) {
             const struct mfu_kernel *g = &p->launches[k].kernel;
 
-            if (is_hidden(c, &p->launches[k]))
-                params += p->segments[i].repeat * g->batch * g->m * g->n;
+            if (is_hidden(s->config, &p->launches[k]))
+                params += (1 + s->layers[p->segments[i].of].copies) * p->segments[i].repeat * g->batch * g->m * g->n;
         }
     return params;
 }
@@ -73,7 +75,7 @@ static void product(struct mfu_builder *s, const char *name, double m, double n,
 static void newton_schulz(struct mfu_builder *s, double steps)
 {
     const struct mfu_program *p = s->program;
-    int n_segments = p->n_segments;
+    int n_segments = p->n_segments, layer = s->layer;
 
     mfu_segment_close(s);
     for (int i = 0; i < n_segments && !s->failed; i++) {
@@ -81,6 +83,7 @@ static void newton_schulz(struct mfu_builder *s, double steps)
 
         if (seg.phase != MFU_BACKWARD || seg.repeat < 1)
             continue;
+        s->layer = seg.of; /* it is copied as that is */
         mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, seg.repeat);
         for (int k = seg.first; k < seg.first + seg.count && !s->failed; k++) {
             const struct mfu_kernel g = p->launches[k].kernel;
@@ -94,6 +97,7 @@ static void newton_schulz(struct mfu_builder *s, double steps)
         }
         mfu_segment_close(s);
     }
+    s->layer = layer;
     mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
 }
 
@@ -106,7 +110,7 @@ double mfu_optimizer_state_bytes(const struct mfu_builder *s)
 
     if (r->newton_schulz_steps <= 0)
         return r->states * state_bytes(r, own) * p->rank_trained;
-    hidden = hidden_params(c, p);
+    hidden = hidden_params(s);
     return r->states * state_bytes(r, own) * hidden
         + others->states * state_bytes(others, own) * (p->rank_trained - hidden);
 }
@@ -244,7 +248,7 @@ static void update_weights(struct mfu_builder *s)
     }
     if (r->newton_schulz_steps > 0) {
         newton_schulz(s, r->newton_schulz_steps);
-        hidden = share * hidden_params(c, s->program);
+        hidden = share * hidden_params(s);
         if (params > hidden)
             update(s, &mfu_optimizers[r->others], params - hidden, params, g, 0);
     }

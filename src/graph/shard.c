@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "graph/copies.h"
 #include "graph/optimizer.h"
 #include "scenario/setting.h"
 
@@ -222,13 +223,17 @@ static struct mfu_launch *put(struct sharder *x, const struct mfu_launch *l)
 
 static struct mfu_launch blank(const struct sharder *x, const char *suffix)
 {
-    return (struct mfu_launch){.section = x->seg->section,
-                               .op = "",
-                               .suffix = suffix,
-                               .phase = x->seg->phase,
-                               .fusion = MFU_ALONE,
-                               .communicates = true,
-                               .wait_behind = -1};
+    struct mfu_launch l;
+
+    memset(&l, 0, sizeof l); /* it is compared as a whole */
+    l.section = x->seg->section;
+    l.op = "";
+    l.suffix = suffix;
+    l.phase = x->seg->phase;
+    l.fusion = MFU_ALONE;
+    l.communicates = true;
+    l.wait_behind = -1;
+    return l;
 }
 
 /* `calls` collectives of `bytes` each over axes of the mesh, beside compute or in its way; returns the number
@@ -283,11 +288,17 @@ static void copy(struct sharder *x, const char *suffix, double read_bytes, doubl
 /* A buffer from the next launch on; its end follows. */
 static int buffer(struct sharder *x, double bytes)
 {
-    int view = mfu_tensor_new(x->s, 1, bytes, MFU_U8, MFU_PART_COMMUNICATION), tensor;
+    struct mfu_builder *s = x->s;
+    int tensor, view;
 
-    if (x->s->failed)
+    if (x->p->fold) {
+        tensor = mfu_fold_tensor(s, bytes, MFU_PART_COMMUNICATION);
+    } else {
+        view = mfu_tensor_new(s, 1, bytes, MFU_U8, MFU_PART_COMMUNICATION);
+        tensor = x->p->views[view].tensor;
+    }
+    if (s->failed)
         return -1;
-    tensor = x->p->views[view].tensor;
     x->p->tensors[tensor].born = x->p->tensors[tensor].last = x->n;
     return tensor;
 }
@@ -601,19 +612,21 @@ static double standing_bytes(struct sharder *x)
 
 static int last_gradient(const struct mfu_program *p)
 {
-    int i = p->n_launches - 1;
-
-    while (i >= 0 && !(p->launches[i].gradient_elements > 0))
-        i--;
-    return i;
+    for (int k = p->n_segments - 1; k >= 0; k--)
+        for (int i = p->segments[k].first + p->segments[k].count - 1; i >= p->segments[k].first; i--)
+            if (mfu_launch_in(p, &p->segments[k], i)->gradient_elements > 0)
+                return i;
+    return -1;
 }
 
 /* The launches of a segment, each to its new place. */
 static void move(struct sharder *x, int last)
 {
     for (int i = x->seg->first; i < x->seg->first + x->seg->count; i++) {
-        struct mfu_launch *l = mfu_rewrite_move(x->s, &x->n, i);
+        struct mfu_launch *l = mfu_rewrite_move(x->s, &x->n, x->seg, i);
 
+        if (!l)
+            return;
         if (x->wanted >= 0 && l->kernel.launches > 0 && l->wait_behind < 0) {
             l->wait_stream = MFU_STREAM_COMMUNICATION;
             l->wait_behind = x->issued - 1 - x->wanted;
@@ -675,8 +688,7 @@ static void write_segment(struct sharder *x, int k, int last)
         update_on_host(x);
     if (k == x->p->n_segments - 1 && gathers_after(x) && !gathers_beside(x))
         gather_new(x, MFU_EVERY_MICRO_STEP);
-    seg->first = first;
-    seg->count = x->n - first;
+    mfu_rewrite_segment(x->s, seg, first, x->n);
 }
 
 /* Experts that are spread like everything else are of the first pool. */

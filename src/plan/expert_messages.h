@@ -8,10 +8,16 @@
 #include "graph/program.h"
 #include "scenario/scenario.h"
 
-/* Changes the prices of these exchanges in a program that is priced, one for each launch, in seconds: from what each takes
+/* Of each launch; with `which`, of launch i that of number which[i], and no two exchanges have one. */
+struct mfu_launch_prices {
+    struct mfu_price *list;
+    const int *which;
+};
+
+/* Changes the prices of these exchanges in a program that is priced, in seconds: from what each takes
  * by itself to what the compute stream waits for it, with ranks whose experts have more tokens than others and with passes
  * of two microbatches merged. */
 void mfu_price_expert_messages(const struct mfu_machine *, const struct mfu_program *, const struct mfu_expert_waits *,
-                               struct mfu_price *prices);
+                               struct mfu_launch_prices);
 
 #endif

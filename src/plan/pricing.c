@@ -204,6 +204,15 @@ static struct mfu_known_price *price_of(struct mfu_known_prices *p, const struct
     return known;
 }
 
+/* The number of one more price of a folded program; -1: out of memory. */
+static int new_price(struct mfu_pricing *p, const struct mfu_launch *example, double inside_bytes)
+{
+    if (!MFU_ROOM(p->prices, p->n_prices + 1, p->cap_prices) || !MFU_ROOM(p->shared, p->n_prices + 1, p->cap_shared))
+        return -1;
+    p->shared[p->n_prices] = (struct mfu_shared_price){example, inside_bytes};
+    return p->n_prices++;
+}
+
 /* The price of a launch of a folded program, which many may share, most often that of the layer before (`layer` launches
  * ago; 0: none); NULL when out of memory. */
 static const struct mfu_price *share_price(struct mfu_pricing *p, const struct mfu_launch *l, int i, int layer,
@@ -215,13 +224,10 @@ static const struct mfu_price *share_price(struct mfu_pricing *p, const struct m
     if (layer == 0 || p->shared[at].inside_bytes != inside_bytes) {
         known = price_of(p->known, &l->kernel, inside_bytes);
         if (known->run != p->known->run) {
-            if (!MFU_ROOM(p->prices, p->n_prices + 1, p->cap_prices)
-                || !MFU_ROOM(p->shared, p->n_prices + 1, p->cap_shared))
+            if ((known->at = new_price(p, l, inside_bytes)) < 0)
                 return NULL;
             known->run = p->known->run;
-            known->at = p->n_prices++;
             p->prices[known->at] = known->price;
-            p->shared[known->at] = (struct mfu_shared_price){l, inside_bytes};
         }
         at = known->at;
     }
@@ -241,59 +247,71 @@ void mfu_pricing_release(struct mfu_pricing *p)
     memset(p, 0, sizeof *p);
 }
 
-/* A collective by itself: `launches` calls, or a share of one. */
-static void price_collective(const struct mfu_machine *m, const struct mfu_program *g, const struct mfu_launch *l,
-                             struct mfu_price *price)
+/* A collective by itself: `launches` calls, or a share of one.  No two share a price: what is beside them differs.  As
+ * that of the layer before, `layer` launches ago (0: none); false: out of memory. */
+static bool price_collective(const struct mfu_machine *m, const struct mfu_program *g, const struct mfu_launch *l,
+                             int i, int layer, struct mfu_pricing *p)
 {
-    struct mfu_group group = mfu_mesh_group(&g->mesh, l->collective.axes, m->topology.unit_gpus);
-    struct mfu_collective_price once = mfu_collective_price(m, &group, l->collective.kind, l->collective.bytes);
+    struct mfu_group group;
+    struct mfu_collective_price once;
 
-    *price = (struct mfu_price){.time_s = l->kernel.launches * once.time_s,
-                                .memory_s = l->kernel.launches * once.time_s,
-                                .bound = once.wire_s < once.latency_s ? MFU_BOUND_LATENCY : MFU_BOUND_LINK};
+    if (p->folded && (p->which[i] = new_price(p, l, 0)) < 0)
+        return false;
+    if (layer > 0) {
+        *mfu_price_of(p, i) = *mfu_price_at(p, i - layer);
+        return true;
+    }
+    group = mfu_mesh_group(&g->mesh, l->collective.axes, m->topology.unit_gpus);
+    once = mfu_collective_price(m, &group, l->collective.kind, l->collective.bytes);
+    *mfu_price_of(p, i) =
+        (struct mfu_price){.time_s = l->kernel.launches * once.time_s,
+                           .memory_s = l->kernel.launches * once.time_s,
+                           .bound = once.wire_s < once.latency_s ? MFU_BOUND_LATENCY : MFU_BOUND_LINK};
+    return true;
 }
 
 /* What stays in the way of a collective beside a product: all that takes longer, and
  * what each slows the other down. */
-static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
+static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
     for (int k = 0; k < g->n_segments && mfu_mesh_ranks(&g->mesh) > 1; k++) {
-        int first = g->segments[k].first, end = first + g->segments[k].count;
+        const struct mfu_segment *seg = &g->segments[k];
+        int first = seg->first, end = first + seg->count;
 
         for (int i = first; i < end; i++) {
-            int step = g->launches[i].beside, at = i + step;
-            double hidden_s;
+            const struct mfu_launch *l = mfu_launch_in(g, seg, i);
+            struct mfu_price *price = mfu_price_of(p, i);
+            int step = l->beside, at = i + step;
 
-            while (step != 0 && at >= first && at < end && !mfu_is_product(&g->launches[at]))
+            while (step != 0 && at >= first && at < end && !mfu_is_product(mfu_launch_in(g, seg, at)))
                 at += step;
             if (step == 0 || at < first || at >= end)
                 continue;
-            hidden_s = mfu_least(g->launches[i].beside_share * prices[i].time_s, prices[at].time_s);
-            prices[i].time_s -= (1 - m->c[MFU_C_LINK_CONTENTION]) * hidden_s;
-            prices[i].memory_s = prices[i].time_s;
+            price->time_s -= (1 - m->c[MFU_C_LINK_CONTENTION])
+                * mfu_least(l->beside_share * price->time_s, mfu_price_at(p, at)->time_s);
+            price->memory_s = price->time_s;
         }
     }
 }
 
 /* What machines of many GPUs lose, or gain, on everything. */
-static void scale_by_system(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
+static void scale_by_system(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
     double factor = m->c[MFU_C_SYSTEM];
 
     if (factor == 1 || mfu_mesh_ranks(&g->mesh) <= 1)
         return;
-    for (int i = 0; i < g->n_launches; i++) {
-        prices[i].time_s *= factor;
-        prices[i].compute_s *= factor;
-        prices[i].memory_s *= factor;
+    for (int i = 0; i < (p->folded ? p->n_prices : g->n_launches); i++) {
+        p->prices[i].time_s *= factor;
+        p->prices[i].compute_s *= factor;
+        p->prices[i].memory_s *= factor;
     }
 }
 
 /* Prices launch `i` by what it finds in L2, and changes what is dirty there.  False: out of memory. */
-static bool price_launch(const struct mfu_machine *m, const struct mfu_program *g, const struct mfu_segment *seg, int i,
-                         const int *tensors, struct l2_state *l2, struct mfu_pricing *p)
+static bool price_launch(const struct mfu_machine *m, const struct mfu_program *g, const struct mfu_launch *l, int i,
+                         int layer, const int *tensors, struct l2_state *l2, struct mfu_pricing *p)
 {
-    const struct mfu_launch *l = mfu_launch_in(g, seg, i);
     struct mfu_l2_use alone = {0}, *use = g->fold ? &alone : &p->uses[i];
     const struct mfu_price *price;
     double inside_bytes;
@@ -305,7 +323,7 @@ static bool price_launch(const struct mfu_machine *m, const struct mfu_program *
     if (!g->fold) {
         p->prices[i] = price_of(p->known, &l->kernel, inside_bytes)->price;
         price = &p->prices[i];
-    } else if (!(price = share_price(p, l, i, seg->copy > 0 ? seg->count : 0, inside_bytes))) {
+    } else if (!(price = share_price(p, l, i, layer, inside_bytes))) {
         return false;
     }
     mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, price, use);
@@ -357,6 +375,7 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
     for (int s = 0; s < g->n_segments; s++) {
         const struct mfu_segment *seg = &g->segments[s];
         const int *tensors = g->fold ? mfu_unfold_ends(g, seg, &p->unfolding) : NULL;
+        int layer = g->fold && mfu_unfolds_alike(seg) ? seg->count : 0;
         bool settled;
 
         if (g->fold && !tensors)
@@ -369,12 +388,14 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
             const struct mfu_launch *l = mfu_launch_in(g, seg, i);
 
             if (l->collective.axes != 0) {
-                price_collective(m, g, l, &p->prices[i]);
+                if (!price_collective(m, g, l, i, layer, p))
+                    return -1;
+                tensors = tensors ? tensors + l->n_in + l->n_out : NULL;
                 continue;
             }
             if (settled)
                 p->which[i] = p->which[i - seg->count];
-            else if (!price_launch(m, g, seg, i, tensors, &l2, p))
+            else if (!price_launch(m, g, l, i, layer, tensors, &l2, p))
                 return -1;
             tensors = touch(g, l, tensors, &l2, p);
         }
@@ -388,10 +409,8 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
     if (mfu_price_before_clocks(m, g, p) < 0)
         return -1;
     settle_clocks(m, g, p);
-    if (p->folded) /* of one GPU */
-        return 0;
-    hide_beside(m, g, p->prices);
-    mfu_price_expert_messages(m, g, experts, p->prices);
-    scale_by_system(m, g, p->prices);
+    hide_beside(m, g, p);
+    mfu_price_expert_messages(m, g, experts, (struct mfu_launch_prices){p->prices, p->folded ? p->which : NULL});
+    scale_by_system(m, g, p);
     return 0;
 }

@@ -47,7 +47,7 @@ struct mfu_shared_price {
 };
 
 struct mfu_pricing {
-    struct mfu_price *prices;        /* of the program's launches, of a folded one those that differ; owned */
+    struct mfu_price *prices;        /* of the program's launches, of a folded one's kernels those that differ; owned */
     struct mfu_l2_use *uses;         /* by them; of a folded program none; owned */
     int *which;                      /* of a folded program: the price of each launch; owned */
     struct mfu_shared_price *shared; /* and of each price; owned */
@@ -63,6 +63,12 @@ struct mfu_pricing {
 
 /* The price of launch `i` of the whole program. */
 static inline const struct mfu_price *mfu_price_at(const struct mfu_pricing *p, int i)
+{
+    return &p->prices[p->folded ? p->which[i] : i];
+}
+
+/* The same, to be changed: of a collective, or of all kernels that have it. */
+static inline struct mfu_price *mfu_price_of(struct mfu_pricing *p, int i)
 {
     return &p->prices[p->folded ? p->which[i] : i];
 }

@@ -167,14 +167,17 @@ static int take_launches(struct mfu_allocations *a, const struct mfu_program *pr
 
     a->n_stretches = 0;
     a->forward_end = -1;
-    for (int k = 0; k < program->n_segments; k++)
-        n = program->segments[k].copy ? n : n + program->segments[k].count;
+    for (int k = 0; k < program->n_segments; k++) {
+        int end = program->segments[k].first + program->segments[k].shift + program->segments[k].count;
+
+        n = end > n ? end : n;
+    }
     if (!MFU_ROOM(a->launches, n, a->cap_launches) || !MFU_ROOM(a->ends, program->n_launches, a->cap_ends)
         || !MFU_ROOM(a->stretches, program->n_segments, a->cap_stretches))
         return -1;
     for (int i = 0; i < program->n_launches; i++)
         a->ends[i] = (struct mfu_allocation_ends){-1, -1};
-    for (int k = 0; k < program->n_segments; k++) {
+    for (int k = n = 0; k < program->n_segments; k++) {
         const struct mfu_segment *seg = &program->segments[k];
 
         a->stretches[a->n_stretches++] =
@@ -184,8 +187,8 @@ static int take_launches(struct mfu_allocations *a, const struct mfu_program *pr
 
             if (l->phase == MFU_FORWARD)
                 a->forward_end = i;
-            if (seg->copy == 0)
-                a->launches[i + seg->shift] =
+            if (i + seg->shift == n) /* those that differ come in their order */
+                a->launches[n++] =
                     (struct mfu_allocation_launch){l->section, l->op, l->suffix, l->temporary_bytes, l->phase};
         }
     }
