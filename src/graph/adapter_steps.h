@@ -11,7 +11,7 @@
 #include "graph/builder_private.h"
 #include "scenario/adapter.h"
 
-enum { MFU_ADAPTER_SIZE, MFU_ADAPTER_WIDTH, MFU_ADAPTER_MORE }; /* attributes */
+enum { MFU_ADAPTER_SIZE, MFU_ADAPTER_WIDTH, MFU_ADAPTER_MORE, MFU_ADAPTER_INNER }; /* attributes */
 #define MFU_ADAPTER_RANK_AND_WIDTH                                                                                     \
     [MFU_ADAPTER_SIZE] = {"rank", NULL, NULL, "columns between the two products"},                                     \
     [MFU_ADAPTER_WIDTH] = {"width", NULL, NULL, "elements of an output row"}

@@ -91,8 +91,8 @@ struct mfu_builder {
     unsigned char passes[MFU_MAX_OPS];        /* which input then stands for it */
     struct mfu_operation received;            /* what a pipeline stage gets from the one before */
     int stage, stages;                        /* ranks of the pipeline: this one, from 0; all */
-    enum mfu_split split[MFU_MAX_OPS];
-    bool routed[MFU_MAX_OPS]; /* its result lies in the order of experts */
+    enum mfu_split split[2 * MFU_MAX_OPS];    /* of the model's, then of their adapters; without one, that of the op */
+    bool routed[MFU_MAX_OPS];                 /* its result lies in the order of experts */
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
     int n_nodes, n_parameters, cap_nodes, cap_parameters;
@@ -239,8 +239,7 @@ void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 /* How the node's operation is split. */
 static inline enum mfu_split mfu_node_split(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op == &s->received || n->op >= s->operations + MFU_MAX_OPS ? MFU_SPLIT_NONE
-                                                                         : s->split[n->op - s->operations];
+    return n->op == &s->received ? MFU_SPLIT_NONE : s->split[n->op - s->operations];
 }
 /* Whether the node is split and its i-th input is not: with sequence parallelism it reads the tokens of all ranks, and the
  * gradient that it gives is a partial sum. */

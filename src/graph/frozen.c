@@ -167,7 +167,7 @@ static struct mfu_operation adapter(const struct mfu_builder *s, int i)
     bool front = mfu_adapter_in_front(s, i);
     struct mfu_operation a = {.primitive = forms[method->form],
                               .name = op->name,
-                              .attribute = {set[MFU_S_LORA], op->out_width, set[MFU_S_DORA]},
+                              .attribute = {set[MFU_S_LORA], op->out_width, set[MFU_S_DORA], set[MFU_S_LORA]},
                               .in_width = {op->in_width[0], op->out_width},
                               .out_width = op->out_width};
 

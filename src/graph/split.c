@@ -22,7 +22,9 @@
 #include <string.h>
 
 #include "base/extreme.h"
+#include "graph/adapter_steps.h"
 #include "graph/builder_private.h"
+#include "graph/frozen.h"
 #include "scenario/setting.h"
 
 /* Of a loss over a split vocabulary: maximum, predicted logit, sum (Megatron-LM,
@@ -133,6 +135,28 @@ static double width_of_input(const struct mfu_builder *s, int section, int i, in
     return from >= 0 ? s->operations[from].out_width : 0;
 }
 
+/* An adapter beside a product that is split.  By columns: both of its own are, too, and what the first gives is gathered.
+ * By rows: the first is, too; the second by what the first gives, whose sum is spread over the ranks, and its own partial
+ * sum is one with the base's (NeMo Automodel 36044ad3, components/distributed/parallel_styles.py); or by columns, and
+ * gathered (Megatron-Bridge 067d987d, peft/utils.py: ParallelLinearAdapter). */
+static void split_adapter(struct mfu_builder *s, int i, double ranks)
+{
+    struct mfu_operation *op = &s->operations[i], *a = &s->operations[MFU_MAX_OPS + i];
+    bool columns = s->split[i] == MFU_SPLIT_COLUMNS, gathers = mfu_trainers[s->config->trainer].gathers_adapters;
+
+    a->in_width[MFU_ADAPTER_INPUT] = op->in_width[0];
+    a->in_width[MFU_ADAPTER_BASE] = a->out_width = op->out_width;
+    a->attribute[MFU_ADAPTER_WIDTH] = ceil(op->out_width / (!columns && gathers ? ranks : 1));
+    if (columns)
+        a->attribute[MFU_ADAPTER_SIZE] = ceil(a->attribute[MFU_ADAPTER_SIZE] / ranks);
+    else if (!gathers)
+        a->attribute[MFU_ADAPTER_INNER] = ceil(a->attribute[MFU_ADAPTER_INNER] / ranks);
+    if (!columns && gathers)
+        s->split[MFU_MAX_OPS + i] = MFU_SPLIT_NONE;
+    else if (!columns)
+        s->split[i] = MFU_SPLIT_WITHIN; /* its partial sum goes on to the adapter's */
+}
+
 static void split_operation(struct mfu_builder *s, int section, int i)
 {
     const struct mfu_model_section *sec = &s->config->model->sections[section];
@@ -144,7 +168,7 @@ static void split_operation(struct mfu_builder *s, int section, int i)
     s->routed[i] = !s->left_out[i] && mfu_is(op, MFU_ROUTES);
     for (int k = 0; k < source->n_in; k++)
         if ((!s->left_out[i] || s->passes[i] == k) && source->in[k] >= sec->first) {
-            split_input |= is_split(s->split[source->in[k]]);
+            split_input |= is_split(s->split[MFU_MAX_OPS + source->in[k]]);
             s->routed[i] |= s->routed[source->in[k]] && (s->left_out[i] || !mfu_is(op, MFU_COMBINES));
         }
     ranks = ranks_of(s, s->routed[i] ? MFU_AXIS_ETP : MFU_AXIS_TP);
@@ -159,6 +183,9 @@ static void split_operation(struct mfu_builder *s, int section, int i)
     op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : op->primitive->shape(op);
     if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS))
         s->logits_width = op->in_width[0];
+    s->split[MFU_MAX_OPS + i] = s->split[i];
+    if (s->split[i] != MFU_SPLIT_NONE && mfu_adapted(s, i, false))
+        split_adapter(s, i, ranks);
 }
 
 void mfu_split_operations(struct mfu_builder *s)
@@ -343,6 +370,59 @@ static void enter(struct mfu_builder *s, const struct mfu_node *n)
         if (mfu_is(n->op, MFU_MULTIPLIES))
             beside(s, 1, MFU_TP_PRODUCTS);
     }
+}
+
+/* The columns of all ranks, or of what all ranks have summed this one's. */
+static int over_columns(struct mfu_builder *s, enum mfu_collective_kind op, int view)
+{
+    double ranks = ranks_of(s, MFU_AXIS_TP), columns = mfu_view_columns(s, view);
+    int out = mfu_tensor_new(s, mfu_view_rows(s, view), op == MFU_ALL_GATHER ? columns * ranks : ceil(columns / ranks),
+                             mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
+
+    mfu_emit_collective(s, op, MFU_AXIS_BIT(MFU_AXIS_TP), bytes_of(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
+    return out;
+}
+
+/* Whether an adapter's second product is split by columns beside a base that is split by rows. */
+static bool gathers(const struct mfu_node *adapter)
+{
+    return adapter->op->attribute[MFU_ADAPTER_WIDTH] < adapter->op->in_width[MFU_ADAPTER_BASE];
+}
+
+int mfu_split_narrow(struct mfu_builder *s, const struct mfu_node *n, int h)
+{
+    if (gathers(n))
+        return over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, h);
+    if (how(s, n) == MFU_SPLIT_NONE)
+        return h;
+    return over_columns(s, how(s, n) == MFU_SPLIT_COLUMNS ? MFU_ALL_GATHER : MFU_REDUCE_SCATTER, h);
+}
+
+int mfu_split_narrow_gradient(struct mfu_builder *s, const struct mfu_node *n, int dh)
+{
+    if (gathers(n))
+        return over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, dh);
+    if (how(s, n) == MFU_SPLIT_NONE)
+        return dh;
+    return over_columns(s, how(s, n) == MFU_SPLIT_COLUMNS ? MFU_REDUCE_SCATTER : MFU_ALL_GATHER, dh);
+}
+
+/* With sequence parallelism each rank has some of the base's rows. */
+int mfu_split_adapted(struct mfu_builder *s, const struct mfu_node *n, int y)
+{
+    if (!gathers(n))
+        return y;
+    y = over_columns(s, MFU_ALL_GATHER, y);
+    return mfu_view_slice(s, y, mfu_view_rows(s, s->nodes[n->in[MFU_ADAPTER_BASE]].out), mfu_view_columns(s, y));
+}
+
+int mfu_split_adapted_gradient(struct mfu_builder *s, const struct mfu_node *n, int g)
+{
+    if (!gathers(n))
+        return g;
+    if (sequence_parallel(s, MFU_AXIS_TP))
+        g = over_rows(s, MFU_ALL_GATHER, MFU_AXIS_TP, g);
+    return mfu_view_slice(s, g, mfu_view_rows(s, g), n->op->attribute[MFU_ADAPTER_WIDTH]);
 }
 
 void mfu_split_before_forward(struct mfu_builder *s, int node)

@@ -172,7 +172,8 @@ int mfu_stage_receive(struct mfu_builder *s, int section)
                                              .gathered = MFU_NO_VIEW,
                                              .partial = MFU_NO_VIEW,
                                              .gathered_again = MFU_NO_VIEW,
-                                             .parameter = {-1, -1}};
+                                             .parameter = {-1, -1},
+                                             .requires_gradient = true}; /* whatever trains before it */
     return s->n_nodes++;
 }
 

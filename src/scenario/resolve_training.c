@@ -346,7 +346,6 @@ static int check_package(const struct mfu_config *c, struct mfu_error *err)
 /* What the graph of adapters and frozen weights does not hold. */
 static int check_part(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const enum mfu_setting_id whole[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP, MFU_S_ETP};
     static const struct {
         enum mfu_setting_id setting;
         unsigned of;
@@ -407,10 +406,18 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     if (mfu_runtimes[c->runtime].c_program)
         return mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime %s: all its weights train",
                         adapters ? "lora" : "trainable", mfu_runtimes[c->runtime].name);
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-        if (c->setting[whole[i]] > 1)
-            return mfu_fail(err, MFU_EINPUT, "%s: frozen weights and adapters split by %s are not modelled",
-                            mfu_settings[whole[i]].key, mfu_settings[whole[i]].key);
+    if (adapters && c->setting[MFU_S_TP] > 1) {
+        if (c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA || c->setting[MFU_S_DORA] > 0)
+            return mfu_fail(err, MFU_EINPUT, "tp: %s split by tp is not modelled (adapter lora is)",
+                            c->setting[MFU_S_DORA] > 0 ? "dora" : method->name);
+        if (base->quantised)
+            return mfu_fail(err, MFU_EINPUT, "tp: %s weights split by tp are not modelled", base->name);
+        if (c->setting[MFU_S_TRAINABLE_LAYERS] > 0)
+            return mfu_fail(err, MFU_EINPUT, "tp: adapters of some layers (trainable_layers) are not modelled");
+        if (mfu_trainers[c->trainer].gathers_adapters && fmod(c->setting[MFU_S_LORA], c->setting[MFU_S_TP]) != 0)
+            return mfu_fail(err, MFU_EINPUT, "lora: rank %g does not divide by tp %g", c->setting[MFU_S_LORA],
+                            c->setting[MFU_S_TP]);
+    }
     if (c->setting[MFU_S_HALF_WEIGHTS] > 0 && !mfu_trainers[c->trainer].half_shards)
         return mfu_fail(err, MFU_EINPUT,
                         "half_weights: only DeepSpeed's masters of adapters and of what trains beside "

@@ -583,6 +583,66 @@ static void splitting_keeps_the_model(void **state)
             }
 }
 
+/* However a model with adapters is split, what trains and what is computed are those of one GPU, and each adapter exchanges
+ * what stands between its two products once in forward and once in backward. */
+static void splitting_keeps_adapters(void **state)
+{
+    static const char *const splits[][2] = {{"tp", "2"}, {"tp", "4"}, {"pp", "4"}, {"cp", "2"}};
+    static const char *const trainers[] = {"torchtitan", "megatron-te"};
+    static const char *const models[] = {"llama-3-8b", "phi-3-mini", "gemma-2-2b"};
+    static struct mfu_plan one;
+    int made = 0;
+
+    (void)state;
+    for (size_t m = 0; m < 3; m++)
+        for (int k = 0; k < 16; k++) {
+            const char *const *split = splits[k % 4], *trainer = trainers[k / 4 % 2], *sp = k / 8 ? "on" : "off";
+            const char *const alone[] = {"lora",    "16",    "lora_targets", "all-linear", "accum", "8",
+                                         "trainer", trainer, "runtime",      "fused",      NULL};
+            const char *const keys[] = {"lora",
+                                        "16",
+                                        "lora_targets",
+                                        "all-linear",
+                                        "accum",
+                                        "8",
+                                        "trainer",
+                                        trainer,
+                                        "runtime",
+                                        "fused",
+                                        split[0],
+                                        split[1],
+                                        k % 4 < 2 ? "sp" : NULL,
+                                        sp,
+                                        NULL};
+            double tp = k % 4 < 2 ? strtod(split[1], NULL) : 1, adapters = 0, exchanged = 0, held;
+
+            assert_true(make(&one, "h200-sxm", models[m], alone));
+            if (!make(&plan, "h200-sxm", models[m], keys))
+                continue; /* layers or heads that do not divide */
+            made++;
+            assert_near(plan.program.trainable_params, one.program.trainable_params, EXACT);
+            assert_near(plan.mfu.model_flops / plan.step.tokens, one.mfu.model_flops / one.step.tokens, 1e-3);
+            for (int i = 0; i < plan.program.n_segments && tp > 1; i++)
+                for (int n = 0; n < plan.program.segments[i].count; n++) {
+                    const struct mfu_launch *l = &plan.program.launches[plan.program.segments[i].first + n];
+                    double times = plan.program.segments[i].repeat;
+
+                    adapters += strcmp(l->suffix, "lora_a") == 0 ? times : 0;
+                    exchanged += l->collective.kind != MFU_NO_COLLECTIVE
+                            && fabs(l->collective.bytes - plan.config.tokens * 16 * 2) < 1
+                        ? times
+                        : 0;
+                }
+            assert_near(exchanged, 2 * adapters, EXACT);
+            assert_true(tp == 1 || adapters >= 4 * 26);
+            /* Beside rows, Megatron-Bridge has the first product's part and the second's: no weight is whole anywhere. */
+            held = k % 4 == 2 ? 1 : plan.program.rank_trained * tp / one.program.rank_trained;
+            assert_near(held, 1, EXACT);
+        }
+    assert_true(made >= 32);
+    mfu_plan_release(&one);
+}
+
 /* Products of a layer, by the operation that they belong to: FLOP of a micro-step. */
 static double products_of(const struct mfu_program *p, const char *op)
 {
@@ -1044,6 +1104,7 @@ int main(void)
         cmocka_unit_test(fusion_keeps_every_input),
         cmocka_unit_test(products_in_fp8_read_fp8),
         cmocka_unit_test(splitting_keeps_the_model),
+        cmocka_unit_test(splitting_keeps_adapters),
         cmocka_unit_test(latent_attention_is_split_by_heads),
         cmocka_unit_test(weighed_biases_are_added_by_expert),
         cmocka_unit_test(gradients_added_are_of_the_same_tokens),

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "graph/adapter_steps.h"
+#include "graph/split.h"
 #include "scenario/setting.h"
 
 #define MAGNITUDE MFU_ADAPTER_MORE /* an attribute */
@@ -28,7 +29,7 @@ static double shape(const struct mfu_operation *op)
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double a = op->attribute[MFU_ADAPTER_SIZE] * op->in_width[MFU_ADAPTER_INPUT],
-           b = (op->attribute[MFU_ADAPTER_SIZE] + op->attribute[MAGNITUDE]) * op->attribute[MFU_ADAPTER_WIDTH];
+           b = (op->attribute[MFU_ADAPTER_INNER] + op->attribute[MAGNITUDE]) * op->attribute[MFU_ADAPTER_WIDTH];
 
     return (struct mfu_weights){.weight = a, .bias = b, .active = a + b};
 }
@@ -98,7 +99,7 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
-           r = n->op->attribute[MFU_ADAPTER_SIZE];
+           r = n->op->attribute[MFU_ADAPTER_SIZE], inner = n->op->attribute[MFU_ADAPTER_INNER];
     int given = mfu_node_input(s, n, MFU_ADAPTER_INPUT), base = mfu_node_input(s, n, MFU_ADAPTER_BASE),
         mask = MFU_NO_VIEW, norm = MFU_NO_VIEW;
     int x, h, y;
@@ -114,13 +115,13 @@ static void forward(struct mfu_builder *s, int index)
     x = mfu_adapter_operand(s, x);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, mfu_node_weight(s, n, 0));
-    h = mfu_adapter_product(s, "lora_a", x, n->saved[SAVED_A], r, in);
+    h = mfu_split_narrow(s, n, mfu_adapter_product(s, "lora_a", x, n->saved[SAVED_A], r, in));
     mfu_node_save(s, n, h);
     mfu_node_save(s, n, mfu_node_weight(s, n, 1));
     mfu_node_save(s, n, mask);
     if (mfu_last_recomputed(s, index))
         return;
-    y = mfu_adapter_product(s, "lora_b", h, n->saved[SAVED_B], width, r);
+    y = mfu_split_adapted(s, n, mfu_adapter_product(s, "lora_b", h, n->saved[SAVED_B], width, inner));
     if (dora) {
         mfu_node_save(s, n, norm);
         /* Of dropped input the base's result is another one. */
@@ -142,7 +143,7 @@ static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
-           r = n->op->attribute[MFU_ADAPTER_SIZE];
+           r = n->op->attribute[MFU_ADAPTER_SIZE], inner = n->op->attribute[MFU_ADAPTER_INNER];
     int x = n->saved[SAVED_X], h = n->saved[SAVED_H], mask = n->saved[SAVED_MASK];
     enum mfu_type type = mfu_view_type(s, x);
     bool dora = n->op->attribute[MAGNITUDE] > 0, again = dora && mask != MFU_NO_VIEW;
@@ -157,9 +158,9 @@ static void backward(struct mfu_builder *s, int index)
         gy = mfu_adapter_pass(s, "lora_scale_grad", sum, g, MFU_NO_VIEW);
     if (dora && !again)
         mfu_grad_add(s, n, MFU_ADAPTER_BASE, gbase);
-    gy = mfu_emit_cast(s, gy, type);
-    dw = mfu_adapter_weight_gradient(s, "lora_b_wgrad", gy, h, width, r);
-    dh = mfu_adapter_product(s, "lora_b_dgrad", gy, n->saved[SAVED_B], r, width);
+    gy = mfu_split_adapted_gradient(s, n, mfu_emit_cast(s, gy, type));
+    dw = mfu_adapter_weight_gradient(s, "lora_b_wgrad", gy, h, width, inner);
+    dh = mfu_split_narrow_gradient(s, n, mfu_adapter_product(s, "lora_b_dgrad", gy, n->saved[SAVED_B], inner, width));
     mfu_tensor_extend(s, dw);
     mfu_param_grad_add(s, n, 1, dw);
     dw = mfu_adapter_weight_gradient(s, "lora_a_wgrad", dh, x, r, in);
@@ -189,6 +190,7 @@ const struct mfu_primitive mfu_primitive_adapter = {
         {
             MFU_ADAPTER_RANK_AND_WIDTH,
             [MAGNITUDE] = {"magnitude", "0", NULL, "whether each output has a trained magnitude (DoRA)"},
+            [MFU_ADAPTER_INNER] = {"inner", "rank", NULL, "columns that the second product reads"},
         },
     .least_inputs = 2,
     .most_inputs = 2,
