@@ -267,15 +267,6 @@ static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collecti
     return issue_over(x, MFU_AXES_HOST, stream, op, bytes, calls, when);
 }
 
-/* New weights of all ranks. */
-static void gather_new(struct sharder *x, enum mfu_occurrence when)
-{
-    for (int i = 0; i < POOLS; i++)
-        if (x->pool[i].ranks > 1)
-            issue_over(x, x->pool[i].axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER,
-                       x->pool[i].trained * mfu_weight_bytes(x->s), 1, when);
-}
-
 static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes)
 {
     struct mfu_launch l = blank(x, suffix);
@@ -308,6 +299,42 @@ static void release(struct sharder *x, int tensor)
 {
     if (tensor >= 0)
         x->p->tensors[tensor].last = x->n - 1 > x->p->tensors[tensor].born ? x->n - 1 : x->p->tensors[tensor].born;
+}
+
+/* What was gathered is copied out weight by weight for each rank, whose parts were joined before: three copies, of
+ * which the last has a launch a piece.  Source: nanotron 2411b022, distributed.py (all_gather_coalesced), optim/zero.py
+ * (_all_gather_params); torch's list of outputs has one buffer of its own. */
+static void copy_out(struct sharder *x, const struct pool *pool, double bytes)
+{
+    struct mfu_launch l = blank(x, "copy_out");
+
+    l.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, bytes, 0, 3 * bytes, 3 * bytes);
+    l.kernel.launches = fmax(1, x->p->weight_tensors * pool->trained / x->p->rank_trained) * pool->ranks;
+    l.kernel.cold = true;
+    l.communicates = false;
+    l.wait_stream = MFU_STREAM_COMMUNICATION;
+    l.wait_behind = 0;
+    put(x, &l);
+}
+
+/* New weights of all ranks. */
+static void gather_new(struct sharder *x, enum mfu_occurrence when)
+{
+    bool pieces = mfu_trainers[x->s->config->trainer].gathers_pieces;
+
+    for (const struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
+        double bytes = pool->trained * mfu_weight_bytes(x->s);
+        int flat = -1;
+
+        if (pool->ranks <= 1)
+            continue;
+        if (pieces)
+            flat = buffer(x, 2 * bytes);
+        issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER, bytes, 1, when);
+        if (pieces)
+            copy_out(x, pool, bytes);
+        release(x, flat);
+    }
 }
 
 /* ---- buckets ------------------------------------------------------------- */

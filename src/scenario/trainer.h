@@ -113,11 +113,13 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \
-      .reduces_whole = true, .synchronizes = true, .balances_cost = true, .usual_software = 2023)                      \
+      .gathers_pieces = true, .reduces_whole = true, .synchronizes = true, .balances_cost = true,                      \
+      .usual_software = 2023)                                                                                          \
     X(NANOTRON_OLD, "nanotron-2024", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,          \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .of_first_rank = true, .adds_up_wide = true, \
-      .reduces_whole = true, .synchronizes = true, .polls = true, .balances_cost = true, .usual_software = 2023)       \
+      .gathers_pieces = true, .reduces_whole = true, .synchronizes = true, .polls = true, .balances_cost = true,       \
+      .usual_software = 2023)                                                                                          \
     X(LLM_C, "llm.c", .runtime = MFU_LLMC, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,                       \
       .host_layer = MFU_COEFFICIENT_COUNT, .stands_for = "llmq")
 
@@ -144,11 +146,12 @@ struct mfu_trainer {
     double tp_overlap_since;        /* a year of the software; 0: always */
     double bucket_bytes;            /* of gradients that leave together, beside backward */
     bool reduces_whole;             /* ZeRO 1 all-reduces, though each rank needs its part only */
-    bool half_weights;              /* 16-bit weights and fp32 masters, whatever ZeRO */
-    bool whole_norms;               /* brings its own kernels of RMSNorm and rotary */
-    bool prints_resident;           /* its "allocated" leaves out activations: the peak since the optimizer began */
-    bool of_first_rank;             /* what it prints of memory is the first pipeline rank's */
-    bool saves_gathered;            /* what sequence parallelism gathered in forward is kept for backward */
+    bool gathers_pieces;   /* new weights of ZeRO 1 are copied out of one buffer, a piece for each weight and rank */
+    bool half_weights;     /* 16-bit weights and fp32 masters, whatever ZeRO */
+    bool whole_norms;      /* brings its own kernels of RMSNorm and rotary */
+    bool prints_resident;  /* its "allocated" leaves out activations: the peak since the optimizer began */
+    bool of_first_rank;    /* what it prints of memory is the first pipeline rank's */
+    bool saves_gathered;   /* what sequence parallelism gathered in forward is kept for backward */
     bool adds_up_wide;     /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
     bool half_shards;      /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
