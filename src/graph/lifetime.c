@@ -100,6 +100,8 @@ int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
             }
             if (seg->phase == MFU_FORWARD)
                 m->forward_peak_bytes = fmax(m->forward_peak_bytes, highest + last);
+            if (seg->phase == MFU_OPTIMIZER_PHASE)
+                m->optimizer_peak_bytes = fmax(m->optimizer_peak_bytes, highest + last);
             level = start + seg->repeat * growth;
         }
         if (seg->phase == MFU_BACKWARD)

@@ -16,7 +16,8 @@ struct mfu_peak_memory {
     double parts[MFU_PART_COUNT]; /* sums to bytes */
     int segment, launch;          /* when: -1 before the first kernel */
     double repetition;            /* of that segment, from 0 */
-    double forward_peak_bytes;    /* highest level in forward */
+    double forward_peak_bytes;    /* highest level in forward, */
+    double optimizer_peak_bytes;  /* in the optimizer's phase */
     double end_bytes;             /* level after the micro-step */
 };
 

@@ -303,7 +303,8 @@ static void release(struct sharder *x, int tensor)
 
 /* What was gathered is copied out weight by weight for each rank, whose parts were joined before: three copies, of
  * which the last has a launch a piece.  Source: nanotron 2411b022, distributed.py (all_gather_coalesced), optim/zero.py
- * (_all_gather_params); torch's list of outputs has one buffer of its own. */
+ * (_all_gather_params).  The joined parts of this rank, of all, and torch's buffer for a list of outputs are there
+ * together; of these one is where the 16-bit gradients were, which went when they were added up. */
 static void copy_out(struct sharder *x, const struct pool *pool, double bytes)
 {
     struct mfu_launch l = blank(x, "copy_out");
@@ -329,7 +330,7 @@ static void gather_new(struct sharder *x, enum mfu_occurrence when)
         if (pool->ranks <= 1)
             continue;
         if (pieces)
-            flat = buffer(x, 2 * bytes);
+            flat = buffer(x, (1 + 1 / pool->ranks) * bytes);
         issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER, bytes, 1, when);
         if (pieces)
             copy_out(x, pool, bytes);

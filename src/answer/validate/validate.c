@@ -184,7 +184,6 @@ static const struct mfu_memory_answer *memory_of(const struct mfu_plan *p, const
 static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
     const struct mfu_memory_answer *memory = memory_of(p, run);
-    const double *parts = memory->peak.parts;
 
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
     snprintf(v->spread, sizeof v->spread, "%s",
@@ -199,7 +198,7 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
     v->peak_flops = p->mfu.peak_flops;
     v->predicted_allocated_bytes = memory->peak.bytes;
     if (mfu_trainers[p->config.trainer].prints_resident)
-        v->predicted_allocated_bytes = parts[MFU_PART_WEIGHTS] + parts[MFU_PART_GRADIENTS] + parts[MFU_PART_OPTIMIZER];
+        v->predicted_allocated_bytes = memory->peak.optimizer_peak_bytes;
     v->predicted_reserved_bytes = run->reserved_is_smi ? memory->smi_bytes : memory->reserved_bytes;
     reserved_interval(p, run, &v->reserved_low_bytes, &v->reserved_high_bytes);
     v->fits = p->memory.fits;
