@@ -302,7 +302,8 @@ static void release(struct sharder *x, int tensor)
 }
 
 /* What was gathered is copied out weight by weight for each rank, whose parts were joined before: three copies, of
- * which the last has a launch a piece.  Source: nanotron 2411b022, distributed.py (all_gather_coalesced), optim/zero.py
+ * which the last has a launch a piece (it has q, k, v and gate, up in one weight each, a model here may not; two views
+ * of a piece take the host about as long).  Source: nanotron 2411b022, distributed.py (all_gather_coalesced), optim/zero.py
  * (_all_gather_params).  The joined parts of this rank, of all, and torch's buffer for a list of outputs are there
  * together; of these one is where the 16-bit gradients were, which went when they were added up. */
 static void copy_out(struct sharder *x, const struct pool *pool, double bytes)
@@ -310,7 +311,7 @@ static void copy_out(struct sharder *x, const struct pool *pool, double bytes)
     struct mfu_launch l = blank(x, "copy_out");
 
     l.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, bytes, 0, 3 * bytes, 3 * bytes);
-    l.kernel.launches = fmax(1, x->p->weight_tensors * pool->trained / x->p->rank_trained) * pool->ranks;
+    l.kernel.launches = fmax(1, x->p->trained_tensors * pool->trained / x->p->rank_trained) * pool->ranks;
     l.kernel.cold = true;
     l.communicates = false;
     l.wait_stream = MFU_STREAM_COMMUNICATION;

@@ -494,6 +494,49 @@ static void sums_of_gradients_have_the_type_that_is_set(void **state)
     mfu_plan_release(&p);
 }
 
+/* Each of them for each rank. */
+static void new_weights_are_copied_out_piece_by_piece(void **state)
+{
+    static const char *const gpus[] = {"2", "8", "64"};
+    struct mfu_plan p = {0};
+    double calls;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", gpus[i], "trainer", "nanotron", "zero", "1", NULL});
+        assert_near(written_by(&p, "copy_out", &calls), 3 * 2 * p.program.rank_trained, 1e-9);
+        assert_true(calls == p.program.trained_tensors * strtod(gpus[i], NULL));
+        assert_true(p.memory.peak.optimizer_peak_bytes > p.program.constant_bytes[MFU_PART_WEIGHTS] * 2);
+        plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", gpus[i], "trainer", "nanotron", "zero", "0", NULL});
+        written_by(&p, "copy_out", &calls);
+        assert_true(calls == 0);
+    }
+    mfu_plan_release(&p);
+}
+
+/* Norms see a rank's tokens with sequence parallelism, all of them without. */
+static void gradients_of_copies_are_summed_over_tensor_ranks(void **state)
+{
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (int sp = 0; sp < 2; sp++) {
+        double bytes = 0;
+
+        plan(&p, "h100-sxm", "llama-3-8b",
+             (const char *[]){"gpus", "8", "tp", "4", "trainer", "megatron", "sp", sp ? "on" : "off", NULL});
+        for (int k = 0; k < p.program.n_segments; k++)
+            for (int i = 0; i < p.program.segments[k].count && p.program.segments[k].phase == MFU_OPTIMIZER_PHASE;
+                 i++) {
+                const struct mfu_launch *l = &p.program.launches[p.program.segments[k].first + i];
+
+                bytes += l->communicates && l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_TP) ? l->collective.bytes : 0;
+            }
+        assert_true(bytes == (sp ? (2 * 32 + 1) * 4096 * 4.0 : 0));
+    }
+    mfu_plan_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +557,8 @@ int main(void)
         cmocka_unit_test(a_system_scales_all_but_the_host_and_no_single_gpu),
         cmocka_unit_test(a_system_nobody_ran_is_less_sure),
         cmocka_unit_test(cached_memory_of_a_pipeline_counts_in_part),
+        cmocka_unit_test(new_weights_are_copied_out_piece_by_piece),
+        cmocka_unit_test(gradients_of_copies_are_summed_over_tensor_ranks),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);
