@@ -155,11 +155,10 @@ struct mfu_error;
       mfu_schedule_names, "parallel", "order in which pipeline stages run forward and backward", .keeps_graph = true)  \
     X(OVERLAP_P2P, "overlap_p2p", "overlap_p2p_comm overlap_p2p_communication", MFU_COUNT, 0, 1, 0, mfu_switch_names,  \
       "parallel", "whether messages of a pipeline travel while the sender computes", .keeps_graph = true)              \
-    X(FIRST_STAGE_LESS, "first_stage_less", "first_stage_less_layers account_for_embedding_in_pipeline_split",         \
-      MFU_COUNT, 0, 1000, 0, NULL, "parallel",                                                                         \
+    X(FIRST_STAGE_LESS, "first_stage_less", "first_stage_less_layers", MFU_COUNT, 0, 1000, 0, NULL, "parallel",        \
       "layers that the first pipeline stage has less than others, since it holds the embedding")                       \
-    X(LAST_STAGE_LESS, "last_stage_less", "last_stage_less_layers account_for_loss_in_pipeline_split", MFU_COUNT, 0,   \
-      1000, 0, NULL, "parallel", "layers that the last pipeline stage has less than others, since it holds the head")  \
+    X(LAST_STAGE_LESS, "last_stage_less", "last_stage_less_layers", MFU_COUNT, 0, 1000, 0, NULL, "parallel",           \
+      "layers that the last pipeline stage has less than others, since it holds the head")                             \
     X(CP, "cp", "context_parallel context_parallel_size context_parallel_degree", MFU_COUNT_OF_GPUS,                   \
       "GPUs that split the sequence (context parallel)")                                                               \
     X(CONTEXT, "cp_comm_type", "context_parallel_rotate_method", MFU_COUNT, 0, MFU_CONTEXT_KIND_COUNT - 1, 0,          \
