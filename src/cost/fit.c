@@ -43,6 +43,9 @@
 #define SURELY_ALIKE 2     /* standard errors of a correlation of none */
 #define FOLDS 5            /* of the cross-validation */
 #define FAR 60.            /* residual of what cannot be predicted */
+#define TANGENTS 4         /* drawn where predictions are dear, at most */
+#define SECANT 0.01        /* of t, for those: kinks within it are smoothed */
+#define ARRIVED 0.005      /* of t: a solution so near to where its tangents were drawn */
 
 /* ---- coefficients and parameters ----------------------------------------- */
 
@@ -126,6 +129,20 @@ static double residual(const struct mfu_fit_input *in, size_t i, const double *v
     return isfinite(x) ? x : FAR;
 }
 
+/* Residuals at t into `r`; tangents in place of predictions where they are drawn. */
+static void residuals_at(const struct mfu_fit_problem *q, const double *t, double *r)
+{
+    double value[MFU_COEFFICIENT_COUNT];
+    int all = q->in->n_parameters;
+
+    values_at(q, t, value);
+    for (size_t i = 0; i < q->n; i++) {
+        r[i] = q->near_j ? q->near_r[i] : is_hidden(q, i) ? 0 : residual(q->in, i, value);
+        for (int k = 0; q->near_j && k < all; k++)
+            r[i] += q->near_j[i * (size_t)all + (size_t)k] * (t[k] - q->near_t[k]);
+    }
+}
+
 /* ---- the problem as GSL sees it ------------------------------------------ */
 
 /* Of the vector: the parameters, and q->b. */
@@ -157,6 +174,14 @@ static double robust_slope(double r, double c)
     return f < 1e-8 ? 1 : fabs(r) / (1 + r * r / (c * c)) / f;
 }
 
+/* What a class has in common, in what is expected of that. */
+static double shared_residual(const struct mfu_fit_problem *q, int k)
+{
+    const struct mfu_fit_class *c = &q->in->classes[q->shared[k]];
+
+    return (q->b[q->shared[k]] - c->slower) / c->systematic;
+}
+
 /* The sigma of a prior that has been found doubtful. */
 static double wide(const struct mfu_fit_problem *q, int k)
 {
@@ -166,40 +191,52 @@ static double wide(const struct mfu_fit_problem *q, int k)
 static int loss(const gsl_vector *u, void *context, gsl_vector *f)
 {
     struct mfu_fit_problem *q = context;
-    double t[MFU_COEFFICIENT_COUNT], value[MFU_COEFFICIENT_COUNT];
+    double t[MFU_COEFFICIENT_COUNT];
 
     if (q->in->interrupted && q->in->interrupted(q->in->context))
         return GSL_EBADFUNC;
     take(q, u, t);
-    values_at(q, t, value);
+    residuals_at(q, t, q->r);
     for (size_t i = 0; i < q->n; i++)
-        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : robust(own_residual(q, i, residual(q->in, i, value)), q->cut[i]));
+        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : robust(own_residual(q, i, q->r[i]), q->cut[i]));
     for (int k = 0; k < q->p; k++)
         gsl_vector_set(f, q->n + (size_t)k, t[q->use[k]] / wide(q, k));
     for (int k = 0; k < q->n_shared; k++)
-        gsl_vector_set(f, q->n + (size_t)(q->p + k), q->b[q->shared[k]] / q->in->classes[q->shared[k]].systematic);
+        gsl_vector_set(f, q->n + (size_t)(q->p + k), shared_residual(q, k));
     return GSL_SUCCESS;
 }
 
-/* d log(prediction) / dt of every point and parameter, into q->j; q->r. */
-static void derive(struct mfu_fit_problem *q, const double *t)
+/* d log(prediction) / dt of every point for `n` parameters, into `j` (n columns); q->r. */
+static void draw(struct mfu_fit_problem *q, const double *t, const int *use, int n, double step, double *j)
 {
-    double value[MFU_COEFFICIENT_COUNT], moved[MFU_COEFFICIENT_COUNT], at[MFU_COEFFICIENT_COUNT];
+    double moved[MFU_COEFFICIENT_COUNT], at[MFU_COEFFICIENT_COUNT];
 
     memcpy(at, t, sizeof at);
-    values_at(q, t, value);
-    for (size_t i = 0; i < q->n; i++)
-        q->r[i] = is_hidden(q, i) ? 0 : residual(q->in, i, value);
-    for (int k = 0; k < q->p; k++) {
-        int a = q->use[k];
-        double h = t[a] + STEP > q->hi[a] ? -STEP : STEP;
+    residuals_at(q, t, q->r);
+    for (int k = 0; k < n; k++) {
+        int a = use[k];
+        double h = t[a] + step > q->hi[a] ? -step : step;
 
         at[a] = t[a] + h;
         values_at(q, at, moved);
         at[a] = t[a];
         for (size_t i = 0; i < q->n; i++)
-            q->j[i * (size_t)q->p + (size_t)k] = is_hidden(q, i) ? 0 : (residual(q->in, i, moved) - q->r[i]) / h;
+            j[i * (size_t)n + (size_t)k] = is_hidden(q, i) ? 0 : (residual(q->in, i, moved) - q->r[i]) / h;
     }
+}
+
+/* The same of the parameters in use, into q->j. */
+static void derive(struct mfu_fit_problem *q, const double *t)
+{
+    if (!q->near_j) {
+        draw(q, t, q->use, q->p, STEP, q->j);
+        return;
+    }
+    residuals_at(q, t, q->r);
+    for (size_t i = 0; i < q->n; i++)
+        for (int k = 0; k < q->p; k++)
+            q->j[i * (size_t)q->p + (size_t)k] =
+                is_hidden(q, i) ? 0 : q->near_j[i * (size_t)q->in->n_parameters + (size_t)q->use[k]];
 }
 
 static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
@@ -546,12 +583,14 @@ static int hold_out(struct mfu_fit_problem *q, struct mfu_fit *fit)
     return status;
 }
 
-static int solve(struct mfu_fit_problem *q, struct mfu_fit *fit, double *scratch, double *before)
+/* The solution from the priors on, by what stands for predictions. */
+static int from_priors(struct mfu_fit_problem *q, const double *before, double *scratch)
 {
     int status, worst;
 
-    for (size_t i = 0; i < q->n; i++)
-        before[i] = q->r[i] = residual(q->in, i, q->in->prior->value);
+    memset(q->t, 0, sizeof q->t);
+    memcpy(q->r, before, q->n * sizeof *before);
+    q->doubt = 1;
     find_spreads(q, true, scratch);
     status = approach(q, scratch);
     if (status == GSL_SUCCESS)
@@ -560,11 +599,66 @@ static int solve(struct mfu_fit_problem *q, struct mfu_fit *fit, double *scratch
         drop(q, worst);
         status = settle(q, 1, scratch);
     }
+    return status;
+}
+
+/* Draws tangents of all parameters at q->t. */
+static void draw_tangents(struct mfu_fit_problem *q, const int *use, int n, double *room)
+{
+    int all = q->in->n_parameters;
+
+    q->near_j = NULL;
+    draw(q, q->t, use, n, SECANT, room);
+    memcpy(q->near_r, q->r, q->n * sizeof *q->r);
+    q->near_j = room + q->n * (size_t)n;
+    for (size_t i = 0; i < q->n; i++)
+        for (int k = 0; k < n; k++)
+            q->near_j[i * (size_t)all + (size_t)use[k]] = room[i * (size_t)n + (size_t)k];
+    memcpy(q->near_t, q->t, sizeof q->t);
+}
+
+static double moved(const struct mfu_fit_problem *q)
+{
+    double most = 0;
+
+    for (int k = 0; k < q->in->n_parameters; k++)
+        most = fmax(most, fabs(q->t[k] - q->near_t[k]));
+    return most;
+}
+
+/* Solves tangents at the priors, then at what they give, until that stays. */
+static int by_tangents(struct mfu_fit_problem *q, const double *before, double *scratch)
+{
+    int use[MFU_COEFFICIENT_COUNT], n = q->p, status = GSL_SUCCESS;
+    double *room = calloc(q->n * (size_t)(n + q->in->n_parameters), sizeof *room);
+
+    if (!room)
+        return GSL_ENOMEM;
+    q->tangents = room;
+    memcpy(use, q->use, sizeof use);
+    for (int i = 0; i < TANGENTS && status == GSL_SUCCESS && (i == 0 || moved(q) > ARRIVED); i++) {
+        draw_tangents(q, use, n, room);
+        memcpy(q->use, use, sizeof use);
+        q->p = n;
+        status =
+            q->in->interrupted && q->in->interrupted(q->in->context) ? GSL_EBADFUNC : from_priors(q, before, scratch);
+    }
+    return status;
+}
+
+static int solve(struct mfu_fit_problem *q, struct mfu_fit *fit, double *scratch, double *before)
+{
+    int status;
+
+    residuals_at(q, q->t, before);
+    status = q->in->dear ? by_tangents(q, before, scratch) : from_priors(q, before, scratch);
+    values_at(q, q->t, fit->value);
+    for (size_t i = 0; i < q->n && q->near_j; i++)
+        q->r[i] = residual(q->in, i, fit->value);
     if (status == GSL_SUCCESS && q->p == 0) /* nothing was learnt */
         memcpy(q->r, before, q->n * sizeof *before);
     if (status != GSL_SUCCESS)
         return status;
-    values_at(q, q->t, fit->value);
     mfu_fit_fill(fit, q, before, scratch);
     return hold_out(q, fit);
 }
@@ -596,13 +690,14 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     for (int k = 0; k < in->n_parameters; k++)
         if (find_range(&q, k))
             q.use[q.p++] = k;
-    room = calloc(q.n * (size_t)(5 + q.p), sizeof *room);
+    room = calloc(q.n * (size_t)(6 + q.p), sizeof *room);
     if (!room)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     q.s = room;
     q.r = room + q.n;
     q.cut = room + 4 * q.n;
-    q.j = room + 5 * q.n;
+    q.near_r = room + 5 * q.n;
+    q.j = room + 6 * q.n;
     for (int c = 0; c < in->n_classes; c++)
         if (in->classes[c].systematic > 0)
             q.shared[q.n_shared++] = c;
@@ -612,6 +707,7 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     if (q.cov)
         gsl_matrix_free(q.cov);
     free(q.hidden);
+    free(q.tangents);
     free(room);
     return status == GSL_SUCCESS ? 0 : fail(in, status, err);
 }

@@ -42,6 +42,7 @@ struct mfu_fit_class {
     double spread;     /* relative, that the model is expected to leave */
     double systematic; /* relative, that all of the class share, since what
                                    is measured is not quite what will run */
+    double slower;     /* relative, by how much that is usually above the prediction */
 };
 
 /* One number of the fit: a coefficient, or several that scale together. */
@@ -69,6 +70,7 @@ struct mfu_fit_input {
     /* Called before each of its steps; a result that is not 0 ends the fit. */
     int (*interrupted)(void *context);
     bool without_held_out; /* do not estimate the error on unseen points */
+    bool dear; /* a prediction takes milliseconds: tangents of it are fitted, and drawn anew at their solution */
 };
 
 struct mfu_fit_row {

@@ -29,7 +29,9 @@ struct mfu_fit_problem {
     bool *hidden;                    /* left out of this fit; NULL: none */
     gsl_matrix *cov;                 /* of t, p x p */
     double *j;                       /* d log(prediction) / dt, n x p */
-    double *r;                       /* log(predicted / measured) at the solution */
+    /* Where predictions are dear, what stands for them: residuals and derivatives (n x all in->parameters) at one t. */
+    double *near_r, *near_j, near_t[MFU_COEFFICIENT_COUNT], *tangents;
+    double *r; /* log(predicted / measured) at the solution */
 };
 
 /* What is fitted is the logarithm of a coefficient plus this: 0, or 1 for a share by which

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cost/fit.h"
 #include "cost/fit_problem.h"
@@ -136,14 +137,14 @@ static void list_fitted(struct mfu_fit *fit, const struct mfu_fit_problem *q)
     }
 }
 
-/* Errors over the points of one class (-1: all). */
+/* Errors over the points of the classes that are called as this one (-1: of all). */
 static struct mfu_fit_residuals sum_up(const struct mfu_fit_input *in, int kind, const double *before,
                                        const double *after, double *scratch)
 {
     struct mfu_fit_residuals s = {.name = kind < 0 ? "all" : in->classes[kind].name};
 
     for (size_t i = 0; i < in->n_points; i++)
-        if (kind < 0 || in->points[i].kind == kind) {
+        if (kind < 0 || strcmp(in->classes[in->points[i].kind].name, s.name) == 0) {
             double e = expm1(after[i]);
 
             scratch[s.n++] = fabs(e);
@@ -163,8 +164,11 @@ static void list_residuals(struct mfu_fit *fit, const struct mfu_fit_problem *q,
 {
     for (int c = 0; c < q->in->n_classes && fit->n_classes < MFU_FIT_CLASSES; c++) {
         struct mfu_fit_residuals s = sum_up(q->in, c, before, q->r, scratch);
+        bool listed = false;
 
-        if (s.n > 0)
+        for (int k = 0; k < fit->n_classes; k++)
+            listed |= strcmp(fit->classes[k].name, s.name) == 0;
+        if (s.n > 0 && !listed)
             fit->classes[fit->n_classes++] = s;
     }
     fit->all = sum_up(q->in, -1, before, q->r, scratch);

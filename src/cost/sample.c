@@ -169,7 +169,7 @@ static int class_of(struct mfu_samples *s, const char *name, double spread, doub
     copy = s->n_classes < MFU_FIT_CLASSES ? mfu_arena_copy(&s->arena, name, strlen(name)) : NULL;
     if (!copy)
         return s->n_classes - 1;
-    s->classes[s->n_classes] = (struct mfu_fit_class){copy, spread, systematic};
+    s->classes[s->n_classes] = (struct mfu_fit_class){copy, spread, systematic, 0};
     return s->n_classes++;
 }
 

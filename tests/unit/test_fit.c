@@ -43,7 +43,7 @@ struct world {
     unsigned long long state;
 };
 
-static const struct mfu_fit_class classes[] = {{"gemm", 0.05, 0}, {"stream", 0.05, 0}};
+static const struct mfu_fit_class classes[] = {{"gemm", 0.05, 0, 0}, {"stream", 0.05, 0, 0}};
 
 static double uniform(struct world *w)
 {
@@ -58,11 +58,14 @@ static double normal(struct world *w)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * uniform(w));
 }
 
+static double predictions; /* so far */
+
 static double predict(void *context, size_t i, const double value[MFU_COEFFICIENT_COUNT])
 {
     struct world *w = context;
     struct mfu_machine m;
 
+    predictions++;
     mfu_machine_of(gpu, value, &m);
     return mfu_sample_seconds(&m, &w->samples[i]);
 }
@@ -119,7 +122,7 @@ static void begin(struct world *w, unsigned seed)
     w->truth[MFU_C_KERNEL_OVERHEAD] *= 1.4;
 }
 
-static void fit(struct world *w, struct mfu_fit *f)
+static void fit_by(struct world *w, bool dear, struct mfu_fit *f)
 {
     struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
     struct mfu_fit_input in = {
@@ -131,12 +134,18 @@ static void fit(struct world *w, struct mfu_fit *f)
         .prior = &gpu->coefficients,
         .predict = predict,
         .context = w,
+        .dear = dear,
     };
     struct mfu_error err = {0};
 
     in.n_parameters = mfu_fit_candidates(&in, parameters);
     if (mfu_fit_coefficients(&in, f, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+static void fit(struct world *w, struct mfu_fit *f)
+{
+    fit_by(w, false, f);
 }
 
 static const struct mfu_fit_row *row_of(const struct mfu_fit *f, enum mfu_coefficient id)
@@ -202,6 +211,33 @@ static void truth_lies_within_the_error_bars(void **state)
     }
     print_message("%d of %d within one standard error\n", inside, all);
     assert_true(inside >= all / 2 && inside < all);
+    free(w);
+}
+
+/* Where predictions are dear their tangents are fitted: to the same solution, from a fraction of the predictions. */
+static void tangents_lead_to_the_same_solution(void **state)
+{
+    struct world *w = malloc(sizeof *w);
+    struct mfu_fit all, dear;
+    double calls;
+
+    (void)state;
+    begin(w, 1);
+    add_gemms(w);
+    add_streams(w);
+    measure(w, 0.02, 0.05);
+    predictions = 0;
+    fit(w, &all);
+    calls = predictions;
+    predictions = 0;
+    fit_by(w, true, &dear);
+    assert_true(predictions < calls / 3);
+    for (size_t i = 0; i < LENGTH(moved); i++) {
+        assert_true(fabs(log(dear.value[moved[i]] / all.value[moved[i]])) < row_of(&all, moved[i])->sigma);
+        assert_near(row_of(&dear, moved[i])->sigma, row_of(&all, moved[i])->sigma, 0.15);
+    }
+    assert_near(dear.all.mape, all.all.mape, 0.02);
+    assert_near(dear.mape_held_out, all.mape_held_out, 0.05);
     free(w);
 }
 
@@ -894,6 +930,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(truth_without_noise_comes_back),
         cmocka_unit_test(truth_lies_within_the_error_bars),
+        cmocka_unit_test(tangents_lead_to_the_same_solution),
         cmocka_unit_test(outliers_do_not_pull),
         cmocka_unit_test(measurements_that_agree_win_however_far),
         cmocka_unit_test(a_dozen_is_enough_and_one_of_them_is_not),

@@ -33,7 +33,7 @@ static int class_of(struct mfu_samples *s, const char *name, double spread)
     copy = s->n_classes < MFU_FIT_CLASSES ? mfu_arena_copy(&s->arena, name, strlen(name)) : NULL;
     if (!copy)
         return -1;
-    s->classes[s->n_classes] = (struct mfu_fit_class){copy, spread, 0};
+    s->classes[s->n_classes] = (struct mfu_fit_class){copy, spread, 0, 0};
     return s->n_classes++;
 }
 

@@ -31,7 +31,11 @@
 
 /* Runs of one machine and software scatter less around a model that is
  * calibrated to them than runs of all do (cost model 10: 3.6 % is left). */
-static const struct mfu_fit_class run_kinds[] = {{"eager runs", 0.06, 0}, {"runs", 0.03, 0}};
+static const struct mfu_fit_class run_kinds[] = {{"eager runs", 0.06, 0, 0}, {"runs", 0.03, 0, 0}};
+
+/* What all runs of a source have in common, where there are several: two campaigns on the same kernels and type of card
+ * differ by 3 to 9 % (docs/accuracy.md).  Thirty runs of one say no more of the card than that allows. */
+#define SOURCES_DIFFER 0.06
 
 struct run {
     struct mfu_plan plan;
@@ -56,6 +60,7 @@ struct work {
     struct point *what;
     size_t n, cap;
     struct mfu_fit_class classes[MFU_FIT_CLASSES];
+    int source_of[MFU_FIT_CLASSES]; /* of runs, as add_table numbers them */
     int n_classes;
     struct mfu_coefficients prior;
     struct mfu_machine machine;
@@ -120,15 +125,17 @@ static int add_point(struct work *w, struct mfu_fit_point point, struct point wh
     return 0;
 }
 
-/* The class of this name in the fit as a whole; the last when it is full. */
-static int class_of(struct work *w, struct mfu_fit_class c)
+/* The class of this name and source in the fit as a whole; the last when it is full. */
+static int class_of(struct work *w, struct mfu_fit_class c, int source)
 {
     int i = 0;
 
-    while (i < w->n_classes && strcmp(w->classes[i].name, c.name) != 0)
+    while (i < w->n_classes && (strcmp(w->classes[i].name, c.name) != 0 || w->source_of[i] != source))
         i++;
-    if (i == w->n_classes && i < MFU_FIT_CLASSES)
+    if (i == w->n_classes && i < MFU_FIT_CLASSES) {
+        w->source_of[i] = source;
         w->classes[w->n_classes++] = c;
+    }
     return i < w->n_classes ? i : w->n_classes - 1;
 }
 
@@ -147,7 +154,7 @@ static int add_samples(struct work *w, const struct mfu_samples *s, struct mfu_e
             leave_out(w, "what the GPU's file says it does not have was measured");
             continue;
         }
-        if (add_point(w, (struct mfu_fit_point){row->seconds, row->spread, class_of(w, s->classes[row->kind])},
+        if (add_point(w, (struct mfu_fit_point){row->seconds, row->spread, class_of(w, s->classes[row->kind], 0)},
                       (struct point){.sample = row}, err)
             < 0)
             return -1;
@@ -156,12 +163,13 @@ static int add_samples(struct work *w, const struct mfu_samples *s, struct mfu_e
     return 0;
 }
 
-static int add_run(struct work *w, const struct mfu_measured_run *measured, struct mfu_error *err)
+/* `source`: 0 where all are of one. */
+static int add_run(struct work *w, const struct mfu_measured_run *measured, int source, struct mfu_error *err)
 {
     struct mfu_error problem = {0};
+    struct mfu_fit_class class;
     struct mfu_scenario scenario = measured->scenario;
     double measured_s;
-    int kind;
     struct run *r;
 
     if (w->out->n_runs == MOST_RUNS) {
@@ -185,9 +193,27 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, stru
         return 0;
     }
     w->out->n_runs++;
-    kind = mfu_runtimes[r->plan.config.runtime].sigma != MFU_C_MODEL_SIGMA_EAGER;
-    return add_point(w, (struct mfu_fit_point){measured_s, 0, class_of(w, run_kinds[kind])}, (struct point){.run = r},
+    class = run_kinds[mfu_runtimes[r->plan.config.runtime].sigma != MFU_C_MODEL_SIGMA_EAGER];
+    if (source > 0) {
+        class.systematic = SOURCES_DIFFER;
+        class.slower = mfu_catalog_prior(w->in->catalog, w->out->gpu)
+                           ->value[class.name == run_kinds[0].name ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
+    }
+    return add_point(w, (struct mfu_fit_point){measured_s, 0, class_of(w, class, source)}, (struct point){.run = r},
                      err);
+}
+
+/* The number of a row's source, from 1 on; 0 where the table has but one. */
+static int source_of(const struct mfu_csv *csv, size_t row)
+{
+    size_t first = 0;
+    bool several = false;
+
+    for (size_t i = 1; i < csv->n_rows && !several; i++)
+        several = strcmp(mfu_csv_get(csv, i, "source"), mfu_csv_get(csv, 0, "source")) != 0;
+    while (several && strcmp(mfu_csv_get(csv, first, "source"), mfu_csv_get(csv, row, "source")) != 0)
+        first++;
+    return several ? (int)first + 1 : 0;
 }
 
 static int add_table(struct work *w, const char *path, struct mfu_error *err)
@@ -208,7 +234,7 @@ static int add_table(struct work *w, const char *path, struct mfu_error *err)
             snprintf(other, sizeof other, "%s", run.scenario.gpu->slug);
             leave_out(w, "runs of other GPUs");
         } else
-            status = add_run(w, &run, err);
+            status = add_run(w, &run, source_of(&csv, i), err);
     }
     if (status == 0 && w->out->n_runs == before) {
         status = mfu_fail(err, MFU_EINPUT, "%.120s has no run of %s with a step time%s%s", path, w->out->gpu->slug,
@@ -259,7 +285,7 @@ static int add_log(struct work *w, const char *path, struct mfu_error *err)
         struct mfu_measured_run run = {
             .scenario = o->plan.scenario, .step_s = o->figure[MFU_FIGURE_TIME], .mfu = NAN, .ran = 1};
 
-        status = add_run(w, &run, err);
+        status = add_run(w, &run, 0, err);
         if (status == 0 && w->out->n_runs == before)
             problem = w->out->why;
     }
@@ -538,13 +564,17 @@ static void know_by_runs(struct work *w)
             all.sigma[r->id] = fmax(all.sigma[r->id], fabs(log(r->value / r->prior)) / MFU_FIT_SURE);
     }
     for (size_t i = 0; i < w->n; i++) {
-        double slope[MFU_COEFFICIENT_COUNT], s = w->classes[w->points[i].kind].spread;
+        const struct mfu_fit_class *class = &w->classes[w->points[i].kind];
+        double slope[MFU_COEFFICIENT_COUNT], s = class->spread, alike = 0;
+
+        for (size_t k = 0; k < w->n; k++)
+            alike += w->points[k].kind == w->points[i].kind;
 
         predict(w, i, fit->value);
         mfu_plan_slopes(&w->what[i].run->plan, slope);
         for (int k = 0; k < MFU_COEFFICIENT_COUNT; k++)
             slope[k] = w->what[i].run->given[k] ? 0 : slope[k];
-        mfu_coefficients_learn(&all, slope, s * s);
+        mfu_coefficients_learn(&all, slope, s * s + alike * class->systematic * class->systematic);
     }
     for (int i = 0; i < fit->n_rows; i++) {
         int id = fit->rows[i].id;
@@ -738,6 +768,7 @@ static int fit(struct work *w, struct mfu_error *err)
         .predict = predict,
         .context = w,
         .interrupted = interrupted,
+        .dear = w->out->n_runs > 0,
     };
 
     if (w->n == 0 && w->out->why[0])
@@ -872,7 +903,7 @@ struct mfu_calibrated *mfu_calibrate_runs(struct mfu_catalog *catalog, const str
     int status = 0;
 
     for (size_t i = 0; w && i < n && status == 0; i++)
-        status = add_run(w, &runs[i], err);
+        status = add_run(w, &runs[i], 0, err);
     return w ? finish(w, status, err) : NULL;
 }
 
