@@ -313,6 +313,7 @@ static void copy_out(struct sharder *x, const struct pool *pool, double bytes)
     l.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, bytes, 0, 3 * bytes, 3 * bytes);
     l.kernel.launches = fmax(1, x->p->trained_tensors * pool->trained / x->p->rank_trained) * pool->ranks;
     l.kernel.cold = true;
+    l.temporary_bytes = (1 + 1 / pool->ranks) * bytes;
     l.communicates = false;
     l.wait_stream = MFU_STREAM_COMMUNICATION;
     l.wait_behind = 0;
@@ -322,20 +323,14 @@ static void copy_out(struct sharder *x, const struct pool *pool, double bytes)
 /* New weights of all ranks. */
 static void gather_new(struct sharder *x, enum mfu_occurrence when)
 {
-    bool pieces = mfu_trainers[x->s->config->trainer].gathers_pieces;
-
     for (const struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
         double bytes = pool->trained * mfu_weight_bytes(x->s);
-        int flat = -1;
 
         if (pool->ranks <= 1)
             continue;
-        if (pieces)
-            flat = buffer(x, (1 + 1 / pool->ranks) * bytes);
         issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER, bytes, 1, when);
-        if (pieces)
+        if (mfu_trainers[x->s->config->trainer].gathers_pieces)
             copy_out(x, pool, bytes);
-        release(x, flat);
     }
 }
 
