@@ -33,6 +33,7 @@ struct mfu_allocation_launch {
     const char *section, *op, *suffix;
     double temporary_bytes;
     enum mfu_phase phase;
+    bool product;
 };
 
 struct mfu_allocation_tensor {
@@ -188,8 +189,8 @@ static int take_launches(struct mfu_allocations *a, const struct mfu_program *pr
             if (l->phase == MFU_FORWARD)
                 a->forward_end = i;
             if (i + seg->shift == n) /* those that differ come in their order */
-                a->launches[n++] =
-                    (struct mfu_allocation_launch){l->section, l->op, l->suffix, l->temporary_bytes, l->phase};
+                a->launches[n++] = (struct mfu_allocation_launch){
+                    l->section, l->op, l->suffix, l->temporary_bytes, l->phase, mfu_kind_is_product(l->kernel.kind)};
         }
     }
     return 0;
@@ -397,11 +398,16 @@ static void run_optimizer(struct replayer *p)
 
         for (int i = x->first; i < x->end && x->phase == MFU_OPTIMIZER_PHASE && !p->failed; i++) {
             struct handles scratch = {0};
+            int one;
 
             p->launch = i;
             p->like = &of->launches[i + x->shift];
-            /* Multi-tensor temporaries. */
-            allocate_like_weights(p, p->like->temporary_bytes / fmax(p->in->program->rank_trained, 1), 1, "", &scratch);
+            if (p->like->product) { /* of one matrix; else multi-tensor temporaries */
+                if ((one = allocate(p, p->like->temporary_bytes, "")) > 0)
+                    keep(p, &scratch, one);
+            } else
+                allocate_like_weights(p, p->like->temporary_bytes / fmax(p->in->program->rank_trained, 1), 1, "",
+                                      &scratch);
             sample(p);
             drop_all(p, &scratch);
             free(scratch.list);
