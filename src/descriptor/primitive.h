@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MFU_ATTRIBUTES 14 /* the most */
+#define MFU_ATTRIBUTES 15 /* the most */
 #define MFU_INPUTS 4      /* the most */
 
 struct mfu_attribute {

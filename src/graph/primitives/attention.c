@@ -28,7 +28,8 @@ enum {
     SINKS,
     COPIED,
     PARTS,
-    CHUNK
+    CHUNK,
+    JOINED
 };
 enum { FILLED, ADDED };
 enum { AS_GIVEN, FP32 };
@@ -105,6 +106,8 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
 
     double pieces = a[CHUNK] > 0 && mfu_compare(s, seq, a[CHUNK]) > 0 ? ceil(seq / a[CHUNK]) : 1;
 
+    if (a[JOINED] > 0)
+        pieces = 1 / s->config->batch;
     mfu_compare(s, keys, rows); /* what mfu_attention_pairs() decides by */
     for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)
         mfu_compare(s, seq, i * a[WINDOW]);
@@ -319,9 +322,11 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     for (int i = 1; i < 3 && !repeats_in_place(s, n); i++)
         qkv[i] = resize_heads(s, "repeat", qkv[i], n->op->attribute[KV_HEADS], a.kv_heads * by_head);
     if (has_bias(n)) { /* made contiguous with the mask in it */
-        int given = mfu_node_input(s, n, 3);
-
-        bias = mfu_emit_pointwise(s, "mask", mfu_view_type(s, given), 1, given, MFU_NO_VIEW, MFU_NO_VIEW);
+        bias = mfu_node_input(s, n, 3);
+        if (n->op->attribute[JOINED] > 0)
+            bias = mfu_emit_cast(s, bias, s->numerics.compute);
+        else
+            bias = mfu_emit_pointwise(s, "mask", mfu_view_type(s, bias), 1, bias, MFU_NO_VIEW, MFU_NO_VIEW);
         bias = mfu_autocast(s, bias);
     } else if (window_is_mask(s, n) || mfu_has_prefix(s, n)) { /* in rows of 16 bytes */
         bias = mfu_tensor_new(s, a.sequences * a.seq / a.ranks, ceil(a.keys / 8) * 8, s->numerics.compute,
@@ -634,6 +639,7 @@ const struct mfu_primitive mfu_primitive_attention = {
                         "whether q lies head by head: a kernel's result then does, too, and is copied"},
             [PARTS] = {"parts", "0", NULL, "whether the code multiplies the parts itself, whatever kernels there are"},
             [CHUNK] = {"chunk", "0", NULL, "tokens that attend among themselves alone; 0: all of a sequence"},
+            [JOINED] = {"joined", "0", NULL, "whether a batch is one sequence, whose parts a mask (the fourth input) keeps apart"},
         },
     .least_inputs = 1,
     .most_inputs = 4,

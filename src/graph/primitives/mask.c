@@ -1,0 +1,46 @@
+/*
+ * mask - what keeps the images of a batch apart whose tokens are one long sequence (Pixtral): a number for each pair.
+ *
+ * It is made once, in the type of what attends, and all layers read it; autocast makes a copy for each.
+ */
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { LENGTH };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->attribute[LENGTH];
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    double tokens = s->config->batch * n->op->attribute[LENGTH];
+
+    n->out = mfu_tensor_new(s, tokens, tokens, s->numerics.residual, MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .launches = 1 + s->config->batch}, /* whole, then each image's part */
+             0, NULL, 1, &n->out);
+}
+
+/* Nothing in it trains. */
+static void backward(struct mfu_builder *s, int index)
+{
+    (void)s;
+    (void)index;
+}
+
+const struct mfu_primitive mfu_primitive_mask = {
+    .name = "mask",
+    .summary = "a mask that keeps the images of a batch apart",
+    .attributes = {[LENGTH] = {"length", NULL, NULL, "tokens of an image"}},
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
+};
