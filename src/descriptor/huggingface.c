@@ -128,6 +128,28 @@ static int find_model(struct reader *r, const char *folder)
 
 /* The tables ------------------------------------------------------------- */
 
+/* Where a type has towers of several kinds, the table names the file of each that is not the file's own: {pixtral: pixtral-12b}. */
+static int find_tower(struct reader *r, const char *folder)
+{
+    struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
+    struct mfu_yaml_node *towers = mfu_node_find(table, "towers"), *file = NULL;
+    struct mfu_yaml_node *vision = towers ? mfu_node_find(mfu_yaml_root(r->config), "vision_config") : NULL;
+    struct mfu_yaml_node *type =
+        vision && mfu_node_type(vision) == MFU_MAPPING ? mfu_node_find(vision, "model_type") : NULL;
+    const char *text = type ? mfu_node_text(r->config, type) : NULL;
+    struct mfu_yaml *other;
+    char path[MFU_PATH_MAX];
+
+    if (!text || !(file = mfu_node_find(towers, text)))
+        return 0;
+    if (mfu_folder_path(path, folder, mfu_node_text(r->yaml, file), ".yaml", r->err) < 0
+        || !(other = mfu_yaml_read(path, r->err)))
+        return -1;
+    mfu_yaml_free(r->yaml);
+    r->yaml = other;
+    return 0;
+}
+
 /* Where the table says so, a part of config.json has a type of its own, whose model file is then what the
  * first one extends. */
 static int find_text(struct reader *r, const char *folder)
@@ -791,8 +813,8 @@ struct mfu_model *mfu_model_from_config(const char *path, const char *folder, st
     struct mfu_model *m = NULL;
     char extends[48];
 
-    if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0 && find_text(&r, folder) == 0
-        && read_chain(&r, folder) == 0) {
+    if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0 && find_tower(&r, folder) == 0
+        && find_text(&r, folder) == 0 && read_chain(&r, folder) == 0) {
         if (r.text_key)
             mfu_folder_slug(extends, sizeof extends, mfu_yaml_name(r.yaml));
         m = mfu_model_parse_as(r.chain[0], r.text_key ? extends : NULL, NULL, folder, err);

@@ -155,6 +155,7 @@ void mfu_model_free(struct mfu_model *);
  *         n_kv_head: [num_key_value_heads, num_attention_heads]
  *         image: vision_config.image_size   # a key within
  *       defaults: {tied: 0}            # what the configuration class assumes
+ *       towers: {pixtral: pixtral-12b} # files that describe the type where vision_config has another type
  *       architectures:                 # what the class that is trained has beside the body
  *         LlamaForSequenceClassification: {n_labels: classes}
  *       counts: {classes: id2label}    # dims that are numbers of entries; [key, word, ...]: of those that say one

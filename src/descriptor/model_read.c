@@ -581,8 +581,8 @@ static int check_mapping(struct mfu_model_builder *b, struct mfu_yaml *yaml, str
 static int check_huggingface(struct mfu_model_builder *b)
 {
     static const struct mfu_field none[] = {{.key = NULL}};
-    static const char *const keys[] = {"model_type", "dims",    "defaults", "architectures", "counts",        "nulls",
-                                       "words",      "ignored", "usual",    "text",          "text_defaults", NULL};
+    static const char *const keys[] = {"model_type", "dims",  "defaults", "architectures", "counts", "nulls", "words",
+                                       "ignored",    "usual", "text",     "text_defaults", "towers", NULL};
     struct mfu_yaml *yaml = b->chain[0].yaml;
     struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
     struct mfu_yaml_node *type, *dims, *defaults, *architectures, *each;

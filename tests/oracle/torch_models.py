@@ -838,7 +838,7 @@ def build(c):
 
 MODULES = {
     "attention": ["q_proj", "k_proj", "v_proj", "o_proj"], "mlp": ["gate_proj", "up_proj", "down_proj"],
-    "projector": ["projector"], "all-but-vision": ["projector", "connector", "language_model", "text_model", "lm_head"], "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
+    "projector": ["projector"], "all-but-vision": ["projector", "connector", "visual.merger", "language_model", "text_model", "lm_head"], "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
 
 
 def trainable_keys(c):

@@ -13,7 +13,7 @@
 
 #include "graph/builder.h"
 
-enum { WIDTH, FEATURES, BIAS, EXTRA, PER, LENGTH };
+enum { WIDTH, FEATURES, BIAS, EXTRA, PER, LENGTH, IMAGES };
 static const char *const rows_of[] = {"token", "sequence", NULL};
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
@@ -40,7 +40,8 @@ static double tokens(const struct mfu_builder *s, const struct mfu_node *n)
 
 static double rows(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op->attribute[PER] ? s->config->batch : tokens(s, n) - s->config->batch * n->op->attribute[EXTRA];
+    return n->op->attribute[PER] ? s->config->batch
+                                 : tokens(s, n) - s->config->batch * n->op->attribute[IMAGES] * n->op->attribute[EXTRA];
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -110,6 +111,7 @@ const struct mfu_primitive mfu_primitive_patches = {
             [EXTRA] = {"extra", "0", NULL, "tokens of a sequence that have no patch (class token)"},
             [PER] = {"per", "token", rows_of, "what has a row: every token, or a sequence as a whole"},
             [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq"},
+            [IMAGES] = {"images", "1", NULL, "of a sequence, each of which has the extra tokens"},
         },
     .traits = MFU_MULTIPLIES,
     .shape = shape,
