@@ -120,7 +120,7 @@ static void what_travels_is_proportional(void **unused)
             copies[k] = at[k].program.n_launches;
         }
         if (!planned || mfu_checkpoints[plan.config.checkpoint].by_budget || copies[0] != copies[2]
-            || copies[0] != copies[1])
+            || copies[0] != copies[1] || joins_batch(plan.config.model))
             continue;
         n++;
         HOLDS_NEAR(sent[2] - sent[1], sent[1] - sent[0], 1e-6);

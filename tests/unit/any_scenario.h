@@ -166,6 +166,15 @@ static inline struct pairs next(struct mfu_scenario *s, struct mfu_plan *plan)
     }
 }
 
+/* Whether the images of a batch are one sequence, whose pairs grow with its square (Pixtral). */
+static inline bool joins_batch(const struct mfu_model *m)
+{
+    for (int i = 0; i < m->n_ops; i++)
+        if (strcmp(m->ops[i].primitive->name, "mask") == 0)
+            return true;
+    return false;
+}
+
 /* A law, and the scenario that breaks it. */
 #define HOLDS(law) holds(law, #law)
 #define HOLDS_NEAR(got, wanted, relative) holds_near(#got, got, #wanted, wanted, relative)

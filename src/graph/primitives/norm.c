@@ -163,8 +163,11 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
     mfu_node_save(s, n, n->op->attribute[KIND] == LAYER_FP32 ? centred : MFU_NO_VIEW);
     if (n->op->attribute[KIND] == RMS_GIVEN)
         mfu_node_save(s, n, given);
+    if (n->op->attribute[KIND] == RMS && n->op->attribute[WEIGHT] > 0 && s->parameters[n->parameter[0]].type == MFU_F32)
+        type = MFU_F32; /* the weight's, which autocast leaves alone */
     if (n->op->attribute[WEIGHT] > 0)
-        normalised = mfu_emit_broadcast(s, "weight", mfu_view_type(s, normalised), 1, normalised, MFU_NO_VIEW);
+        normalised = mfu_emit_broadcast(s, "weight", type == MFU_F32 ? type : mfu_view_type(s, normalised), 1,
+                                        normalised, MFU_NO_VIEW);
     n->out = mfu_emit_cast(s, normalised, type);
 }
 
