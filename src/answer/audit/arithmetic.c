@@ -4,7 +4,7 @@
  * What is bytes over bytes per second is seconds, whatever it is about.  An amount per GPU often does not say so:
  * one counted noun may be left over.
  */
-#include "answer/audit/arithmetic.h"
+#include "answer/audit/reading.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -12,15 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/audit/claim_number.h"
-#include "answer/audit/claim_words.h"
-
 #define N(list) (sizeof(list) / sizeof(list)[0])
 #define TERMS 16    /* of a claim that are looked at */
 #define OPERANDS 64 /* of an equation, parentheses included */
 
 /* Units and nouns; those from COUNTED on are what claims count, and leave out. */
-enum { SECOND, BYTE, FLOP, JOULE, DOLLAR, TOKEN, PARAMETER, SEQUENCE, COUNTED, GPU = COUNTED, STEP, OTHERS };
+enum { SECOND, BYTE, FLOP, JOULE, DOLLAR, GRAM, TOKEN, PARAMETER, SEQUENCE, COUNTED, GPU = COUNTED, STEP, OTHERS };
 #define NOUNS (OTHERS + TERMS)
 
 struct amount {
@@ -44,8 +41,8 @@ static const struct { const char *word; int of; double factor; int second; } wor
     {"s", SECOND, 1, 0}, {"ms", SECOND, 1e-3, 0}, {"minute", SECOND, 60, 0}, {"min", SECOND, 60, 0}, {"hour", SECOND, 3600, 0}, {"h", SECOND, 3600, 0}, {"day", SECOND, 86400, 0}, {"d", SECOND, 86400, 0},
     {"week", SECOND, 604800, 0}, {"month", SECOND, 2629800, 0}, {"year", SECOND, 31557600, 0}, {"byte", BYTE, 1, 0}, {"gb", BYTE, 1e9, 0},
     {"flop", FLOP, 1, 0}, {"wh", JOULE, 3600, 0}, {"kwh", JOULE, 3.6e6, 0}, {"mwh", JOULE, 3.6e9, 0}, {"gwh", JOULE, 3.6e12, 0}, {"j", JOULE, 1, 0}, {"kj", JOULE, 1e3, 0}, {"mj", JOULE, 1e6, 0}, {"dollar", DOLLAR, 1, 0}, {"usd", DOLLAR, 1, 0},
-    {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"trillion token", TOKEN, 1e12, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
-    {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}};
+    {"g", GRAM, 1, 0}, {"gram", GRAM, 1, 0}, {"kg", GRAM, 1e3, 0}, {"ton", GRAM, 1e6, 0}, {"tonne", GRAM, 1e6, 0}, {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"trillion token", TOKEN, 1e12, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
+    {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu week", GPU, 604800, 1}, {"gpu month", GPU, 2629800, 1}, {"gpu year", GPU, 31557600, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}};
 static const struct { enum mfu_dim dim; int of, second; } dims[] = {
     {MFU_BYTES, BYTE, 0}, {MFU_BYTES_PER_S, BYTE, -1}, {MFU_SECONDS, SECOND, 0}, {MFU_FLOP, FLOP, 0}, {MFU_FLOP_PER_S, FLOP, -1}, {MFU_WATTS, JOULE, -1}};
 // clang-format on
@@ -118,6 +115,12 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
             a->of[SECOND] += (signed char)dims[i].second;
             a->unit = true;
         }
+    if (n.energy) {
+        a->of[JOULE] = 1;
+        a->unit = true;
+        a->base.low *= 3.6e6;
+        a->base.high *= 3.6e6;
+    }
     if (n.money) {
         a->of[DOLLAR] = 1;
         a->unit = true;
@@ -232,6 +235,11 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
         && *behind && strchr("x+-/=)", *behind);
     e->figures[e->n++] = p;
     p = a.end;
+    if (*p == '^' && isdigit((unsigned char)p[1])) {
+        for (int i = 0; i < 2; i++)
+            v->as[i] = (struct mfu_interval){pow(v->as[i].low, p[1] - '0'), pow(v->as[i].high, p[1] - '0')};
+        p += 2;
+    }
     for (int i = 0; i < 4; i++) {
         const char *word = mfu_claim_blanks(p);
 
@@ -398,11 +406,49 @@ static struct computed compute(const struct terms *x, const int power[TERMS])
         }
     mfu_claim_skip_about(mfu_claim_back(x->nouns.t, x->list[last].at), &about);
     c.said = widen(x->list[last].base, about ? 1.1 : 1);
+    if (mfu_claim_roles_before(x->nouns.t, x->list[last].at) & MFU_W_LEAST)
+        c.said.high = INFINITY;
+    if (mfu_claim_roles_before(x->nouns.t, x->list[last].at) & MFU_W_MOST)
+        c.said.low = 0;
     mfu_claim_text_quote(x->nouns.t, x->list[last].at, x->list[last].end, c.right, sizeof c.right);
     return c;
 }
 
+/* Whether only its unit says what the claim takes it for. */
+static bool guessed(const struct mfu_audit *a, const struct mfu_claim_text *t, const struct amount *x)
+{
+    for (int i = 0; i < a->n_claims; i++)
+        if ((a->claims[i].guessed || a->claims[i].inferred) && t->text + a->claims[i].at == x->at)
+            return true;
+    return false;
+}
+
+/* Whether it explains every figure of its sentence that nothing else does (strict: every one), and takes no step's
+ * time for another. */
+static bool is_all(const struct mfu_audit *a, const struct terms *x, const int power[TERMS], bool strict)
+{
+    int between[TERMS] = {0};
+
+    for (int i = 0; i < x->n; i++) {
+        const struct amount *t = &x->list[i];
+
+        for (int k = 0; k < a->n_claims && power[i] != 0; k++)
+            if (x->nouns.t->text + a->claims[k].at == t->at && a->claims[k].kind == MFU_Q_STEP_TIME
+                && !a->claims[k].guessed && !t->rate)
+                return false;
+        for (int k = 0; k < x->n && power[i] == 0 && (strict || t->foreign || guessed(a, x->nouns.t, t)); k++)
+            if (power[k] != 0 && t->unit && t->of[PARAMETER] == 0) {
+                memset(between, 0, sizeof between);
+                between[i] = between[k] = 1;
+                if (one_sentence(x, between))
+                    return false;
+            }
+    }
+    return true;
+}
+
 struct search {
+    const struct mfu_audit *audit;
     struct terms *x;
     int power[TERMS], found_power[TERMS], best, factors;
     bool exact; /* no noun may be left over */
@@ -423,7 +469,10 @@ static void search(struct search *s, int from)
             bool holds = overlap(c.is, c.said);
             int rank = 100 * holds - 10 * left - s->factors;
 
-            if ((holds || one_sentence(x, s->power)) && rank > s->best) {
+            bool bound = isinf(c.said.high) || c.said.low == 0;
+
+            if (((holds && !bound) || (one_sentence(x, s->power) && is_all(s->audit, x, s->power, bound && holds)))
+                && rank > s->best) {
                 s->best = rank;
                 s->found = c;
                 memcpy(s->found_power, s->power, sizeof s->power);
@@ -456,7 +505,7 @@ static void search_same(struct search *s, int i)
         power[b] = -1;
         if (left_over(s->x, power) != 0) /* "50 tokens/s, i.e. 20 ms/token" */
             power[b] = 1;
-        if (a == b || left_over(s->x, power) != 0 || !s->x->list[a].rate || !follows(s->x, a, b)
+        if (a == b || left_over(s->x, power) != 0 || !s->x->list[a].rate || !(s->x->n == 2 || follows(s->x, a, b))
             || !one_sentence(s->x, power) || b != a + 1)
             continue;
         s->found = compute(s->x, power);
@@ -497,8 +546,8 @@ static void search_ratio(struct search *s, int i)
         b->base = (struct mfu_interval){b->printed.low * factor, b->printed.high * factor};
         memcpy(b->of, a->of, sizeof b->of);
     }
-    if ((!physical(a) && !of) || a->base.low <= 0 || b->base.low <= 0
-        || memcmp(a->of, b->of, of ? sizeof a->of : COUNTED) != 0)
+    if ((!physical(a) && !of && !a->unit) || a->base.low <= 0 || b->base.low <= 0
+        || memcmp(a->of, b->of, of || !physical(a) ? sizeof a->of : COUNTED) != 0)
         return;
     memset(s->power, 0, sizeof s->power);
     s->power[first] = s->power[i] = s->power[b - s->x->list] = 1;
@@ -526,15 +575,6 @@ static void search_ratio(struct search *s, int i)
     mfu_claim_text_quote(t, n->at, n->end, s->found.right, sizeof s->found.right);
 }
 
-/* Whether only its unit says what the claim takes it for. */
-static bool guessed(const struct mfu_audit *a, const struct mfu_claim_text *t, const struct amount *x)
-{
-    for (int i = 0; i < a->n_claims; i++)
-        if ((a->claims[i].guessed || a->claims[i].inferred) && t->text + a->claims[i].at == x->at)
-            return true;
-    return false;
-}
-
 /* What the units explain was not what its unit alone was taken for; what more says stays, and is bound. */
 static void drop_guesses(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t)
 {
@@ -559,7 +599,7 @@ static void drop_guesses(struct mfu_audit *a, const struct search *s, const stru
 static void find_sums(struct mfu_audit *audit, struct mfu_claim_text *t, struct terms *x)
 {
     for (int i = 3; i < x->n; i++) {
-        struct search s = {.x = x, .power = {0}};
+        struct search s = {.audit = audit, .x = x, .power = {0}};
         struct amount *all = &x->list[i];
         struct computed c = {.said = all->base};
         const char *before = mfu_claim_back(t, all->at);
@@ -602,7 +642,7 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
     }
     find_sums(audit, t, &x);
     for (int i = 0; i < x.n; i++) {
-        struct search s = {.x = &x, .best = INT_MIN};
+        struct search s = {.audit = audit, .x = &x, .best = INT_MIN};
         bool ratio = x.list[i].share || x.list[i].times, guess = guessed(audit, t, &x.list[i]);
 
         if (!(x.list[i].foreign || guess) || !(ratio || x.list[i].unit))

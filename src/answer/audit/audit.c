@@ -23,7 +23,11 @@
 /* Of runs that are published; a claim from which such an MFU follows can be. */
 static const struct mfu_interval usual_mfu = {0.08, 0.75};
 
-#define MFU_TURNS 10 /* ways to read some figure otherwise that are tried, alone and in pairs */
+#define MFU_TURNED 3   /* figures that are read otherwise at once */
+#define MFU_WAYS 2000  /* of that */
+#define MFU_SLIGHT 1.4 /* what another way may cost that leaves a figure without others */
+#define MFU_MOST 2.9   /* and what it may cost at all */
+#define MFU_TRIED 100  /* the likeliest of them */
 
 struct system {
     struct mfu_audit *audit;
@@ -32,6 +36,11 @@ struct system {
     bool two_states;
     bool claim_on[MFU_CLAIMS], identity_on[MFU_IDENTITIES];
     bool used[MFU_IDENTITIES]; /* what narrowed anything when it was solved last */
+    struct way {               /* some figures read otherwise than is likeliest */
+        double cost;
+        int n, claim[MFU_TURNED], reading[MFU_TURNED];
+    } ways[MFU_WAYS];
+    struct mfu_claim likeliest[MFU_CLAIMS]; /* the claims as they were read first */
 };
 
 /* What the claims and identities that are on leave of everything; false: nothing. */
@@ -538,7 +547,7 @@ static bool is_usual(struct system *s)
     if (mfu_audit_claims(s->audit, MFU_Q_MFU, MFU_BEFORE) || !solve(s, &b))
         return false;
     mfu = b.of[MFU_Q_MFU][MFU_BEFORE];
-    return mfu_interval_within(mfu, 3) && mfu.low >= usual_mfu.low && mfu.high <= usual_mfu.high;
+    return mfu_interval_within(mfu, 3) && mfu.low >= usual_mfu.low && sqrt(mfu.low * mfu.high) <= usual_mfu.high;
 }
 
 /* Adds a name to a list, once. */
@@ -670,51 +679,57 @@ static void prepare(struct system *s, int n)
 /* The claim's next reading; what it was takes its place. */
 static void turn(struct mfu_claim *c, int reading)
 {
-    struct mfu_claim_reading was = {c->kind, c->state};
+    struct mfu_claim_reading was = {c->kind, c->state, c->in, c->value, c->readings[reading].cost};
 
     c->kind = c->readings[reading].kind;
     c->state = c->readings[reading].state;
+    c->in = c->readings[reading].in;
+    c->value = c->readings[reading].value;
     c->readings[reading] = was;
 }
 
-struct turning {
-    struct mfu_claim *claim; /* NULL: none */
-    int reading;
-};
-
-/* Whether all of it can be, with two figures read otherwise; if not, they stay as they were. */
-static bool can_be(struct system *s, int n, struct turning a, struct turning b)
+static int by_cost(const void *a, const void *b)
 {
-    struct mfu_box box;
+    const struct way *x = a, *y = b;
 
-    for (int back = 0; back < 2; back++) {
-        if (a.claim)
-            turn(a.claim, a.reading);
-        if (b.claim)
-            turn(b.claim, b.reading);
-        prepare(s, n);
-        if (back == 0 && solve(s, &box))
-            return true;
-    }
-    return false;
+    return x->cost < y->cost ? -1 : x->cost > y->cost ? 1 : x->n - y->n;
 }
 
-/* With none, one or two figures read otherwise than is likeliest: the first way in which all of it can be. */
-static void choose_readings(struct system *s)
+/* Figures of one quantity before and after, and how it changes, stay those of one quantity; not what was only taken
+ * to be one afterwards. */
+static void turn_all(struct system *s, const struct way *w)
 {
-    struct turning list[MFU_TURNS] = {{NULL, 0}};
-    int n = s->audit->n_claims, turns = 1;
+    for (int i = 0; i < w->n; i++) {
+        struct mfu_claim *c = &s->audit->claims[w->claim[i]];
+        int from = c->kind, to = c->readings[w->reading[i]].kind;
+        bool both = to != from && !c->inferred;
 
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < s->audit->claims[i].n_readings && turns < MFU_TURNS; k++)
-            list[turns++] = (struct turning){&s->audit->claims[i], k};
-    for (int i = 0; i < turns; i++)
-        if (can_be(s, n, list[0], list[i]))
-            return;
-    for (int i = 1; i < turns; i++)
-        for (int k = i + 1; k < turns; k++)
-            if (list[i].claim != list[k].claim && can_be(s, n, list[i], list[k]))
-                return;
+        turn(c, w->reading[i]);
+        for (int k = 0; both && k < s->audit->n_claims; k++) {
+            struct mfu_claim *x = &s->audit->claims[k];
+
+            for (int m = 0; x != c && !x->inferred && x->state != c->state && x->kind == from && m < x->n_readings; m++)
+                if (x->readings[m].kind == to && x->readings[m].state == x->state) {
+                    turn(x, m);
+                    break;
+                }
+        }
+    }
+}
+
+static int add_ways(const struct mfu_audit *a, struct way *list, int n, struct way from, int claim)
+{
+    for (int i = claim; from.n < MFU_TURNED && i < a->n_claims; i++)
+        for (int k = 0; k < a->claims[i].n_readings && n < MFU_WAYS; k++) {
+            struct way w = from;
+
+            w.cost += 0.3 + a->claims[i].readings[k].cost;
+            w.claim[w.n] = i;
+            w.reading[w.n++] = k;
+            list[n++] = w;
+            n = add_ways(a, list, n, w, i + 1);
+        }
+    return n;
 }
 
 /* Whether the others bound it from one side, and are near. */
@@ -724,6 +739,71 @@ static bool is_bounded(const struct mfu_claim *c)
 
     return (c->others.low > row->least && c->in.low < NEAR * c->others.low)
         || (c->others.high < row->most && c->in.high * NEAR > c->others.high);
+}
+
+/* Whether every figure of an outcome, and each that is read otherwise, is bound by others. */
+static bool is_complete(struct system *s, const struct way *w)
+{
+    struct mfu_box b;
+
+    for (int i = 0; i < s->audit->n_claims; i++) {
+        struct mfu_claim *c = &s->audit->claims[i];
+        bool bound = false, turned = false;
+
+        for (int k = 0; k < w->n; k++)
+            turned |= w->claim[k] == i;
+        if (!turned && (c->at == 0 || c->computed || mfu_quantity_rows[c->kind].traits & (MFU_Q_SETUP | MFU_Q_WHOLE)))
+            continue;
+        for (int k = 0; k < s->audit->n_claims && !bound; k++) { /* in any of its states */
+            struct mfu_claim *x = &s->audit->claims[k];
+
+            if (x->kind != c->kind)
+                continue;
+            s->claim_on[k] = false;
+            if (solve(s, &b)) {
+                x->others = b.of[x->kind][x->state];
+                bound = is_figure(x, x->others) || is_implied(x, x->others)
+                    || (is_bounded(x)
+                        && (!turned
+                            || ((!x->guessed || x->kind == MFU_Q_ACHIEVED)
+                                && x->others.high < mfu_quantity_rows[x->kind].most)));
+            }
+            s->claim_on[k] = true;
+        }
+        if (!bound)
+            return false;
+    }
+    return true;
+}
+
+/* The likeliest way to read the figures in which all of it can be and every figure is bound, else in which it can be
+ * and is nearly as likely as the likeliest. */
+static void choose_readings(struct system *s)
+{
+    struct mfu_audit *a = s->audit;
+    struct mfu_box box;
+    int n = a->n_claims, ways = add_ways(a, s->ways, 1, s->ways[0], 0), found = -1;
+
+    memcpy(s->likeliest, a->claims, sizeof s->likeliest);
+    qsort(s->ways, (size_t)ways, sizeof *s->ways, by_cost);
+    for (int i = 0; i < ways && i < MFU_TRIED && s->ways[i].cost < MFU_MOST; i++) {
+        a->n_claims = n;
+        turn_all(s, &s->ways[i]);
+        prepare(s, n);
+        if (solve(s, &box)) {
+            found = found < 0 ? i : found;
+            if (is_complete(s, &s->ways[i]))
+                return;
+        }
+        memcpy(a->claims, s->likeliest, sizeof a->claims);
+    }
+    a->n_claims = n;
+    if (found > 0 && s->ways[found].cost <= MFU_SLIGHT) {
+        turn_all(s, &s->ways[found]);
+        if (!a->unread_figure[0])
+            snprintf(a->unread_figure, sizeof a->unread_figure, "%s", a->claims[s->ways[found].claim[0]].text);
+    }
+    prepare(s, n);
 }
 
 /* Whether it is a figure of an outcome that nothing else in the claim binds. */
@@ -761,7 +841,9 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     held = a->loose[0] ? 0 : held;
     if (held == 0 && a->n_contradictions == 0)
         ask(s);
-    a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 && !a->unread_figure[0] ? "holds" : "open";
+    a->verdict = a->n_contradictions > 0 && !a->unread_figure[0] ? "contradicts"
+        : held > 0 && !a->unread_figure[0]                       ? "holds"
+                                                                 : "open";
     free(s);
     return 0;
 }

@@ -17,7 +17,7 @@ struct mfu_scenario;
 
 #define MFU_CLAIMS 64   /* of one audit: what is beyond is listed as not understood */
 #define MFU_FINDINGS 48 /* identities that are told of */
-#define MFU_READINGS 3  /* of a figure, but for the first */
+#define MFU_READINGS 5  /* of a figure, but for the first */
 #define MFU_OPEN (-1)
 #define MFU_NEEDS 1200 /* bytes of what would have to be true */
 
@@ -32,6 +32,8 @@ struct mfu_claim {
     struct mfu_claim_reading {
         int kind;
         enum mfu_claim_state state;
+        struct mfu_interval in;
+        double value, cost;   /* cost: how much less likely it is than the likeliest */
     } readings[MFU_READINGS]; /* what else it may be, the likeliest first */
     int n_readings;
     int at;           /* where its number stands in the text as it is read; 0: no number says it */

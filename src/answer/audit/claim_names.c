@@ -167,6 +167,11 @@ static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_c
             || mfu_audit_claims(r->audit, MFU_Q_DECODED, MFU_BEFORE)))
         mfu_claim_add(r->audit, MFU_Q_BANDWIDTH, state, gpu->bandwidth_bytes_s * 0.98, gpu->bandwidth_bytes_s * 1.02,
                       "catalog", "%s", gpu->slug);
+    if (gpu->power_w > 0 && state == MFU_BEFORE)
+        mfu_claim_add(r->audit, MFU_Q_TDP, state, gpu->power_w, gpu->power_w * 1.05, "catalog", "%s", gpu->slug);
+    if (gpu->nvlink_bytes_s > 0 && state == MFU_BEFORE) /* one direction, or both */
+        mfu_claim_add(r->audit, MFU_Q_NVLINK, state, gpu->nvlink_bytes_s * 0.49, gpu->nvlink_bytes_s * 1.02, "catalog",
+                      "%s", gpu->slug);
     if (gpu->sms > 0 && state == MFU_BEFORE)
         mfu_claim_add(r->audit, MFU_Q_SMS, state, gpu->sms, gpu->sms, "catalog", "%s", gpu->slug);
 }

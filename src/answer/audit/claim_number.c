@@ -1,5 +1,5 @@
 /* claim_number.c - digits, a scale and a unit. */
-#include "answer/audit/claim_number.h"
+#include "answer/audit/reading.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -12,6 +12,7 @@
 // clang-format off
 /* Of a count: so many times as many. */
 static const struct unit { const char *name; enum mfu_dim dim; double factor; } units[] = {
+    {"wh", MFU_COUNT, 1e-3}, {"kwh", MFU_COUNT, 1}, {"mwh", MFU_COUNT, 1e3}, {"gwh", MFU_COUNT, 1e6},
     {"%", MFU_RATIO, 0.01}, {"percent", MFU_RATIO, 0.01}, {"pct", MFU_RATIO, 0.01},
     {"x", MFU_COUNT, 1}, {"time", MFU_COUNT, 1}, {"fold", MFU_COUNT, 1},
     {"byte", MFU_BYTES, 1}, {"kb", MFU_BYTES, 1e3}, {"mb", MFU_BYTES, 1e6}, {"gb", MFU_BYTES, 1e9}, {"tb", MFU_BYTES, 1e12},
@@ -25,7 +26,7 @@ static const struct unit { const char *name; enum mfu_dim dim; double factor; } 
 static const struct { const char *name; double factor; } prefixes[] = {
     {"kilo", 1e3}, {"mega", 1e6}, {"giga", 1e9}, {"tera", 1e12}, {"peta", 1e15}, {"exa", 1e18}, {"zetta", 1e21}, {"yotta", 1e24}};
 static const struct { const char *name; double factor; } numerals[] = {
-    {"k", 1e3}, {"m", 1e6}, {"mn", 1e6}, {"b", 1e9}, {"bn", 1e9}, {"t", 1e12}, {"thousand", 1e3}, {"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
+    {"k", 1e3}, {"m", 1e6}, {"mn", 1e6}, {"b", 1e9}, {"bn", 1e9}, {"t", 1e12}, {"hundred", 1e2}, {"thousand", 1e3}, {"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
 // clang-format on
 
 const char *mfu_claim_blanks(const char *p)
@@ -77,7 +78,8 @@ static void read_unit(struct mfu_claim_number *n)
             n->end = end + 2;
         }
         n->percent = n->dim == MFU_RATIO;
-        n->times = n->dim == MFU_COUNT;
+        n->energy = n->dim == MFU_COUNT && end[-1] == 'h';
+        n->times = n->dim == MFU_COUNT && !n->energy;
         n->any_flop = (n->dim == MFU_FLOP || n->dim == MFU_FLOP_PER_S) && !memchr(p, '/', before + length);
         n->bare = false;
         return;
@@ -119,7 +121,7 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
 
     if (p > text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '$'))
         return false;
-    if (whole == 0 || whole > 18)
+    if (whole == 0 || whole > 18 || (p > text && p[-1] == '^'))
         return false;
     *n = (struct mfu_claim_number){.at = p, .money = *p == '$', .factor = 1, .bare = true, .dim = MFU_COUNT};
     n->value = strtod(digits, &end);
@@ -172,6 +174,8 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     if (n->dim == MFU_SECONDS && n->factor >= 60)
         add_rest(text, n);
     p = mfu_claim_blanks(n->end);
+    if (n->bare && mfu_claim_letter(*p) && p[1] == '^') /* 12 d^2 */
+        return false;
     if (mfu_claim_stands(p, "dollar", 6)) {
         n->money = true;
         n->end = p + 6;

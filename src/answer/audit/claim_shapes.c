@@ -22,12 +22,6 @@ static const char *const several[] = {"all", "every", "total", "both", "across",
 /* What has no shape: so many sequences of so many tokens. */
 static const char *const counted[] = {"token", "sequence", "sample", "image", "gpu", "step", "node"};
 
-/* What has the shape, and what a figure beside it is then; 0: something else. */
-enum thing { PRODUCT, ADAPTER, EMBEDDING, MATRIX, THINGS };
-static const struct { int kind, is[THINGS]; } owned[] = {
-    {MFU_Q_FLOP_PER_TOKEN, {MFU_Q_MATMUL, 0, 0, 0}}, {MFU_Q_FLOP, {MFU_Q_MATMUL, 0, 0, 0}}, {MFU_Q_STEP_TIME, {MFU_Q_MATMUL_TIME, 0, 0, 0}},
-    {MFU_Q_TRAINABLE, {0, MFU_Q_ADAPTER, 0, 0}}, {MFU_Q_PARAMS, {0, MFU_Q_ADAPTER, MFU_Q_EMBEDDING, MFU_Q_MATRIX}},
-    {MFU_Q_MEMORY, {0, 0, MFU_Q_MATRIX_BYTES, MFU_Q_MATRIX_BYTES}}, {MFU_Q_WEIGHTS, {0, 0, MFU_Q_MATRIX_BYTES, MFU_Q_MATRIX_BYTES}}};
 // clang-format on
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -110,41 +104,10 @@ void mfu_claim_find_shapes(struct mfu_reading *r)
             continue;
         mfu_claim_use(&r->t, p, behind);
         memset(r->t.taken + (p - r->t.text), true, (size_t)(behind - p));
-        r->shape = p;
-    }
-}
-
-void mfu_claim_place_shapes(struct mfu_reading *r)
-{
-    const char *from = r->shape, *end = r->shape;
-    enum thing thing = mfu_audit_claims(r->audit, MFU_Q_INNER, MFU_BEFORE) ? PRODUCT
-        : mfu_audit_claims(r->audit, MFU_Q_RANK, MFU_BEFORE)               ? ADAPTER
-        : mfu_audit_claims(r->audit, MFU_Q_VOCAB, MFU_BEFORE)              ? EMBEDDING
-                                                                           : MATRIX;
-
-    if (!r->shape)
-        return;
-    sentence(r, &from, &end);
-    if (any_of(several, N(several), from, end))
-        return;
-    for (size_t i = 0; i < N(owned); i++) {
-        int count = 0;
-        struct mfu_claim *its = NULL;
-
-        for (int k = 0; k < r->audit->n_claims; k++) {
-            struct mfu_claim *c = &r->audit->claims[k];
-            const char *at = r->t.text + c->at;
-
-            if (c->kind == owned[i].kind && c->at > 0 && at >= from && at < end) {
-                its = c;
-                count++;
-            }
-        }
-        if (owned[i].is[thing] == 0 || count != 1)
-            continue;
-        its->kind = owned[i].is[thing];
-        its->state = MFU_BEFORE;
-        its->n_readings = 0;
-        its->inferred = false;
+        if (!any_of(several, N(several), from, end))
+            r->thing = n > 2                                       ? MFU_OF_PRODUCT
+                : mfu_claim_find_word(&r->t, (char *)from, "rank") ? MFU_OF_ADAPTER
+                : embedding                                        ? MFU_OF_EMBEDDING
+                                                                   : MFU_OF_MATRIX;
     }
 }

@@ -1,5 +1,5 @@
 /* claim_text.c - spellings: rows of what is written instead of what. */
-#include "answer/audit/claim_text.h"
+#include "answer/audit/reading.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,17 +15,19 @@ struct spelling {
 static const struct spelling signs[] = {
     {" -> ", "\xe2\x86\x92|=>"}, {"x", "\xc3\x97"}, {"u", "\xc2\xb5|\xce\xbc"}, {" ", "\xc2\xa0|\xe2\x80\xaf|\t|\n|\r"},
     {"-", "\xe2\x80\x93|\xe2\x80\x91"}, {" - ", "\xe2\x80\x94"}, {"~", "\xe2\x89\x88"}, {" at least ", "\xe2\x89\xa5|>="}, {" at most ", "\xe2\x89\xa4|<="},
-    {" not", "n't|n\xe2\x80\x99t"}, {" ", "'s |\xe2\x80\x99s "}, {" x ", " * |\xc2\xb7|\xe2\x8b\x85"}, {"  ", "*|`|\""}};
+    {" not", "n't|n\xe2\x80\x99t"}, {" ", "'s |\xe2\x80\x99s "}, {"$", "\xe2\x82\xac|\xc2\xa3"}, {" x ", " * |\xc2\xb7|\xe2\x8b\x85"}, {"  ", "*|`|\""}};
 
 /* Whole words, in this order. */
 static const struct spelling words[] = {
     {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical|constant|fixed"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"}, {"4.0x", "quadruple|quadrupled|quadrupling"},
+    {"1 million", "a million|one million"}, {"1 billion", "a billion|one billion"}, {"1 trillion", "a trillion|one trillion"}, {"1 thousand", "a thousand|one thousand"}, {"100", "a hundred|one hundred"}, {"12", "a dozen|one dozen"}, {"2 week", "a fortnight|fortnight"},
+    {"2.0x", "twofold"}, {"3.0x", "threefold"}, {"4.0x", "fourfold"}, {"5.0x", "fivefold"}, {"10.0x", "tenfold"}, {"20%", "a fifth|one fifth"}, {"10%", "a tenth|one tenth"}, {"ms", "millisecond|msec"}, {"us", "microsecond|usec"}, {"s", "sec"}, {"hour", "hr|hrs"}, {"year", "yr|yrs"}, {"w", "watt"}, {"kw", "kilowatt"}, {"mw", "megawatt"}, {"kb", "kilobyte"}, {"mb", "megabyte"}, {"gb", "gigabyte|gig"}, {"tb", "terabyte"}, {"vram", "video memory|graphics memory|gpu memory|gpu ram|device memory"}, {"node", "instance|workstation"}, {"%", "per cent"},
     {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
     {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
     {"1 hour", "one hour"}, {"1 min", "one minute|a minute"}, {"epoch", "pass over|passe over|passe through|pass through"}, {"1 day", "one day"}, {"1 week", "one week|a week"}, {"1 month", "one month"}, {"1 year", "one year"}, {"for 1 day", "for a day"}, {"in 1 day", "in a day"}, {"for 1 month", "for a month"}, {"in 1 month", "in a month"}, {"for 1 hour", "for an hour"}, {"in 1 hour", "in an hour"}, {"0.5", "half a|half an"}, {"/day", "a day|/d"}, {"/kwh", "a kwh|each kwh|/kw h"}, {"kwh", "kw h|kilowatt hour"},
-    {"", "only|just|merely|already|also|even|easily|comfortably|barely|simply|actually|really|basically|exactly|precisely"}, {"ie", "i.e.|i.e"}, {"+", "plus"}, {"forward", "fwd"}, {"backward", "bwd"}, {"step time", "latency|iteration time"}, {"dollar", "buck|usd"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
+    {"", "only|just|merely|already|also|even|easily|comfortably|barely|simply|actually|really|basically|exactly|precisely"}, {"ie", "i.e.|i.e"}, {"+", "plus"}, {"allreduce", "all reduce|all reducing|all reduced"}, {"forward", "fwd"}, {"backward", "bwd"}, {"step time", "latency|iteration time"}, {"dollar", "buck|usd"}, {"gradient", "grad"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
     {"", "of step is|of the step is|of the step goes to|of the time goes to|of the step time goes to"}, {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter|update"}, {"gpu", "gpus|card|device|accelerator|chip|tpu"}, 
-    {"node", "machine|server"}, {"", "per direction|each direction|/direction|each way"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"/parameter", "a parameter"}, {"sequence/s", "sequence a s|sequence each s"}, {"token/s", "token a s|token each s"}, {"gflop mac", "gmac"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
+    {"node", "machine|server|dgx|hgx|box"}, {"", "per direction|each direction|/direction|each way"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"/parameter", "a parameter"}, {"sequence/s", "sequence a s|sequence each s"}, {"token/s", "token a s|token each s"}, {"gflop mac", "gmac"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
     {"utilisation", "utilization|util|utilized|utilised"}, {"ffn", "mlp with hidden|mlp hidden|ffn hidden|mlp of hidden|intermediate size"}, {"allocated", "alloc"}, {"fp32 optimizer state", "two fp32 adam moment"}, {"optimizer state", "both adam moment|two adam moment|adam moment"}, {"optimizer", "optimiser"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
     {"flop/s", "flops/s|flops/sec|flop/sec"}, {"flop/token", "flops/token"}, {"gpu hour", "gpu h|gpuh"}, {"rose to", "went up to"}, {"upto", "up to|as much as|as many as"},
     {"training", "trained|train|finetuning|finetune|fine tuning|fine tune|fine tuned"}, {"checkpointing", "recompute|recomputation|rematerialization|activation checkpointing|gradient checkpointing|activation recomputation"},
@@ -186,7 +188,7 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
         const char *p = claim + i;
 
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && isdigit((unsigned char)p[1])
-            && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isalnum((unsigned char)p[4]))
+            && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isdigit((unsigned char)p[4]))
             continue;
         t->text[n] = *p == '|' ? ',' : (char)tolower((unsigned char)*p);
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && is_decimal(claim, p))
@@ -207,6 +209,17 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
             if (mfu_claim_stands(unit + strspn(unit, " "), "gb", 2))
                 p = mfu_claim_text_replace(t, p, 1, " gpu of ") - 1;
         }
+}
+
+/* "tp8", "bs32": a setting and its value. */
+static void part_settings(struct mfu_claim_text *t)
+{
+    static const char *const names[] = {"tp", "pp", "dp", "cp", "ep", "bs", "mbs", "gbs", "vpp", "zero"};
+
+    for (char *p = t->text + 1; *p; p++)
+        for (size_t i = 0; i < N(names) && !mfu_claim_letter(p[-1]); i++)
+            if (strncmp(p, names[i], strlen(names[i])) == 0 && isdigit((unsigned char)p[strlen(names[i])]))
+                mfu_claim_text_replace(t, p + strlen(names[i]), 0, " ");
 }
 
 /* micro-batch, n_layer, 4-bit: words and numbers apart. */
@@ -337,6 +350,7 @@ static void tighten(struct mfu_claim_text *t)
 
 void mfu_claim_text_words(struct mfu_claim_text *t)
 {
+    part_settings(t);
     part_words(t);
     drop_plurals(t);
     for (size_t i = 0; i < N(words); i++) {
@@ -347,6 +361,9 @@ void mfu_claim_text_words(struct mfu_claim_text *t)
     spell_counts(t);
     for (char *p = t->text; (p = strstr(p, "  "));)
         mfu_claim_text_replace(t, p + 1, 1, "");
+    for (char *p = t->text; (p = strstr(p, "node gpu")); p++)
+        if (mfu_claim_stands(p, "node gpu", 8))
+            mfu_claim_text_replace(t, p + 4, 4, "");
     resolve(t, "them", "");
     resolve(t, "each", "/");
     resolve(t, "apiece", "/");

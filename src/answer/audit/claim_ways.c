@@ -17,7 +17,8 @@ static const struct { const char *word; int kind; double low, high, not_low, not
     {"full training", MFU_Q_STATE_BYTES, 4, 20, 0, 0}, {"ddp", MFU_Q_SHARDS, 1, 1, 0, 0}, {"no accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"no gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without accumulation", MFU_Q_ACCUM, 1, 1, 0, 0}, {"without gradient accumulation", MFU_Q_ACCUM, 1, 1, 0, 0},
     {"q and v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q proj and v proj", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q.v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0}, {"prefill", MFU_Q_PASSES, 1, 1, 0, 0}, {"forward only", MFU_Q_PASSES, 1, 1, 0, 0}, {"inference", MFU_Q_PASSES, 1, 1, 0, 0}, {"tied", MFU_Q_TABLES, 1, 1, 0, 0}, {"untied", MFU_Q_TABLES, 1, 2, 0, 0},
     {"micro batch", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"mbs", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"batch/gpu", MFU_Q_ACCUM, 1, 1e6, 0, 0},
-    {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load on", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load into", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
+    {"chinchilla optimal", MFU_Q_TOKENS_PER_PARAM, 15, 30, 0, 0}, {"chinchilla ratio", MFU_Q_TOKENS_PER_PARAM, 15, 30, 0, 0}, {"following chinchilla", MFU_Q_TOKENS_PER_PARAM, 15, 30, 0, 0}, {"memory bound", MFU_Q_BOUNDNESS, 0, 1, 1, 1e9}, {"bandwidth bound", MFU_Q_BOUNDNESS, 0, 1, 1, 1e9}, {"compute bound", MFU_Q_BOUNDNESS, 1, 1e9, 0, 1},
+    {"gated", MFU_Q_MLP_MATRICES, 3, 3, 2, 2}, {"swiglu", MFU_Q_MLP_MATRICES, 3, 3, 2, 2}, {"3 matrix", MFU_Q_MLP_MATRICES, 3, 3, 0, 0}, {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load on", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load into", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
 
 /* Bytes of a number, and the arithmetic (MFU_PEAK_COUNT: none): of what stands beside it, else of weights and products.
  * Scales of blocks take some more where there are 8 bits or less. */
@@ -26,7 +27,7 @@ static const struct { const char *word; enum mfu_peak peak; double low, high; } 
     {"fp8", MFU_PEAK_FP8, 1, 1.1}, {"tf32", MFU_PEAK_TF32, 4, 4}, {"fp32", MFU_PEAK_FP32, 4, 4}, {"float32", MFU_PEAK_FP32, 4, 4}, {"32 bit", MFU_PEAK_COUNT, 4, 4},
     {"int8", MFU_PEAK_INT8, 1, 1.1}, {"8 bit", MFU_PEAK_COUNT, 1, 1.1}, {"nvfp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"fp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"4 bit", MFU_PEAK_COUNT, 0.5, 0.6}};
 static const struct owner { const char *word; int kind; double factor, more; bool before; } owners[] = { /* Adam keeps two, and maybe a master copy */
-    {"master copy", MFU_Q_OPTIMIZER_BYTES, 1, 12, false}, {"weight", MFU_Q_WEIGHT_BYTES, 1, 0, true}, {"gradient", MFU_Q_GRADIENT_BYTES, 1, 0, true}, {"optimizer state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true},
+    {"logit", MFU_Q_LOGIT_BYTES, 1, 0, true}, {"score", MFU_Q_SCORE_BYTES, 1, 0, true}, {"master copy", MFU_Q_OPTIMIZER_BYTES, 1, 12, false}, {"weight", MFU_Q_WEIGHT_BYTES, 1, 0, true}, {"gradient", MFU_Q_GRADIENT_BYTES, 1, 0, true}, {"optimizer state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true},
     {"optimizer", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adam state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true}, {"adam", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adamw", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}};
 // clang-format on
 

@@ -1,10 +1,8 @@
 /* claim_words.c - the small words of claims and what each says, one row per role. */
-#include "answer/audit/claim_words.h"
+#include "answer/audit/reading.h"
 
 #include <ctype.h>
 #include <string.h>
-
-#include "answer/audit/claim_number.h"
 
 // clang-format off
 static const struct { int roles; const char *words; } roles[] = {

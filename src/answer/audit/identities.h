@@ -38,7 +38,7 @@ struct mfu_identity {
     } term[MFU_TERMS];
     enum mfu_claim_state state; /* where it is applied */
 };
-#define MFU_IDENTITIES 384 /* three for each of the table's rows, and room */
+#define MFU_IDENTITIES 512 /* three for each of the table's rows, and room */
 
 /* Every identity in every state in which it means something, at most MFU_IDENTITIES; how many. */
 int mfu_identities(struct mfu_identity *list, bool two_states);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/audit/arithmetic.h"
 #include "base/error.h"
 
 #define A_STEP 1e8 /* tokens: no run has so few, and hardly a step so many */
@@ -44,7 +43,7 @@ static bool is_amount(const struct mfu_claim_number *n)
 {
     const char *behind = mfu_claim_blanks(n->end);
 
-    return n->money || n->percent || n->times || n->of_tokens || n->of_sequences || n->dim == MFU_PARAMS
+    return n->money || n->energy || n->percent || n->times || n->of_tokens || n->of_sequences || n->dim == MFU_PARAMS
         || (!n->bare && n->dim != MFU_COUNT) || (mfu_claim_counted(behind) && n->bare);
 }
 
@@ -72,6 +71,276 @@ static void list_rest(struct mfu_reading *r)
     }
 }
 
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+/* "312 TFLOP/s, we measured 187": where nothing is counted, the unit is that of the last figure, if that is of its
+ * size. */
+static bool mfu_claim_leave_out_unit(const struct mfu_reading *r, struct mfu_claim_number *n)
+{
+    const char *behind = mfu_claim_blanks(n->end);
+
+    if (!n->bare || r->last.dim != MFU_FLOP_PER_S || n->value > 5 * r->last.value || r->last.value > 20 * n->value
+        || mfu_claim_counted(behind) || *behind == '/')
+        return false;
+    return mfu_claim_same_unit(
+        n,
+        &(struct mfu_claim_number){
+            .factor = r->last.factor, .dim = r->last.dim, .any_flop = r->last.any_flop, .whole = n->whole});
+}
+
+enum link { ALONE, PAIR, RANGE, PART };
+
+/* The second number of "20 -> 38 %", "from 20 to 38 %" (a pair), "20 to 38 %", "20-38 %" (a range), "22.1 of 24 GB". */
+static enum link read_second(const struct mfu_reading *r, struct mfu_claim_number *a, struct mfu_claim_number *b)
+{
+    const char *p = mfu_claim_blanks(a->end);
+    enum link link = RANGE;
+    bool about;
+
+    if (strncmp(p, "->", 2) == 0) {
+        link = PAIR;
+        p += 2;
+    } else if (strncmp(p, "to ", 3) == 0) {
+        link = a->roles & (MFU_W_FROM | MFU_W_UP | MFU_W_DOWN) || r->factor.times ? PAIR : RANGE;
+        p += 3;
+    } else if (strncmp(p, "and ", 4) == 0 && mfu_claim_stands(mfu_claim_back(&r->t, a->at), "between", 7)) {
+        link = PAIR;
+        p += 4;
+    } else if (*p == '-' && p == a->end)
+        p++;
+    else if (mfu_claim_stands(p, "of", 2) || mfu_claim_stands(p, "out of", 6)
+             || (*p == '/' && isdigit((unsigned char)*mfu_claim_blanks(p + 1)))) {
+        link = PART;
+        for (int i = 0; i < 5 && (*p == '/' || mfu_claim_role(p) & (MFU_W_BEHIND | MFU_W_ONE_OF) || i == 0); i++)
+            p = mfu_claim_blanks(mfu_claim_word_end(p));
+    } else
+        return ALONE;
+    p = mfu_claim_skip_about(p, &about);
+    if (!(isdigit((unsigned char)*p) || *p == '$') || !mfu_claim_number(r->t.text, p, b))
+        return ALONE;
+    b->roles = about ? MFU_W_ABOUT : 0;
+    if (link == PART) {
+        if (b->bare && mfu_claim_counted(mfu_claim_blanks(b->end)))
+            return ALONE;
+        mfu_claim_leave_out_unit(r, b);
+        return (a->percent ? !b->bare : !b->bare && mfu_claim_same_unit(a, b)) || mfu_claim_same_unit(b, a) ? PART
+                                                                                                            : ALONE;
+    }
+    if (!mfu_claim_same_unit(a, b))
+        return ALONE;
+    link = b->value * b->factor < a->value * a->factor ? PAIR : link; /* a range ascends */
+    return link == PAIR && (b->value > 1e4 * a->value || a->value > 1e4 * b->value) ? ALONE : link;
+}
+
+/* What changes by "4x", "19 % higher", "fell by 20 %": as likely as it is near; NULL: nothing does. */
+static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
+{
+    struct mfu_claim_number *n = &f->n;
+    const char *p = mfu_claim_blanks(n->end), *begin, *end;
+    int role = mfu_claim_role(p), sign = role & MFU_W_MORE ? 1 : role & MFU_W_LESS ? -1 : 0, kind;
+    bool behind = sign != 0, speed = role & (MFU_W_SPEED | MFU_W_COST), again,
+         same = strncasecmp(&r->t.claim[r->t.from[n->at - r->t.text]], "same", 4) == 0
+        || strncasecmp(&r->t.claim[r->t.from[n->at - r->t.text]], "the same", 8) == 0;
+    double v = n->value * n->factor, half = n->half * n->factor, value = v;
+    struct mfu_interval in = {fmax(0, v - half), v + half};
+    struct mfu_told any = *f;
+    struct mfu_claim *c;
+    char said[80];
+
+    sign = sign != 0 ? sign : n->roles & MFU_W_UP ? 1 : n->roles & MFU_W_DOWN ? -1 : 0;
+    if (!n->times && !(n->percent && sign))
+        return NULL;
+    any.n.times = true;
+    any.n.end = behind ? mfu_claim_word_end(p) : n->end;
+    any.n_slots = 0;
+    mfu_told_find(r, &any);
+    for (int i = 0; i < any.n_slots; i++) {
+        struct mfu_slot *x = &any.slots[i];
+        int traits = mfu_quantity_rows[x->kind].traits;
+
+        if (traits & MFU_Q_COMPLEMENT)
+            x->kind = r->topic >= 0 && mfu_quantity_rows[r->topic].dim == MFU_SECONDS ? r->topic : MFU_Q_STEP_TIME;
+        if ((same && x->begin < n->at)         /* "on the same cluster": of what is told behind */
+            || (speed && traits & MFU_Q_SETUP) /* "4x faster on 8 GPUs", "faster with the same model" */
+            || (traits & MFU_Q_COUNTED && x->begin >= n->end && (behind || x->score < 11))
+            || (n->percent && !behind && mfu_quantity_rows[x->kind].dim == MFU_RATIO)) /* of it, or so many points */
+            memmove(x, x + 1, (size_t)(--any.n_slots - i--) * sizeof *x);
+    }
+    if (role & MFU_W_SPEED && n->times && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "it", 2)
+        && (mfu_audit_claims(r->audit, MFU_Q_UNTOUCHED, MFU_BEFORE)
+            || mfu_audit_claims(r->audit, MFU_Q_PART_TIME, MFU_BEFORE))
+        && !mfu_audit_claims(r->audit, MFU_Q_PART_SPEEDUP, MFU_BEFORE)) {
+        if ((c = mfu_claim_add(r->audit, MFU_Q_PART_SPEEDUP, MFU_BEFORE, in.low, in.high, "stated", "%s",
+                               mfu_claim_text_quote(&r->t, n->at, any.n.end, said, sizeof said))))
+            c->value = v, c->at = (int)(n->at - r->t.text);
+        mfu_claim_use(&r->t, n->at, any.n.end);
+        return c; /* "making it 3x faster" */
+    }
+    if (role & MFU_W_SPEED || n->roles & MFU_W_SPEED)
+        mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 12.5, n->at, any.n.end);
+    if (role & MFU_W_COST)
+        mfu_told_may_be(&any, MFU_Q_COST, 12, n->at, any.n.end);
+    if (r->topic >= 0 && !same && (sign != 0 || mfu_claim_stated(r->audit, r->topic, MFU_AFTER)))
+        mfu_told_may_be(&any, r->topic, mfu_claim_stated(r->audit, r->topic, MFU_AFTER) ? 9 : 7, n->at, any.n.end);
+    if (any.n_slots == 0)
+        return NULL;
+    kind = any.slots[0].kind;
+    if ((kind == MFU_Q_MEMORY && !mfu_claim_stated(r->audit, kind, MFU_BEFORE)
+         && mfu_claim_stated(r->audit, MFU_Q_CAPACITY, MFU_BEFORE))
+        || (sign == 0 && r->topic == MFU_Q_PEAK && !mfu_claim_stated(r->audit, kind, MFU_AFTER)))
+        return NULL; /* "141 GB, 2.5x as much memory as the 80 GB": arithmetic */
+    if (n->percent) {
+        value = 1 + sign * v;
+        in = sign > 0 ? (struct mfu_interval){1 + in.low, 1 + in.high}
+                      : (struct mfu_interval){fmax(0, 1 - in.high), fmax(0, 1 - in.low)};
+        if (speed && sign > 0 && v < 1) /* time or rate: both are said so */
+            in.high = fmax(in.high, 1 / (1 - v));
+        if (speed && sign < 0)
+            in.high = fmax(in.high, 1 / (1 + v));
+    } else if (sign < 0) {
+        value = 1 / v;
+        in = (struct mfu_interval){1 / in.high, in.low > 0 ? 1 / in.low : INFINITY};
+    }
+    if (value == 1 && n->times)
+        in = (struct mfu_interval){0.995, 1.005};
+    in = mfu_claim_soften(n, value, in);
+    again = (kind == MFU_Q_FLOP || kind == MFU_Q_FLOP_PER_TOKEN)
+        && mfu_audit_claims(r->audit, MFU_Q_RECOMPUTE, MFU_BEFORE); /* what checkpointing adds is no model FLOP */
+    begin = any.slots[0].begin < n->at ? any.slots[0].begin : n->at;
+    end = any.slots[0].end > any.n.end ? any.slots[0].end : any.n.end;
+    c = mfu_claim_add(r->audit, again ? MFU_Q_RECOMPUTE : kind, again ? MFU_BEFORE : MFU_CHANGE, in.low, in.high,
+                      "stated", "%s", mfu_claim_text_quote(&r->t, begin, end, said, sizeof said));
+    if (!c)
+        return NULL;
+    c->value = value;
+    for (int i = 0; i < r->audit->n_claims - 1 && c->n_readings == 0; i++) /* whatever that may be */
+        for (int k = 0; r->audit->claims[i].kind == kind && k < r->audit->claims[i].n_readings; k++)
+            c->readings[c->n_readings++] =
+                (struct mfu_claim_reading){r->audit->claims[i].readings[k].kind, MFU_CHANGE, in, value, 1};
+    for (int i = 1; !again && i < any.n_slots && c->n_readings < MFU_READINGS
+         && any.slots[i].score > any.slots[0].score - (any.slots[0].score > 9.5 ? 1.5 : 3);
+         i++)
+        c->readings[c->n_readings++] = (struct mfu_claim_reading){any.slots[i].kind, MFU_CHANGE, in, value,
+                                                                  any.slots[0].score - any.slots[i].score};
+    r->topic = kind;
+    mfu_claim_use(&r->t, begin, end);
+    return c;
+}
+
+/* "GPT-3", "Llama-2": it belongs to the word before. */
+static bool is_of_name(const struct mfu_reading *r, const struct mfu_claim_number *n)
+{
+    int at = r->t.from[n->at - r->t.text];
+
+    return n->bare && at > 1 && r->t.claim[at - 1] == '-' && isalpha((unsigned char)r->t.claim[at - 2]);
+}
+
+/* "8x H100", "TP 4 x PP 8", "multiplies the KV cache by 4": how many, or how many times as many. */
+static void settle_times(const struct mfu_reading *r, struct mfu_claim_number *n)
+{
+    const char *behind = mfu_claim_blanks(n->end);
+
+    if (n->times && n->whole && (mfu_claim_stands(behind, "gpu", 3) || mfu_claim_stands(behind, "node", 4)))
+        n->times = false, n->bare = true;
+    else if (n->times && strncmp(n->end - 2, " x ", 3) == 0 && mfu_claim_role(behind) == 0
+             && !mfu_claim_counted(behind))
+        n->times = false, n->bare = true, n->end -= 2;
+    else if (n->bare && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "by", 2))
+        for (const char *p = n->at, *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:,", *word); p = word)
+            if (strncmp(word, "multipl", 7) == 0) {
+                n->bare = false;
+                n->times = true;
+                n->half = fmin(n->half, 0.2 * n->value);
+            }
+}
+
+/* Reads a number, and a second one that goes with it; behind them. */
+static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *number)
+{
+    struct mfu_told a = {.n = *number}, b = {.n_slots = 0}, alone;
+    enum link link;
+    const char *before = mfu_claim_back(&r->t, number->at);
+    const struct mfu_claim *was, *last;
+
+    a.n.roles = mfu_claim_roles_before(&r->t, a.n.at);
+    if (!a.n.bare && a.n.dim == MFU_FLOP_PER_S)
+        r->last = a.n;
+    settle_times(r, &a.n);
+    if (a.n.bare && *a.n.end == 'x' && isdigit((unsigned char)a.n.end[1])) /* a shape */
+        return a.n.end;
+    alone = a;
+    mfu_told_find(r, &alone);
+    if (is_of_name(r, &a.n) && !(alone.n_slots > 0 && alone.slots[0].score > 10 && alone.slots[0].begin < a.n.at))
+        return a.n.end;
+    link = read_second(r, &a.n, &b.n);
+    if (link == ALONE)
+        a = alone;
+    if (a.n.roles & MFU_W_NOT) { /* "not 40 %": nothing is said of what it is */
+        mfu_claim_use(&r->t, a.n.at, link == ALONE ? a.n.end : b.n.end);
+        return link == ALONE ? a.n.end : b.n.end;
+    }
+    last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
+    if (a.n.percent && last
+        && (*before == '(' || ((*before == '+' || *before == '-') && *mfu_claim_back(&r->t, before) == '('))
+        && !(alone.n_slots > 0 && alone.slots[0].begin >= a.n.end) && last->state == MFU_AFTER
+        && (was = mfu_claim_stated(r->audit, last->kind, MFU_BEFORE))) /* "(+32 %)" */
+        a.n.roles |= *before == '-' || (*before == '(' && last->value < was->value) ? MFU_W_DOWN : MFU_W_UP;
+    if (link == ALONE && read_change(r, &a))
+        return a.n.end;
+    if (a.n.times) {
+        r->factor = a.n; /* "doubled from 11k to 22k tokens/s" */
+        return a.n.end;
+    }
+    if (link != ALONE || mfu_claim_leave_out_unit(r, &a.n)) {
+        a.n_slots = 0;
+        mfu_told_find(r, &a);
+    }
+    if (link == ALONE) {
+        mfu_told_claim(r, &a, MFU_BEFORE);
+        if (a.n_slots > 0 && a.n.roles & MFU_W_KEEPS)
+            mfu_told_claim(r, &a, MFU_AFTER);
+        return a.n.end;
+    }
+    mfu_told_find(r, &b);
+    if (link == PART) {
+        mfu_told_part_of(r, &a, &b);
+        mfu_told_claim(r, &a, MFU_BEFORE);
+        b.whole = true;
+        mfu_told_claim(r, &b, MFU_BEFORE);
+        return b.n.end;
+    }
+    if (strncmp(mfu_claim_blanks(a.n.end), "->", 2) == 0 && alone.n_slots > 0 && b.n_slots > 0
+        && alone.slots[0].score > 10 && (b.slots[0].score > 9.3 || (number->bare && !b.n.bare))
+        && alone.slots[0].kind != b.slots[0].kind && alone.slots[0].begin < number->at
+        && mfu_quantity_rows[alone.slots[0].kind].dim != MFU_RATIO) {
+        mfu_told_claim(r, &alone, MFU_BEFORE); /* "seq 1024 -> 8192 tokens per step": two things */
+        return alone.n.end;
+    }
+    for (int i = 0; i < b.n_slots; i++)
+        mfu_told_may_be(&a, b.slots[i].kind, b.slots[i].score, b.slots[i].begin, b.slots[i].end);
+    if (link == RANGE && a.n_slots > 0 && !(mfu_quantity_rows[a.slots[0].kind].traits & MFU_Q_COUNTED)) {
+        a.n.end = b.n.end;
+        a.n.half = 0.5 * (b.n.value - a.n.value) + b.n.half;
+        a.n.value = 0.5 * (b.n.value + a.n.value);
+        a.n.whole = false;
+        mfu_told_claim(r, &a, MFU_BEFORE);
+        return b.n.end;
+    }
+    memcpy(b.slots, a.slots, sizeof b.slots);
+    b.n_slots = a.n_slots;
+    b.n.at = a.n.at;
+    a.n.end = b.n.end;
+    mfu_told_claim(r, &a, MFU_BEFORE);
+    mfu_told_claim(r, &b, MFU_AFTER);
+    if (r->factor.times) {
+        struct mfu_told factor = {.n = r->factor};
+
+        read_change(r, &factor);
+        r->factor.times = false;
+    }
+    return b.n.end;
+}
+
 /* An outcome that is told once, where others change, is that afterwards; what words say may be.  One that changes is
  * what it is likeliest to be. */
 static void place_single(struct mfu_audit *a, int words)
@@ -93,11 +362,9 @@ static void place_single(struct mfu_audit *a, int words)
         for (int k = 0; k < a->n_claims; k++)
             if (k != i && a->claims[k].kind == c->kind && a->claims[k].state != c->state) {
                 both |= a->claims[k].state == MFU_AFTER;
-                if (c->kind != MFU_Q_ACHIEVED || strcmp(c->text, a->claims[k].text) == 0) /* "400 of 989 TFLOP/s" */
-                    c->n_readings = 0;
             }
         if (i < words && c->n_readings < MFU_READINGS)
-            c->readings[c->n_readings++] = (struct mfu_claim_reading){c->kind, MFU_AFTER};
+            c->readings[c->n_readings++] = (struct mfu_claim_reading){c->kind, MFU_AFTER, c->in, c->value, 0};
         else if (c->state == MFU_BEFORE && !both && !(mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP))
             c->state = MFU_AFTER;
     }
@@ -120,6 +387,35 @@ static const struct { int kind, lesser, greater, beside; } pairs[] = {
     {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, MFU_Q_GPUS}, {MFU_Q_BATCH, MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, MFU_Q_ACCUM}};
 // clang-format on
 
+/* Who makes one part of a step faster leaves the rest of it as it is. */
+static void place_rest(struct mfu_audit *a)
+{
+    static const int shares[][2] = {{MFU_Q_COMMUNICATION, MFU_Q_COMMUNICATION_TIME},
+                                    {MFU_Q_OPTIMIZER, MFU_Q_OPTIMIZER_TIME},
+                                    {MFU_Q_FORWARD, MFU_Q_FORWARD_TIME},
+                                    {MFU_Q_BACKWARD, MFU_Q_BACKWARD_TIME},
+                                    {MFU_Q_INPUT, MFU_Q_LOADER_TIME},
+                                    {MFU_Q_UNTOUCHED, MFU_Q_PART_TIME}};
+    const struct mfu_claim *step = mfu_claim_stated(a, MFU_Q_STEP_TIME, MFU_BEFORE);
+    struct mfu_interval in = {0, 0};
+    const char *part = "";
+    int n = 0;
+
+    for (size_t i = 0; i < N(shares); i++)
+        for (int k = 0; k < 2; k++) {
+            const struct mfu_claim *c = mfu_claim_stated(a, shares[i][k], MFU_BEFORE);
+
+            if (!c || (k == 1 && !step))
+                continue;
+            part = c->text;
+            in = k == 0 ? c->in : (struct mfu_interval){c->in.low / step->in.high, c->in.high / step->in.low};
+            n += shares[i][0] == MFU_Q_UNTOUCHED && k == 0 ? 2 : 1;
+        }
+    if (n == 1 && in.high < 1 && mfu_audit_claims(a, MFU_Q_TOKENS_PER_S, MFU_CHANGE)
+        && !mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_AFTER))
+        mfu_claim_add(a, MFU_Q_UNTOUCHED, MFU_BEFORE, 1 - in.high, 1 - in.low, "assumed", "the step without %s", part);
+}
+
 static void place_beside(struct mfu_audit *a)
 {
     struct mfu_claim *tokens = mfu_claim_stated(a, MFU_Q_TOKENS, MFU_BEFORE);
@@ -136,8 +432,13 @@ static void place_beside(struct mfu_audit *a)
     for (int i = 0; i < a->n_claims; i++) /* "16 bytes per parameter, so 7B need 112 GB" */
         if (a->claims[i].kind == MFU_Q_MEMORY && a->claims[i].guessed
             && mfu_claim_stated(a, MFU_Q_STATE_BYTES, a->claims[i].state)) {
-            a->claims[i].n_readings = !a->claims[i].follows;
-            a->claims[i].readings[0] = (struct mfu_claim_reading){MFU_Q_MEMORY, a->claims[i].state};
+            for (int k = a->claims[i].n_readings; k-- > 0;)
+                if (a->claims[i].readings[k].kind != MFU_Q_OPTIMIZER_STATES)
+                    memmove(&a->claims[i].readings[k], &a->claims[i].readings[k + 1],
+                            (size_t)(--a->claims[i].n_readings - k) * sizeof a->claims[i].readings[0]);
+            if (!a->claims[i].follows && a->claims[i].n_readings < MFU_READINGS)
+                a->claims[i].readings[a->claims[i].n_readings++] = (struct mfu_claim_reading){
+                    MFU_Q_MEMORY, a->claims[i].state, a->claims[i].in, a->claims[i].value, 2};
             a->claims[i].kind = MFU_Q_STATES;
         }
     for (size_t i = 0; i < N(implied); i++)
@@ -148,9 +449,13 @@ static void place_beside(struct mfu_audit *a)
         && !mfu_audit_claims(a, MFU_Q_TOKENS_PER_STEP, MFU_BEFORE)) /* "45 s per step at 4M tokens" */
         tokens->kind = MFU_Q_TOKENS_PER_STEP;
     for (int i = 0; i < a->n_claims; i++) /* there are several only where they are counted */
-        if ((a->claims[i].kind == MFU_Q_CAPACITY || a->claims[i].kind == MFU_Q_PRICE)
-            && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE))
-            a->claims[i].n_readings = 0;
+        for (int k = a->claims[i].n_readings; k-- > 0 && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE);) {
+            struct mfu_claim *c = &a->claims[i];
+
+            if (c->readings[k].kind == MFU_Q_CAPACITY_ALL || c->readings[k].kind == MFU_Q_PRICE_ALL
+                || c->readings[k].kind == MFU_Q_MEMORY_ALL)
+                memmove(&c->readings[k], &c->readings[k + 1], (size_t)(--c->n_readings - k) * sizeof c->readings[0]);
+        }
 }
 
 /* Whether something but a second figure says that there is a before and an after. */
@@ -190,12 +495,6 @@ static void place_pairs(struct mfu_audit *a)
         a->claims[i].inferred = false;
 }
 
-/* Whether the word begins here. */
-static bool find_here(const char *p, const char *word)
-{
-    return !mfu_claim_letter(p[-1]) && mfu_claim_stands(p, word, strlen(word));
-}
-
 /* What only its unit said of a figure is not what it is in an equation. */
 static void drop_operands(struct mfu_reading *r)
 {
@@ -211,28 +510,6 @@ static void drop_operands(struct mfu_reading *r)
     a->n_claims = n;
     for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
         r->t.used[i] |= r->t.taken[i];
-}
-
-/* "fits a 24 GB card": there is one. */
-static void count_one(struct mfu_reading *r)
-{
-    bool found = mfu_claim_stated(r->audit, MFU_Q_GPUS, MFU_BEFORE);
-    char said[80];
-
-    for (const char *p = r->t.text + 1, *word, *end; !found && *p; p++) {
-        struct mfu_claim_number size;
-
-        if (!find_here(p, "a") && !find_here(p, "an") && !find_here(p, "one") && !find_here(p, "single"))
-            continue;
-        word = mfu_claim_blanks(mfu_claim_word_end(p));
-        if (mfu_claim_number(r->t.text, word, &size) && size.dim == MFU_BYTES)
-            word = mfu_claim_blanks(size.end);
-        end = mfu_claim_word_end(word);
-        if (find_here(word, "gpu")
-            && (!isalpha((unsigned char)*mfu_claim_blanks(end)) || mfu_claim_role(mfu_claim_blanks(end)) != 0))
-            found = mfu_claim_add(r->audit, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "assumed", "%s",
-                                  mfu_claim_text_quote(&r->t, p, end, said, sizeof said));
-    }
 }
 
 int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start, const char *text, struct mfu_audit *a,
@@ -265,23 +542,24 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
 
         if ((isdigit((unsigned char)*p) || *p == '$') && !r->t.taken[p - r->t.text]
             && mfu_claim_number(r->t.text, p, &n))
-            p = mfu_claim_take_number(r, &n);
+            p = take_number(r, &n);
         else
             p++;
     }
     drop_operands(r);
     mfu_claim_units(a, &r->t);
-    count_one(r);
     mfu_claim_add_gpus(r);
     if (r->model)
         status = mfu_claim_add_model(r, start, err);
-    mfu_claim_place_shapes(r);
     place_pairs(a);
     place_beside(a);
+    place_rest(a);
     place_single(a, words);
     mfu_claim_drop_peaks(r);
     mfu_claim_compare_peaks(r);
-    if (strstr(r->t.text, "model state") && !mfu_audit_claims(a, MFU_Q_STATE_BYTES, MFU_BEFORE))
+    if (strstr(r->t.text, "model state") && mfu_audit_claims(a, MFU_Q_CHECKPOINT, MFU_BEFORE))
+        mfu_claim_add(a, MFU_Q_CHECKPOINT_BYTES, MFU_BEFORE, 6, 20, "assumed", "weights and Adam's states");
+    else if (strstr(r->t.text, "model state") && !mfu_audit_claims(a, MFU_Q_STATE_BYTES, MFU_BEFORE))
         mfu_claim_add(a, MFU_Q_STATE_BYTES, MFU_BEFORE, 8, 20, "assumed", "Adam, some of it in 16 bits");
     list_rest(r);
     free(r);

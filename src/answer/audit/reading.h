@@ -1,17 +1,127 @@
 /*
  * reading.h - a claim while it is read: what the files of this folder tell each other.
  *
- * The way of the data: names (claim_names.c) and ways of training (claim_ways.c) are found first, then every
- * number (read_figure.c) gets the phrase beside it (claim_phrases.c), else a part of what was told
- * (claim_shares.c) or what goes without a phrase (claim_kinds.c), and becomes a claim (claim_figure.c).
+ * The claim gets one spelling (claim_text.c); names (claim_names.c), ways of training (claim_ways.c), shapes
+ * (claim_shapes.c) and equations (arithmetic.c) are found; then every number (read_claim.c) gets the quantities that
+ * it may be (bind.c), of which audit.c chooses.  What only its units explain is left to arithmetic.c.
  */
 #ifndef MFU_READING_H
 #define MFU_READING_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "answer/audit/audit.h"
-#include "answer/audit/claim_number.h"
-#include "answer/audit/claim_words.h"
+#include "base/quantity.h"
 #include "descriptor/gpu.h"
+
+/* ---- spelling: small letters, one word for one thing, no plurals, "/" for "per"; every byte knows which of the claim it is */
+
+#define MFU_CLAIM_LONGEST 2048 /* characters of a claim */
+#define MFU_CLAIM_ROOM 4160    /* and of it in this spelling: what does not fit keeps its own */
+
+struct mfu_claim_text {
+    const char *claim; /* lent */
+    char text[MFU_CLAIM_ROOM];
+    unsigned short from[MFU_CLAIM_ROOM], to[MFU_CLAIM_ROOM]; /* of each byte, in the claim */
+    bool used[MFU_CLAIM_ROOM];                               /* somebody understood it, */
+    bool taken[MFU_CLAIM_ROOM];                              /* and it is no figure of its own */
+    bool operand[MFU_CLAIM_ROOM];                            /* of an equation */
+};
+
+/* Small letters and signs; `claim` is no longer than MFU_CLAIM_LONGEST and stays. */
+void mfu_claim_text_start(struct mfu_claim_text *, const char *claim);
+
+/* Words, once names have been found: those may not be spelled otherwise. */
+void mfu_claim_text_words(struct mfu_claim_text *);
+
+/* Puts `by` where `n` bytes stand; what is behind it, or behind them where there is no room. */
+char *mfu_claim_text_replace(struct mfu_claim_text *, char *at, size_t n, const char *by);
+
+/* What the claim says there.  Returns `buf`. */
+const char *mfu_claim_text_quote(const struct mfu_claim_text *, const char *from, const char *to, char *buf,
+                                 size_t size);
+
+/* Somebody understood what stands there. */
+void mfu_claim_use(struct mfu_claim_text *, const char *from, const char *to);
+
+/* Whether it can be part of a word. */
+bool mfu_claim_letter(char);
+
+/* Whether `word` stands at `p`, and ends there. */
+bool mfu_claim_stands(const char *p, const char *word, size_t n);
+
+/* What claims count, and say of each of it ("gpu", "step"), where it stands at `p`; NULL: not there. */
+const char *mfu_claim_counted(const char *p);
+
+/* Where the word or the sign before `p` begins, blanks skipped; `p` where there is none. */
+const char *mfu_claim_back(const struct mfu_claim_text *, const char *p);
+
+/* ---- numbers with their units */
+
+struct mfu_claim_number {
+    const char *at, *end; /* end: behind the unit */
+    double value, half;   /* of the last digit that was printed */
+    double factor;        /* to base units */
+    enum mfu_dim dim;
+    int roles; /* of the small words before it */
+    bool bare, whole, percent, times, money, energy, any_flop, kilo, of_tokens, of_sequences; /* it counts them */
+};
+
+/* The number at `p` of `text`; false: there is none. */
+bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *);
+
+/* Whether it is "... x 1024" that stands at `p`; the text begins with a blank. */
+bool mfu_claim_is_factor(const char *p);
+
+/* Gives a bare number the unit of the other, "from 3 to 5 GB"; whether both have the same unit then. */
+bool mfu_claim_same_unit(struct mfu_claim_number *, struct mfu_claim_number *);
+
+const char *mfu_claim_blanks(const char *p); /* behind them */
+
+/* ---- small words: what each says of the figure beside it */
+
+/* What a word says; several may be said at once. */
+enum {
+    MFU_W_BETWEEN = 1 << 0, /* may stand between a number and its phrase, */
+    MFU_W_BEHIND = 1 << 1,  /* if that comes later, too */
+    MFU_W_ABOUT = 1 << 2,
+    MFU_W_NEARLY = 1 << 3,
+    MFU_W_LEAST = 1 << 4, /* a bound, before a number */
+    MFU_W_MOST = 1 << 5,
+    MFU_W_NOT = 1 << 6,
+    MFU_W_UP = 1 << 7, /* before a factor or a percentage: which way */
+    MFU_W_DOWN = 1 << 8,
+    MFU_W_MORE = 1 << 9, /* the same, behind it */
+    MFU_W_LESS = 1 << 10,
+    MFU_W_SPEED = 1 << 11, /* of what, if nothing is named */
+    MFU_W_COST = 1 << 12,
+    MFU_W_FROM = 1 << 13,   /* what was before */
+    MFU_W_AFTER = 1 << 14,  /* behind a number: what is now */
+    MFU_W_KEEPS = 1 << 15,  /* the same before and after */
+    MFU_W_ONE_OF = 1 << 16, /* what is said next is said of one */
+    MFU_W_TRAINS = 1 << 17, /* the claim is about training, not about a model at rest */
+    MFU_W_HENCE = 1 << 18,  /* what is said next follows from what was said */
+    MFU_W_EQUALS = 1 << 19  /* or is the same in other units */
+};
+
+/* What the word or the sign at `p` says: MFU_W_..., 0: nothing. */
+int mfu_claim_role(const char *p);
+
+/* What the small words before a number at `p` say together. */
+int mfu_claim_roles_before(const struct mfu_claim_text *, const char *p);
+
+/* Where the word or the sign at `p` ends. */
+const char *mfu_claim_word_end(const char *p);
+
+/* The word before a number at `p`, small ones skipped. */
+const char *mfu_claim_subject(const struct mfu_claim_text *, const char *p);
+
+/* Behind "about" and blanks at `p`; whether it stood there. */
+const char *mfu_claim_skip_about(const char *p, bool *about);
+
+/* The word from `p` on, whole; NULL: not there. */
+char *mfu_claim_find_word(const struct mfu_claim_text *, char *p, const char *word);
 
 struct mfu_model;
 
@@ -24,12 +134,16 @@ struct mfu_reading {
     const struct mfu_model *model;
     enum mfu_peak peak;
     bool sparse, training;
-    bool whole;                     /* what is stated is that of all, whatever stands behind it */
     struct mfu_claim_number last;   /* the last figure with a unit */
     struct mfu_claim_number factor; /* of a change that is told next, if it is one */
-    bool guessed;                   /* the next figure's kind is what its unit says */
-    const char *shape;              /* where sizes are told, NULL: nowhere */
-    int topic;                      /* what the last number was about; -1: none was read */
+    enum mfu_shaped {
+        MFU_NO_SHAPE,
+        MFU_OF_PRODUCT,
+        MFU_OF_ADAPTER,
+        MFU_OF_EMBEDDING,
+        MFU_OF_MATRIX
+    } thing;   /* what has the sizes that are told */
+    int topic; /* what the last number was about; -1: none was read */
 };
 
 /* ---- names of the catalog, and what it knows of them ----------------------------- */
@@ -57,77 +171,41 @@ void mfu_claim_compare_peaks(struct mfu_reading *);
 
 /* "a 4096x11008 projection": its sizes become claims, and no figure of something else. */
 void mfu_claim_find_shapes(struct mfu_reading *);
-/* The figures beside a shape that are those of what has it. */
-void mfu_claim_place_shapes(struct mfu_reading *);
-
-/* ---- phrases ------------------------------------------------------------------------ */
-
-struct mfu_phrase {
-    int kind;      /* MFU_Q_..., -1: none was found */
-    size_t length; /* of the phrase */
-    const char *begin, *end;
-};
-
-/* Whether its unit goes on, "12 byte/parameter": then only a phrase that goes on so is its.  What is said of each GPU
- * or of a step may leave that out. */
-bool mfu_phrase_goes_on(const char *end);
-/* Whether the number has the unit and the size of the quantity. */
-bool mfu_phrase_suits(int kind, const char *phrase, const struct mfu_claim_number *);
-/* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number; `again`: also one
- * that is another number's. */
-void mfu_phrase_here(const struct mfu_reading *, const char *p, bool before, bool near, const struct mfu_claim_number *,
-                     bool again, struct mfu_phrase *);
-struct mfu_phrase mfu_phrase_behind(const struct mfu_reading *, const char *p, const struct mfu_claim_number *);
-struct mfu_phrase mfu_phrase_before(const struct mfu_reading *, const char *p, const struct mfu_claim_number *,
-                                    bool again);
-/* The subject of its clause, however far before; that of a bare number, three words at most. */
-struct mfu_phrase mfu_phrase_of_clause(const struct mfu_reading *, const char *p, const struct mfu_claim_number *);
-/* Of one GPU or of all: behind a figure and its phrase, or before them.  0: not said; else characters behind it. */
-int mfu_phrase_scope(const struct mfu_reading *, const struct mfu_phrase *, bool *all);
-
-/* ---- what a figure says without a phrase; -1: nothing ----------------------------------- */
-
-/* "Each step processes 4M tokens": what is counted of one of them, where there is a name for that. */
-int mfu_kind_of_each(const struct mfu_reading *, const struct mfu_claim_number *, const struct mfu_phrase *);
-/* It goes on with what the claim was about, or its unit says it. */
-/* Whether a KV cache is told of before, whose bytes nobody has given yet. */
-bool mfu_claim_is_of_cache(const struct mfu_reading *, const char *p);
-/* What bytes are in a sentence about a checkpoint: that of the model, or of a part of it; -1: there is none. */
-int mfu_kind_of_checkpoint(const struct mfu_reading *, const char *p);
-int mfu_kind_of_unit(const struct mfu_reading *, const struct mfu_claim_number *, bool changes);
-/* What a factor of a product is by what stands before it. */
-int mfu_kind_of_factor(const struct mfu_reading *);
-/* What was said of a part and its whole, "90 ms of a step of 600 ms, 15 %", or of the whole and the share. */
-int mfu_kind_of_share(struct mfu_reading *, const struct mfu_claim_number *);
-/* "312 TFLOP/s, we measured 187": where nothing is counted, the unit is that of the last figure, if that is of its
- * size. */
-bool mfu_claim_leave_out_unit(const struct mfu_reading *, struct mfu_claim_number *);
 
 /* ---- figures ------------------------------------------------------------------------- */
 
-/* The quantity of one or of all that goes with one of all or of one ("tokens_per_s" and that of a GPU); -1: none. */
-int mfu_kind_of_scope(int kind, bool all);
-/* What one parameter has ("state_bytes") and all of them; -1: none. */
-int mfu_kind_of_parameters(int kind, bool all);
-/* Whether a figure of the quantity may be something else, too. */
-bool mfu_kind_is_doubtful(int kind);
+#define MFU_SLOTS 6
+struct mfu_told {
+    struct mfu_claim_number n;
+    bool whole; /* it is that of all, whatever stands behind it */
+    int n_slots;
+    struct mfu_slot {
+        int kind;
+        double score;
+        const char *begin, *end; /* of its words; the number's where there are none */
+    } slots[MFU_SLOTS];          /* what it may be, the likeliest first */
+};
+
+/* Finds what it may be. */
+void mfu_told_find(struct mfu_reading *, struct mfu_told *);
+/* It may be this, too. */
+void mfu_told_may_be(struct mfu_told *, int kind, double score, const char *begin, const char *end);
+/* "90 ms of a 600 ms step", "15 % of 312 TFLOP/s": a part or a share, and the whole. */
+void mfu_told_part_of(const struct mfu_reading *, struct mfu_told *part, struct mfu_told *whole);
+/* Makes a claim of it; NULL: it may be nothing, or there is no room. */
+struct mfu_claim *mfu_told_claim(struct mfu_reading *, struct mfu_told *, enum mfu_claim_state);
 /* The interval as the small words before the number make it. */
 struct mfu_interval mfu_claim_soften(const struct mfu_claim_number *, double value, struct mfu_interval);
 /* What was stated of a quantity, not by a word; NULL: nothing. */
 struct mfu_claim *mfu_claim_stated(struct mfu_audit *, int kind, enum mfu_claim_state);
-/* Makes a claim of a figure; `end`: behind it. */
-void mfu_claim_state(struct mfu_reading *, const struct mfu_claim_number *, int kind, enum mfu_claim_state,
-                     struct mfu_phrase, const char *end);
-/* "90 ms of a 600 ms step", "28 GB of 112 GB of states per GPU", "15 % of 312 TFLOP/s": a part or a share, and the
- * whole; behind both, NULL: it is none. */
-const char *mfu_claim_take_part(struct mfu_reading *, struct mfu_claim_number *, struct mfu_phrase);
-/* "22.1 of 24 GB": the unit of the whole is that of the part. */
-void mfu_claim_unit_of_whole(const struct mfu_reading *, struct mfu_claim_number *);
-/* "187 TFLOP/s (60 %)", "from 1.9 to 2.5 it/s (+32 %)": a share of what stands right before, or its change. */
-bool mfu_claim_take_aside(struct mfu_reading *, struct mfu_claim_number *);
-/* "4x faster", "19 % higher tokens/s", "2x the MFU", "the MFU doubled", "fell by 20 %", "up 50 %". */
-bool mfu_claim_read_change(struct mfu_reading *, struct mfu_claim_number *);
-/* Reads a number, and a second one that goes with it; behind them. */
-const char *mfu_claim_take_number(struct mfu_reading *, struct mfu_claim_number *);
+
+/* ---- what a claim computes itself ("6 x 7B x 2T = 8.4e22", "156 GB at 2 GB/s take 78 s"): of all that is found it gets
+ * one pair of MFU_Q_COMPUTED, one that contradicts before one that holds */
+
+/* All equations, whose figures are used then.  What is nothing but a factor in one is taken. */
+void mfu_claim_equations(struct mfu_audit *, struct mfu_claim_text *);
+
+/* Figures that nobody used yet, with those beside them whose units cancel theirs; they are used then. */
+void mfu_claim_units(struct mfu_audit *, struct mfu_claim_text *);
 
 #endif
