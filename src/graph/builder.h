@@ -92,7 +92,8 @@ struct mfu_builder {
     struct mfu_operation received;            /* what a pipeline stage gets from the one before */
     int stage, stages;                        /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[2 * MFU_MAX_OPS];    /* of the model's, then of their adapters; without one, that of the op */
-    bool routed[MFU_MAX_OPS];                 /* its result lies in the order of experts */
+    bool summed[MFU_MAX_OPS][2]; /* weight, bias: tensor ranks have a copy each, and a part of its gradient */
+    bool routed[MFU_MAX_OPS];    /* its result lies in the order of experts */
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
     int n_nodes, n_parameters, cap_nodes, cap_parameters;

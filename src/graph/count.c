@@ -129,7 +129,7 @@ void mfu_count_rank(struct mfu_builder *s)
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
     p->expert_layers = 0;
-    p->blocks = p->unit_params = p->trained_tensors = p->largest_trained = p->large_trained = p->alike_trained = 0;
+    p->blocks = p->unit_params = p->trained_tensors = p->largest_trained = p->large_trained = p->summed_trained = 0;
     p->layers = mfu_cut_layers(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
@@ -154,7 +154,7 @@ void mfu_count_rank(struct mfu_builder *s)
                 p->expert_trained += experts ? times * z.trained : 0;
                 p->expert_bytes += experts ? times * z.bytes : 0;
                 p->trained_tensors += times * z.trained_tensors;
-                p->alike_trained += s->split[i] == MFU_SPLIT_NONE && !experts ? times * z.trained : 0;
+                p->summed_trained += times * z.summed;
                 if (times > 0 && mfu_compare(s, z.largest_trained, p->largest_trained) > 0)
                     p->largest_trained = z.largest_trained;
                 p->large_trained += times * z.large_trained;

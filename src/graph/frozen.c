@@ -290,6 +290,7 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
 
         hold(&z, elements, h.packed ? h.packed->bytes : mfu_type_bytes[h.type], h.trains);
         /* peft's modules_to_save trains a copy and keeps what it copied. */
+        z.summed += h.trains && s->summed[op][which] ? elements : 0;
         if (h.trains && s->config->setting[MFU_S_LORA] > 0)
             hold(&z, elements, mfu_type_bytes[h.type], false);
     }
@@ -300,6 +301,7 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
         w = a->primitive->params(a);
         hold(&z, w.weight, bytes, true);
         hold(&z, w.bias, bytes, true);
+        z.summed += s->split[op] == MFU_SPLIT_NONE && s->summed[op][0] ? w.weight + w.bias : 0;
         hold(&z, method_of(s)->fixed, bytes, false);
         z.tensors += 1, z.trained_tensors += 1; /* A and B stand in one place */
     }

@@ -34,6 +34,7 @@ struct mfu_op_size {
     double bytes;         /* of them as they are held */
     double trained_bytes; /* of those that train */
     double tensors, trained_tensors;
+    double summed;          /* of those that train, whose gradients tensor ranks sum */
     double largest_trained; /* elements of a tensor */
     double large_trained;   /* parameters that train, in tensors whose optimizer states may be paged */
 };

@@ -265,22 +265,21 @@ static void fill_gradients(struct mfu_builder *s)
         stream(s, "zero_grad", params, 0, 0, g, s->program->trained_tensors, 0);
 }
 
-/* Weights that each tensor rank has a copy of saw, with sequence parallelism, the tokens of one rank: their gradients
- * are summed.  Source: Megatron-LM d98e8a64, distributed/finalize_model_grads.py (_allreduce_non_tensor_model_parallel_grads:
- * one flat tensor); nanotron 2411b022, parallel/tied_parameters.py (sync_tied_weights_gradients). */
-static void sum_alike(struct mfu_builder *s)
+/* In one flat tensor (Megatron-LM d98e8a64, distributed/finalize_model_grads.py: _allreduce_non_tensor_model_parallel_grads;
+ * nanotron 2411b022, parallel/tied_parameters.py: sync_tied_weights_gradients). */
+static void sum_copies(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
-    double bytes = s->program->alike_trained * mfu_trained_bytes(s, s->numerics.gradient);
+    double bytes = s->program->summed_trained * mfu_trained_bytes(s, s->numerics.gradient);
 
     s->node = -1;
-    if (c->setting[MFU_S_SP] > 0 && c->setting[MFU_S_TP] > 1 && bytes > 0)
+    if (c->setting[MFU_S_TP] > 1 && bytes > 0)
         mfu_emit_collective(s, MFU_ALL_REDUCE, MFU_AXIS_BIT(MFU_AXIS_TP), bytes, 1, MFU_NO_VIEW, MFU_NO_VIEW);
 }
 
 void mfu_optimizer_emit(struct mfu_builder *s)
 {
-    sum_alike(s);
+    sum_copies(s);
     update_weights(s);
     fill_gradients(s);
     average(s);

@@ -185,7 +185,7 @@ struct mfu_program {
     double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */
     double expert_trained, expert_bytes;
     double trained_tensors, largest_trained; /* how many, the elements of the largest, of a rank */
-    double alike_trained;                    /* of those that train, what each tensor rank has a copy of */
+    double summed_trained;                   /* of those that train, copies of one whose gradients tensor ranks sum */
     double large_trained;                    /* parameters in those whose optimizer states may be paged */
     double rank_params;                      /* that this rank holds where data parallelism shards none */
     double expert_layers;                    /* layers at hand that have experts */

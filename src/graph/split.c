@@ -157,11 +157,27 @@ static void split_adapter(struct mfu_builder *s, int i, double ranks)
         s->split[i] = MFU_SPLIT_WITHIN; /* its partial sum goes on to the adapter's */
 }
 
+/* Weights of which each tensor rank has a copy saw a part of the heads there, or, with sequence parallelism, of the tokens;
+ * not so positions, which are looked up before tokens are shared out.  Source: Megatron-LM d98e8a64: norms and routers of
+ * `sequence_parallel`, biases of row-parallel products (core/tensor_parallel/layers.py), q_layernorm and k_layernorm
+ * even without it (core/distributed/finalize_model_grads.py); transformers 5.23 models/qwen3 (replicated_with_grad_allreduce). */
+static void find_summed(struct mfu_builder *s, int i, const struct mfu_weights *whole)
+{
+    const struct mfu_operation *op = &s->operations[i];
+    struct mfu_weights part = op->primitive->params(op);
+    bool sees_part = s->split[i] == MFU_SPLIT_WITHIN
+        || (s->config->setting[MFU_S_SP] > 0 && !mfu_is(op, MFU_LOOKS_UP) && !mfu_of_experts(op));
+
+    s->summed[i][0] = sees_part && part.weight == whole->weight;
+    s->summed[i][1] = sees_part && part.bias == whole->bias;
+}
+
 static void split_operation(struct mfu_builder *s, int section, int i)
 {
     const struct mfu_model_section *sec = &s->config->model->sections[section];
     const struct mfu_model_op *source = &s->config->model->ops[i];
     struct mfu_operation *op = &s->operations[i];
+    struct mfu_weights whole = op->primitive->params ? op->primitive->params(op) : (struct mfu_weights){0};
     bool split_input = false;
     double ranks;
 
@@ -184,6 +200,8 @@ static void split_operation(struct mfu_builder *s, int section, int i)
     if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS))
         s->logits_width = op->in_width[0];
     s->split[MFU_MAX_OPS + i] = s->split[i];
+    if (op->primitive->params)
+        find_summed(s, i, &whole);
     if (s->split[i] != MFU_SPLIT_NONE && mfu_adapted(s, i, false))
         split_adapter(s, i, ranks);
 }
@@ -194,6 +212,7 @@ void mfu_split_operations(struct mfu_builder *s)
 
     memset(s->split, 0, sizeof s->split);
     memset(s->routed, 0, sizeof s->routed);
+    memset(s->summed, 0, sizeof s->summed);
     if (ranks_of(s, MFU_AXIS_TP) <= 1 && ranks_of(s, MFU_AXIS_EP) <= 1 && ranks_of(s, MFU_AXIS_ETP) <= 1)
         return;
     for (int section = 0; section < m->n_sections; section++)

@@ -514,26 +514,38 @@ static void new_weights_are_copied_out_piece_by_piece(void **state)
     mfu_plan_release(&p);
 }
 
-/* Norms see a rank's tokens with sequence parallelism, all of them without. */
+/* Norms and routers see a rank's tokens with sequence parallelism, all of them without; biases of products whose partial
+ * sums are scattered, too; norms of a head see a rank's heads in either case; positions all tokens. */
 static void gradients_of_copies_are_summed_over_tensor_ranks(void **state)
 {
+    static const struct {
+        const char *model;
+        double norms, heads;
+    } cases[] = {
+        {"llama-3-8b", (2 * 32 + 1) * 4096, 0},
+        {"distilgpt2", (2 * 6 + 1) * 2 * 768 + 6 * 2 * 768, 0}, /* with biases, of norms and of two products */
+        {"qwen3-8b", (2 * 36 + 1) * 4096, 36 * 2 * 128},        /* norms of q and k */
+        {"mixtral-8x7b", (2 * 32 + 1 + 32 * 8) * 4096, 0},      /* a router of 8 experts */
+    };
     struct mfu_plan p = {0};
 
     (void)state;
-    for (int sp = 0; sp < 2; sp++) {
-        double bytes = 0;
+    for (int sp = 0; sp < 2; sp++)
+        for (size_t m = 0; m < sizeof cases / sizeof *cases; m++) {
+            double bytes = 0, sum = cases[m].heads + (sp ? cases[m].norms : 0);
 
-        plan(&p, "h100-sxm", "llama-3-8b",
-             (const char *[]){"gpus", "8", "tp", "4", "trainer", "megatron", "sp", sp ? "on" : "off", NULL});
-        for (int k = 0; k < p.program.n_segments; k++)
-            for (int i = 0; i < p.program.segments[k].count && p.program.segments[k].phase == MFU_OPTIMIZER_PHASE;
-                 i++) {
-                const struct mfu_launch *l = &p.program.launches[p.program.segments[k].first + i];
+            plan(&p, "h100-sxm", cases[m].model,
+                 (const char *[]){"gpus", "8", "tp", "4", "trainer", "megatron", "sp", sp ? "on" : "off", NULL});
+            for (int k = 0; k < p.program.n_segments; k++)
+                for (int i = 0; i < p.program.segments[k].count && p.program.segments[k].phase == MFU_OPTIMIZER_PHASE;
+                     i++) {
+                    const struct mfu_launch *l = &p.program.launches[p.program.segments[k].first + i];
 
-                bytes += l->communicates && l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_TP) ? l->collective.bytes : 0;
-            }
-        assert_true(bytes == (sp ? (2 * 32 + 1) * 4096 * 4.0 : 0));
-    }
+                    bytes +=
+                        l->communicates && l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_TP) ? l->collective.bytes : 0;
+                }
+            assert_near(bytes, sum * 4.0, 1e-12);
+        }
     mfu_plan_release(&p);
 }
 

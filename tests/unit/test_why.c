@@ -369,7 +369,8 @@ static void experts_sum_over_their_copies(void **state)
     } cases[] = {
         {"gpus 64 ep 8 zero 1", "64 replicas sum 2.991 GiB of gradients (8 of experts 10.5 GiB) and gather"},
         {"gpus 64 ep 8 tp 2 zero 1", "32 replicas sum 1.497 GiB of gradients (4 of experts 5.25 GiB) and gather"},
-        {"gpus 8 ep 8", "8 replicas sum 5.981 GiB of gradients."},
+        {"gpus 8 ep 8", "8 replicas sum 5.981 GiB of gradients, less often"},
+        {"gpus 8 tp 8 sp on etp 1", "8 replicas sum"}, /* of experts */
     };
 
     (void)state;
@@ -379,6 +380,31 @@ static void experts_sum_over_their_copies(void **state)
         ask(&s, "slow");
         assert_non_null(symptom("C8"));
         if (!strstr(symptom("C8")->text, cases[i].says))
+            fail_msg("%s: %s", cases[i].pairs, symptom("C8")->text);
+    }
+}
+
+/* The ranks of a context, too; nobody does where there is one. */
+static void replicas_sum_where_there_are_some(void **state)
+{
+    static const struct {
+        const char *pairs, *says;
+    } cases[] = {
+        {"gpus 8 cp 8", " 8 replicas sum 29.92 GiB"},
+        {"gpus 8 cp 4 cp_comm_type a2a dp 2", " 8 replicas sum 29.92 GiB"},
+        {"gpus 8 tp 4 cp 2", " 2 replicas sum 7.48 GiB"},
+        {"gpus 8 tp 8", NULL},
+        {"gpus 16 tp 8 pp 2", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct mfu_scenario s = scenario_of("h100-sxm", "llama-3-8b", cases[i].pairs);
+
+        ask(&s, "slow");
+        assert_non_null(symptom("C8"));
+        if (!strstr(symptom("C8")->text, cases[i].says ? cases[i].says : "beside it. Other sharding")
+            || (!cases[i].says && strstr(symptom("C8")->text, "replicas")))
             fail_msg("%s: %s", cases[i].pairs, symptom("C8")->text);
     }
 }
@@ -402,6 +428,7 @@ int main(void)
         cmocka_unit_test(another_batch_does_not_speed_up_the_loader),
         cmocka_unit_test(kernels_go_by_name_op_and_kind),
         cmocka_unit_test(experts_sum_over_their_copies),
+        cmocka_unit_test(replicas_sum_where_there_are_some),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, release);

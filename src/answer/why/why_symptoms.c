@@ -187,9 +187,10 @@ static bool communication_bound(const struct evidence *e)
     double share = group(e, MFU_G_COMMUNICATION);
     const struct mfu_config *c = &e->p->config;
     const struct mfu_program *program = &e->p->program;
-    double bytes = program->gradient_bytes, copies = mfu_config_expert_copies(c);
+    double experts = program->gradient_bytes * program->expert_trained, copies = mfu_config_expert_copies(c);
+    double bytes = program->gradient_bytes * program->rank_trained - experts;
     struct mfu_exchange list[MFU_MOST_EXCHANGES];
-    char experts[160] = "";
+    char of_experts[160] = "", sums[400] = "";
 
     if (share < 0.05 || mfu_exchanges(e->p, list) == 0)
         return false;
@@ -198,17 +199,19 @@ static bool communication_bound(const struct evidence *e)
                      "Copies to and from the host and its optimizer take %.0f %% of the step that nothing hides, over "
                      "%s. More tokens per step, or less offloaded.",
                      100 * share, list[0].level);
-    if (program->expert_trained > 0 && copies > 1)
-        snprintf(experts, sizeof experts, mfu_translate(" (%.0f of experts %s)"), copies,
-                 Q(bytes * program->expert_trained, MFU_BYTES));
+    if (experts > 0 && copies > 1 && c->replicas > 1)
+        snprintf(of_experts, sizeof of_experts, mfu_translate(" (%.0f of experts %s)"), copies, Q(experts, MFU_BYTES));
+    if (c->replicas > 1 || (experts > 0 && copies > 1))
+        snprintf(sums, sizeof sums,
+                 mfu_translate(" %.0f replicas sum %s of gradients%s%s, less often with more accumulation."),
+                 c->replicas > 1 ? c->replicas : copies, Q(c->replicas > 1 ? bytes : experts, MFU_BYTES), of_experts,
+                 c->setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "");
     return found(
         e, share,
         "Communication takes %.0f %% of the step, most of it %s, %.0f GPUs over %s; %s are unhidden, %s slow kernels "
-        "beside it. %.0f replicas sum %s of gradients%s%s. More accumulation, other sharding, a faster link.",
+        "beside it.%s Other sharding, a faster link.",
         100 * share, list[0].group, list[0].ranks, list[0].level, Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS),
-        Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS), c->replicas,
-        Q(bytes * (program->rank_trained - program->expert_trained), MFU_BYTES), experts,
-        c->setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "");
+        Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS), sums);
 }
 
 static bool input_bound(const struct evidence *e)
