@@ -511,6 +511,8 @@ static void memory_is_what_the_schedule_promises(void **unused)
 
             if (mfu_same_name(name, "gpipe"))
                 assert_int_equal(rank->held, m);
+            else if (mfu_same_name(name, "sequential"))
+                assert_int_equal(rank->held, 1);
             else if (mfu_same_name(name, "1f1b"))
                 assert_int_equal(rank->held, least(m, p - r));
             else if (mfu_same_name(name, "interleaved"))

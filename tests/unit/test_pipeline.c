@@ -86,6 +86,18 @@ static void gpipe_by_hand(void **state)
     assert_near(step.ranks[0].idle_s, 3, SAME);
 }
 
+static void sequential_by_hand(void **state)
+{
+    struct mfu_pipeline_layout l = layout_of("sequential", 2, 1, 2);
+    struct mfu_pipeline_step step =
+        run(&l, &(struct mfu_pipeline_costs){.f_s = ones, .b_s = ones, .w_s = ones}, MFU_PIPELINE_RECORD);
+
+    (void)state;
+    assert_string_equal(written(&step, 0), "F0 0-1, BW0 4-6, F1 6-7, BW1 10-12");
+    assert_string_equal(written(&step, 1), "F0 1-2, BW0 2-4, F1 7-8, BW1 8-10");
+    assert_near(step.makespan_s, 12, SAME);
+}
+
 /* Stages that differ, messages that take time, beside compute or instead of it. */
 static void sends_by_hand(void **state)
 {
@@ -450,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpipe_by_hand),
+        cmocka_unit_test(sequential_by_hand),
         cmocka_unit_test(sends_by_hand),
         cmocka_unit_test(meetings_by_hand),
         cmocka_unit_test(a_slow_link_by_hand),

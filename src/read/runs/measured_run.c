@@ -90,7 +90,7 @@ static const struct said {
     {"dora", NULL, NULL, "adapters (DoRA)", ADAPTER}, {"adapter", NULL, NULL, "adapters", ADAPTER}, {"adapters", NULL, NULL, "adapters", ADAPTER},
     {"peft", NULL, NULL, "adapters", ADAPTER}, {"prefix tuning", NULL, NULL, "adapters", ADAPTER},
     {"prompt tuning", NULL, NULL, "adapters", ADAPTER}, {"frozen", NULL, NULL, "frozen weights", ADAPTER},
-    {"device_map model split", NULL, NULL, "layers on several GPUs that work in turn (device_map)", ALWAYS},
+    {"device_map model split", "pp", "gpus", NULL, ALWAYS}, {"device_map model split", "schedule", "sequential", NULL, ALWAYS},
     {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", ALWAYS},
     {"offload", NULL, NULL, NULL, OFFLOAD}, {"offloading", NULL, NULL, NULL, OFFLOAD}, {"offloaded", NULL, NULL, NULL, OFFLOAD},
     {"optimizer in backward", "optimizer_in_backward", "on", NULL, ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, ALWAYS},
