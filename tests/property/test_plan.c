@@ -378,8 +378,11 @@ static void what_is_exchanged_grows_with_what_is_sharded(void **unused)
                 HOLDS_NEAR(again_s, once_s, EXACT);
             else
                 HOLDS(again_s > once_s && again_s <= 2 * once_s * (1 + EXACT));
-            if (zero == 2) /* as much as stage 1, and more with accumulation */
-                HOLDS(once_s >= last_s * (1 - EXACT));
+            /* As much as stage 1, and more with accumulation; but for a tower's last layer that nobody reads (LLaVA), which
+             * has no gradient, and lies among what stage 1 sums as one piece. */
+            if (zero == 2)
+                HOLDS(once_s >= last_s
+                          * (1 - (mfu_model_dim_find(p.config.model, "n_vision_layer", NULL) >= 0 ? 0.01 : EXACT)));
             last_s = once_s;
         }
     }
