@@ -226,8 +226,9 @@ bool mfu_quantises(const struct mfu_builder *, const struct mfu_node *);
 /* fp8 multiplies quantised copies: each operand is read, and written once as it
  * is and once transposed (TransformerEngine, Hopper); these are the copies.  Runtimes that cast
  * once make one pair for all that multiply the view (layernorm_linear.py and layernorm_mlp.py @d0067d0:
- * one input_quantizer for the joint q, k, v and for gate and up; Inductor by its common subexpressions). */
-void mfu_emit_quantise(struct mfu_builder *, const char *suffix, int view, int copies[2]);
+ * one input_quantizer for the joint q, k, v and for gate and up; Inductor by its common subexpressions).  `both`: backward
+ * multiplies it, too, for the gradient of a weight that trains. */
+void mfu_emit_quantise(struct mfu_builder *, const char *suffix, int view, bool both, int copies[2]);
 /* A matrix product; in selective recomputation its result may be a kept one.
  * Returns the view of the result. */
 int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k, double batch,

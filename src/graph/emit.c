@@ -437,14 +437,14 @@ int mfu_emit_cast(struct mfu_builder *s, int view, enum mfu_type type)
 }
 
 static void quantise(struct mfu_builder *s, const char *suffix, int view, enum mfu_part part, enum mfu_fusion fusion,
-                     int copies[2])
+                     bool both, int copies[2])
 {
     const struct mfu_precision_row *row = &mfu_precisions[s->config->precision];
     double rows = mfu_view_rows(s, view), columns = mfu_view_columns(s, view);
     const struct mfu_launch *same = same_cast(s, view, s->numerics.operand);
-    int n = s->numerics.transposes ? 2 : 1;
+    int n = s->numerics.transposes && both ? 2 : 1;
 
-    if (same) { /* of the projections that read one input */
+    if (same && same->n_out >= n) { /* of the projections that read one input */
         copies[0] = same->out[0];
         copies[1] = same->out[n - 1];
         return;
@@ -469,9 +469,9 @@ bool mfu_quantises(const struct mfu_builder *s, const struct mfu_node *n)
     return s->numerics.quantises && !mfu_makes_logits(s, n);
 }
 
-void mfu_emit_quantise(struct mfu_builder *s, const char *suffix, int view, int copies[2])
+void mfu_emit_quantise(struct mfu_builder *s, const char *suffix, int view, bool both, int copies[2])
 {
-    quantise(s, suffix, view, MFU_PART_OTHER, MFU_ALONE, copies);
+    quantise(s, suffix, view, MFU_PART_OTHER, MFU_ALONE, both, copies);
 }
 
 /* Of a weight that lies quantised only the copy by columns is made (TransformerEngine d0067d0d,
@@ -502,7 +502,7 @@ void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int co
         if (held)
             transpose(s, weight, p->quantised);
         else
-            quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, p->quantised);
+            quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, true, p->quantised);
         p->cast = p->quantised[1];
         if (s->runtime->keeps_quantised && !s->failed)
             mfu_launch_once(&s->program->launches[s->program->n_launches - 1], MFU_FIRST_MICRO_STEP, s->config->accum);

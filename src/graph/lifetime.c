@@ -173,34 +173,41 @@ static bool read_later(const struct mfu_program *p, int tensor, int first)
     return false;
 }
 
+static const struct mfu_segment *segment_of(const struct mfu_program *p, int launch)
+{
+    const struct mfu_segment *seg = p->segments;
+
+    while (launch >= seg->first + seg->count)
+        seg++;
+    return seg;
+}
+
 struct mfu_saved mfu_saved_by_place(const struct mfu_program *p)
 {
     struct mfu_saved all = {.layers = 2 * mfu_type_bytes[MFU_I64] * p->tokens}; /* indices and targets */
-    bool met = false;                                                           /* a layer */
+    const struct mfu_segment *layer = NULL;                                     /* the first */
     int end = 0;
 
     for (int i = 0; i < p->n_segments; i++)
-        if (p->segments[i].phase == MFU_FORWARD)
+        if (p->segments[i].phase == MFU_FORWARD) {
             end = p->segments[i].first + p->segments[i].count;
-    /* What one layer makes and the next one lets go of, as often as either happens. */
-    for (int i = 0; i < p->n_segments && p->segments[i].phase == MFU_FORWARD; i++) {
-        const struct mfu_segment *seg = &p->segments[i];
-        int first = seg->first, behind = seg->first + seg->count;
-        double own = 0;
-
-        for (int t = 1; t < p->n_tensors; t++) {
-            const struct mfu_tensor *x = &p->tensors[t];
-
-            if (x->part == MFU_PART_COMMUNICATION || x->born < 0 || x->born >= end
-                || p->launches[x->born].when == MFU_FIRST_MICRO_STEP   /* serves them all */
-                || (x->part == MFU_PART_WEIGHT_CASTS && x->last < end) /* made in a layer, let go of behind all */
-                || (x->last == MFU_FOREVER && !read_later(p, t, end)))
-                continue;
-            own += (x->born >= first && x->born < behind ? x->bytes : 0)
-                - (x->last >= first && x->last < behind ? x->bytes : 0);
+            layer = !layer && p->segments[i].layer ? &p->segments[i] : layer;
         }
-        met |= seg->layer;
-        *(seg->layer ? &all.layers : met ? &all.behind : &all.before) += seg->repeat * own;
+    /* What one layer makes and the next one lets go of, as often as either happens. */
+    for (int t = 1; t < p->n_tensors; t++) {
+        const struct mfu_tensor *x = &p->tensors[t];
+        const struct mfu_segment *made;
+
+        if (x->part == MFU_PART_COMMUNICATION || x->born < 0 || x->born >= end
+            || p->launches[x->born].when == MFU_FIRST_MICRO_STEP   /* serves them all */
+            || (x->part == MFU_PART_WEIGHT_CASTS && x->last < end) /* made in a layer, let go of behind all */
+            || (x->last == MFU_FOREVER && !read_later(p, t, end)))
+            continue;
+        made = segment_of(p, x->born);
+        *(made->layer                 ? &all.layers
+              : layer && made > layer ? &all.behind
+                                      : &all.before) +=
+            x->bytes * (made->repeat - (x->last < end ? segment_of(p, x->last)->repeat : 0));
     }
     return all;
 }

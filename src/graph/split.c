@@ -358,15 +358,16 @@ static void leave_context(struct mfu_builder *s, struct mfu_node *n, bool backwa
              backward ? of_queries(n) + mfu_config_key_copies(s->config) * keys : n->op->out_width, MFU_NO_VIEW);
 }
 
-/* A view as other ranks get it: as it is multiplied. */
+/* A view as other ranks get it: as it is multiplied, unless adapters read it, too (TransformerEngine d0067d0,
+ * module/layernorm_linear.py: return_layernorm_output_gathered). */
 static int as_sent(struct mfu_builder *s, const struct mfu_node *n, int view)
 {
     int copies[2];
 
-    if (!mfu_quantises(s, n) || s->numerics.activation != s->numerics.operand
+    if (!mfu_quantises(s, n) || s->numerics.activation != s->numerics.operand || s->config->setting[MFU_S_LORA] > 0
         || mfu_view_type(s, view) == s->numerics.operand)
         return view;
-    mfu_emit_quantise(s, "quantise", mfu_autocast(s, view), copies);
+    mfu_emit_quantise(s, "quantise", mfu_autocast(s, view), true, copies);
     return copies[0];
 }
 

@@ -422,8 +422,13 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT,
                         "half_weights: only DeepSpeed's masters of adapters and of what trains beside "
                         "frozen weights are modelled (trainer deepspeed)");
-    if (mfu_precisions[c->precision].linear_math != mfu_precisions[c->precision].math)
-        return mfu_fail(err, MFU_EINPUT, "precision: frozen weights and adapters in %s are not modelled",
+    if (mfu_precisions[c->precision].operand != MFU_OPERAND_AS_COMPUTED
+        && (base->quantised
+            || (adapters && (c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA || c->setting[MFU_S_DORA] > 0))))
+        return mfu_fail(err, MFU_EINPUT, "precision: %s in %s is not modelled",
+                        base->quantised                  ? base->name
+                            : c->setting[MFU_S_DORA] > 0 ? "dora"
+                                                         : method->name,
                         mfu_precisions[c->precision].name);
     return 0;
 }

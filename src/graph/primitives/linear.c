@@ -57,7 +57,7 @@ static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, 
         return;
     }
     if (!made) {
-        mfu_emit_quantise(s, "quantise", x, copies);
+        mfu_emit_quantise(s, "quantise", x, mfu_trains(s, n, 0), copies);
         out[0] = copies[0];
         out[2] = s->numerics.activation != s->numerics.operand ? x : copies[1];
         if (mfu_result_dropped(s, n->in[0]))
@@ -198,9 +198,9 @@ static void backward(struct mfu_builder *s, int index)
     else if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g[0], experts * width, s->numerics.compute));
     if (mfu_quantises(s, n)) {
-        mfu_emit_quantise(s, "quantise_grad", g[0], g);
-        if (mfu_view_type(s, x) != operand) { /* it was kept as it is */
-            mfu_emit_quantise(s, "quantise", mfu_autocast(s, x), again);
+        mfu_emit_quantise(s, "quantise_grad", g[0], trains, g);
+        if (trains && mfu_view_type(s, x) != operand) { /* it was kept as it is */
+            mfu_emit_quantise(s, "quantise", mfu_autocast(s, x), true, again);
             x = again[1];
         }
     }
