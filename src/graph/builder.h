@@ -80,6 +80,8 @@ struct mfu_builder {
     const struct mfu_runtime *runtime;
     bool whole_norms;   /* RMSNorm and rotary are single kernels, of the runtime, the trainer or a package */
     bool whole_gates;   /* so are an activation and its product with the gate, whose gradients replace what is kept */
+    bool eager_outside; /* what is in no layer is not compiled, */
+    bool eager_loss;    /* nor is the loss */
     bool whole_softmax; /* and the softmax of attention and loss, of the runtime or the trainer */
     struct mfu_numerics numerics;
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */

@@ -281,6 +281,16 @@ static void add_bytes(const struct mfu_builder *s, int n, const int *views, doub
     }
 }
 
+/* Whether eager PyTorch runs the kernel beside compiled layers (torchtitan 9dec370a of December 2024,
+ * parallelisms/parallelize_llama.py: apply_compile; train.py: "compiling loss function causes CUDA errors, turning off
+ * for now", until bbb1b616 of April 2025). */
+static bool stays_eager(const struct mfu_builder *s, const struct mfu_launch *l)
+{
+    bool loss = s->node >= 0 && mfu_is(s->nodes[s->node].op, MFU_ENDS_IN_LOSS);
+
+    return s->eager_outside && !l->in_layer && l->phase != MFU_OPTIMIZER_PHASE && (!loss || s->eager_loss);
+}
+
 void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
 {
     struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
@@ -313,7 +323,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
     l->kernel.cold = e->fusion == MFU_PARAMETER || mfu_kinds[e->kind].cold;
-    l->fusion = e->fusion;
+    l->fusion = e->fusion != MFU_PARAMETER && stays_eager(s, l) ? MFU_ALONE : e->fusion;
     l->random = e->random;
     l->cast = e->cast;
     l->extra_read_bytes = e->extra_read_bytes;

@@ -401,6 +401,9 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->stage = stage;
     s->stages = (int)c->setting[MFU_S_PP];
     s->runtime = &mfu_runtimes[c->runtime];
+    s->eager_outside = mfu_trainers[c->trainer].compiles_layers && s->runtime->recompute;
+    s->eager_loss =
+        c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < mfu_trainers[c->trainer].compiles_loss_since;
     s->whole_softmax = s->runtime->whole_norms || mfu_trainers[c->trainer].whole_norms;
     s->whole_norms = s->whole_softmax || mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_norms;
     s->whole_gates = mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_gates && !s->runtime->fuse;
