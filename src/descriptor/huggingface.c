@@ -441,30 +441,46 @@ static int assume_architecture(struct reader *r, struct mfu_model *m)
     return task ? leave_out(r, m, "architectures", name) : 0;
 }
 
-/* The entries of a mapping or list; where `counted` of the i-th table names words behind the key, those that say one. */
-static size_t entries(struct reader *r, struct mfu_yaml_node *node, int i, struct mfu_yaml_node *counted)
+/* Whether `counted` of the i-th table names the word, or `any`. */
+static bool names(const struct reader *r, int i, struct mfu_yaml_node *counted, const char *word)
 {
-    struct mfu_yaml_node *each, *word;
+    struct mfu_yaml_node *each;
+
+    for (size_t w = 1; word && (each = mfu_node_each(counted, w)); w++)
+        if (strcmp(mfu_node_text(r->chain[i], each), word) == 0 || strcmp(mfu_node_text(r->chain[i], each), "any") == 0)
+            return true;
+    return false;
+}
+
+/* The entries of a mapping or list, or the letters of a text; where the table names words behind the key, those that say one. */
+static size_t entries(const struct reader *r, struct mfu_yaml_node *node, int i, struct mfu_yaml_node *counted)
+{
+    const char *letters = mfu_node_text(r->config, node);
+    struct mfu_yaml_node *each;
     size_t n = 0;
 
     if (!mfu_node_each(counted, 1))
         return mfu_node_count(node);
+    for (; letters && *letters; letters++)
+        n += names(r, i, counted, (char[]){*letters, '\0'});
     for (size_t k = 0; (each = mfu_node_item(node, k)); k++)
-        for (size_t w = 1; (word = mfu_node_each(counted, w)); w++)
-            n += mfu_node_text(r->config, each)
-                && strcmp(mfu_node_text(r->config, each), mfu_node_text(r->chain[i], word)) == 0;
+        n += names(r, i, counted, mfu_node_text(r->config, each));
     return n;
 }
 
-/* Dims that are numbers of entries: of labels (a key), of layers of one kind ([key, words that they say]). */
+/* Dims that are numbers of entries: of labels (a key), of layers of one kind ([key, words that they say]; the first of
+ * several keys that is there). */
 static int count_entries(struct reader *r, struct mfu_model *m, int i)
 {
     struct mfu_yaml_node *counts = part(r, i, "counts"), *node, *found;
+    const char *key;
     char number[24];
 
     for (size_t k = 0; counts && (node = mfu_node_value(counts, k)); k++) {
-        found = at_key(r, i, mfu_node_text(r->chain[i], mfu_node_each(node, 0)));
-        if (!found || mfu_node_absent(found) || mfu_node_type(found) == MFU_SCALAR)
+        found = look_up(r, i, node, &key);
+        if (!found
+            || (mfu_node_type(found) == MFU_SCALAR
+                && (!mfu_node_each(node, 1) || is_number(mfu_node_text(r->config, found)))))
             continue;
         snprintf(number, sizeof number, "%zu", entries(r, found, i, node));
         if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->chain[i], counts, k), NULL), number) < 0)

@@ -159,6 +159,7 @@ void mfu_model_free(struct mfu_model *);
  *       architectures:                 # what the class that is trained has beside the body
  *         LlamaForSequenceClassification: {n_labels: classes}
  *       counts: {classes: id2label}    # dims that are numbers of entries; [key, word, ...]: of those that say one
+ *                                      # (any: all), or of letters of a text; the first of several keys that is there
  *       usual: {moe_layer_freq: 1}     # values with which the file is right; any other is not modelled
  *       ignored: [rope_type]           # keys that change neither memory nor time
  *       nulls: {window: 0}             # what a null means that is not "as assumed"

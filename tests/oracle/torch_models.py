@@ -422,6 +422,12 @@ def cases():
         yield row(f"{b}-pure-ckpt", b, **pure, **ckpt)
         yield row(f"{b}-pure-short", b, batch=4, seq=256, **pure)
     yield row("granitemoehybrid-dense-amp", "granitemoehybrid-dense")
+    # ---- layers of one part each; experts without a gate, on narrower rows
+    for b in ("nemotron_h", "nemotron_h-moe", "nemotron_h-latent"):
+        yield row(f"{b}-pure", b, **pure)
+        yield row(f"{b}-pure-ckpt", b, **pure, **ckpt)
+        yield row(f"{b}-pure-short", b, batch=4, seq=256, **pure)
+    yield row("nemotron_h-amp", "nemotron_h")
     # ---- ReLU squared
     for b in ({}, pure, ckpt, dict(**pure, **ckpt), eager, dict(precision="fp32", batch=1)):
         yield row("-".join(["nemotron", *(str(v) for v in b.values())]), "nemotron", **b)

@@ -551,7 +551,7 @@ static void models_with_experts_are_read(void **state)
         "recompute_modules=mla_up_proj; 2 dense layers; cuda_graph=full_iteration,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,1400,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
-        "b200,8,8,nemotron-h-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
+        "b200,8,8,transformer-xl,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,selective,"
         "recompute_modules=moe_act+layernorm,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,selective,"
@@ -569,10 +569,28 @@ static void models_with_experts_are_read(void **state)
     }
     assert_true(all->rows[2].predicted_allocated_bytes - all->rows[1].predicted_allocated_bytes
                 > 48. * 128 / 8 * 3 * 2048 * 700 * 6);
-    assert_non_null(strstr(all->rows[3].skipped, "state-space"));
+    assert_non_null(strstr(all->rows[3].skipped, "segment recurrence"));
     assert_non_null(strstr(all->rows[4].assumed, "recompute_modules=moe_act,layernorm, by the notes"));
     assert_true(all->rows[4].predicted_allocated_bytes < all->rows[1].predicted_allocated_bytes);
     assert_non_null(strstr(all->rows[5].skipped, "moe_rest"));
+    mfu_validation_free(all);
+}
+
+/* What stands in brackets behind a name is no owner before it. */
+static void names_with_remarks_are_read(void **state)
+{
+    static const char text[] =
+        "gpu,n_gpus,gpus_per_node,model,family,seq_len,micro_batch,global_batch,ep,sharding,compile,step_time_ms\n"
+        "b200,8,8,Nemotron 3 Nano (52-layer hybrid Mamba/MoE),nemotron-h-moe,8192,1,64,8,zero1,megatron+te,6000\n"
+        "b200,8,8,Nemotron_3_Super,nemotron-h-moe,8192,1,64,8,zero1,megatron+te,20000\n";
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    (void)state;
+    assert_non_null(all);
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_string_equal(all->rows[1].skipped, "");
+    assert_true(all->rows[1].predicted_allocated_bytes > 3 * all->rows[0].predicted_allocated_bytes);
     mfu_validation_free(all);
 }
 
@@ -857,6 +875,7 @@ int main(void)
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(models_with_experts_are_read),
+        cmocka_unit_test(names_with_remarks_are_read),
         cmocka_unit_test(image_models_are_read),
         cmocka_unit_test(a_rate_counts_what_a_timer_leaves_out),
         cmocka_unit_test(families_are_those_of_the_catalog),

@@ -3,7 +3,8 @@
  *
  * A small linear scores the experts, softmax and top-k choose, and the chosen
  * rows are copied into the order of the experts: top_k rows leave for each that
- * enters.  The linears that follow carry `experts` and share these rows.
+ * enters.  The linears that follow carry `experts` and share these rows.  A second
+ * input is what is sent where that is not what is scored.
  */
 #include <stddef.h>
 
@@ -12,9 +13,17 @@
 enum { EXPERTS, TOP_K, BIAS, FP32, EARLY, GROUPS, TOP_GROUPS };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_SCORES, SAVED_ROWS };
 
+enum { SCORED, SENT };
+
+/* The input whose rows are sent. */
+static int sent(const struct mfu_operation *op)
+{
+    return op->in_width[SENT] > 0 ? SENT : SCORED;
+}
+
 static double shape(const struct mfu_operation *op)
 {
-    return op->in_width[0];
+    return op->in_width[sent(op)];
 }
 
 static struct mfu_weights params(const struct mfu_operation *op)
@@ -37,9 +46,9 @@ static void forward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], top_k = mfu_routed_rows(s, n->op->attribute[TOP_K]);
     bool wide = n->op->attribute[FP32] > 0;
-    int given = mfu_node_input(s, n, 0), x = wide ? mfu_emit_cast(s, given, MFU_F32) : given;
+    int given = mfu_node_input(s, n, SCORED), x = wide ? mfu_emit_cast(s, given, MFU_F32) : given;
     int w = mfu_node_weight(s, n, 0);
-    double rows = mfu_view_rows(s, given), width = n->op->in_width[0];
+    double rows = mfu_view_rows(s, given), width = n->op->in_width[SCORED];
     int logits = mfu_tensor_new(s, rows, experts, wide ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
     int scores = mfu_tensor_new(s, rows, experts, MFU_F32, MFU_PART_ACTIVATIONS);
 
@@ -58,6 +67,8 @@ static void forward(struct mfu_builder *s, int index)
                                     .flops = 8 * rows * experts,
                                     .launches = 6},
              1, &logits, 1, &scores);
+    given = mfu_node_input(s, n, sent(n->op));
+    width = shape(n->op);
     n->out = mfu_tensor_new(s, rows * top_k, width, mfu_view_type(s, given), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "permute",
@@ -81,7 +92,7 @@ static void backward(struct mfu_builder *s, int index)
     double experts = n->op->attribute[EXPERTS], width = n->op->in_width[0];
     int x = n->saved[SAVED_INPUT], g = n->gradient;
     double rows = mfu_view_rows(s, x);
-    int dx = mfu_tensor_new(s, rows, width, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
+    int dx = mfu_tensor_new(s, rows, shape(n->op), mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
     int dlogits = mfu_tensor_new(s, rows, experts, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     struct mfu_kernel wgrad;
     int drouter, dw = MFU_NO_VIEW;
@@ -122,8 +133,8 @@ static void backward(struct mfu_builder *s, int index)
                     drouter);
     if (dw != MFU_NO_VIEW)
         mfu_param_grad_add(s, n, 0, dw);
-    mfu_grad_add(s, n, 0, dx);
-    mfu_grad_add(s, n, 0, drouter);
+    mfu_grad_add(s, n, sent(n->op), dx);
+    mfu_grad_add(s, n, SCORED, drouter);
 }
 
 const struct mfu_primitive mfu_primitive_route = {
@@ -141,7 +152,7 @@ const struct mfu_primitive mfu_primitive_route = {
             [TOP_GROUPS] = {"top_groups", "1", NULL, "how many of these (dim top_groups)"},
         },
     .least_inputs = 1,
-    .most_inputs = 1,
+    .most_inputs = 2,
     .traits = MFU_MULTIPLIES | MFU_ROUTES,
     .shape = shape,
     .params = params,

@@ -25,7 +25,7 @@ static const struct family {
     {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"resnext", "resnet-50", NULL}, {"regnetx", "regnety-040", NULL}, {"regnety", "regnety-040", NULL}, {"wide_resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
     {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
-    {"nemotron-h-moe", NULL, "family nemotron-h-moe: experts without a gate beside state-space layers are not modelled"},
+    {"nemotron-h-moe", "nemotron-3-nano-30b-a3b", NULL},
     {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
     {NULL, NULL, NULL}};
 // clang-format on
@@ -140,7 +140,7 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
 /* "owner/model" of a hub without the owner; "" for what is a file. */
 static const char *catalog_name(const char *name)
 {
-    const char *slash = strchr(name, '/');
+    const char *slash = name[strcspn(name, "/ (")] == '/' ? strchr(name, '/') : NULL;
 
     if (!slash)
         return name;
