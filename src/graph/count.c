@@ -133,7 +133,7 @@ void mfu_count_rank(struct mfu_builder *s)
     p->layers = mfu_cut_layers(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double all = mfu_stage_repeats(s, section), still = mfu_frozen_layers(s, sec->name, all);
+        double all = mfu_stage_repeats(s, section), still = mfu_frozen_layers(s, sec->name, true);
         struct mfu_unit *unit = &s->unit[section];
 
         *unit = (struct mfu_unit){.layers = sec->repeat ? all : 0};
@@ -181,7 +181,7 @@ void mfu_count_parameters(struct mfu_builder *s)
     p->weight_tensors = p->trainable_params = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s->config, sec), still = mfu_frozen_layers(s, sec->name, times);
+        double times = mfu_repeats(s->config, sec), still = mfu_frozen_layers(s, sec->name, false);
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_operation *op = &s->operations[i];

@@ -30,11 +30,13 @@ static const struct mfu_model_section *section_of(const struct mfu_builder *s, i
     return &m->sections[i];
 }
 
-double mfu_frozen_layers(const struct mfu_builder *s, const char *section, double times)
+double mfu_frozen_layers(const struct mfu_builder *s, const char *section, bool of_rank)
 {
-    double train = s->config->setting[MFU_S_TRAINABLE_LAYERS];
+    double train = s->config->setting[MFU_S_TRAINABLE_LAYERS], all = mfu_cut_layers(s), frozen = fmax(all - train, 0);
 
-    return train > 0 && times > 1 && strcmp(section, mfu_cut_name(s->config)) == 0 ? fmax(times - train, 0) : 0;
+    if (train == 0 || all <= 1 || strcmp(section, mfu_cut_name(s->config)) != 0)
+        return 0;
+    return of_rank && s->stages > 1 ? mfu_rank_layers_below(s->config, all, s->stage, frozen) : frozen;
 }
 
 /* What is around layers of which only the last train does so where it is named; a tower's biases are its own. */

@@ -25,8 +25,8 @@ bool mfu_adapts_keys(const struct mfu_builder *);
 /* Works out the adapters' operations; fails where none of the targets exists. */
 int mfu_evaluate_adapters(struct mfu_builder *, struct mfu_error *);
 
-/* Layers of the repeated section, of `times`, that do not train; whether all of a section is frozen. */
-double mfu_frozen_layers(const struct mfu_builder *, const char *section, double times);
+/* Layers of a section that do not train, before those that do: of the model's, or of those that this rank has. */
+double mfu_frozen_layers(const struct mfu_builder *, const char *section, bool of_rank);
 
 /* Parameters of an operation that are its own, with its adapter. */
 struct mfu_op_size {

@@ -433,9 +433,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     mfu_count_rank(s);
     s->frozen_parts = p->rank_trained < p->rank_params;
     if (p->rank_params > 0 && p->rank_trained == 0) {
-        mfu_fail(err, MFU_EINPUT,
-                 "pp: nothing trains in stage %d: its optimizer would have no weights, which trainers refuse",
-                 s->stage + 1);
+        mfu_fail(err, MFU_EINPUT, "pp: a stage where nothing trains (number %d) is not modelled", s->stage + 1);
         return NULL;
     }
     return s;

@@ -245,7 +245,7 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
                         m->slug, mfu_cut_layers(s), (double)mfu_pipeline_stages(&s->config->pipeline));
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
-        double times = mfu_stage_repeats(s, i), frozen = mfu_frozen_layers(s, sec->name, times);
+        double times = mfu_stage_repeats(s, i), frozen = mfu_frozen_layers(s, sec->name, true);
 
         if (times == 0) { /* another stage's, or this size has none */
             for (int k = sec->first; k < sec->first + sec->count; k++)

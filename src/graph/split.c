@@ -367,7 +367,7 @@ static int as_sent(struct mfu_builder *s, const struct mfu_node *n, int view)
     if (!mfu_quantises(s, n) || s->numerics.activation != s->numerics.operand || s->config->setting[MFU_S_LORA] > 0
         || mfu_view_type(s, view) == s->numerics.operand)
         return view;
-    mfu_emit_quantise(s, "quantise", mfu_autocast(s, view), true, copies);
+    mfu_emit_quantise(s, "quantise", mfu_autocast(s, view), mfu_trains(s, n, 0), copies);
     return copies[0];
 }
 
@@ -457,12 +457,13 @@ void mfu_split_before_forward(struct mfu_builder *s, int node)
         s->nodes[n->in[0]].out = to_experts(s, s->nodes[n->in[0]].out, false);
 }
 
-/* What backward needs of gathered tokens is gathered again. */
+/* What backward needs of gathered tokens is gathered again; a frozen product needs nothing of them. */
 static void keep_part(struct mfu_builder *s, struct mfu_node *n)
 {
     const struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
-    bool whole = mfu_trainers[s->config->trainer].saves_gathered || axis_of(s, n) == MFU_AXIS_ETP;
+    bool whole = mfu_trainers[s->config->trainer].saves_gathered || axis_of(s, n) == MFU_AXIS_ETP
+        || !mfu_trains(s, n, 0) || mfu_is_adapter(s, n); /* (Megatron-Bridge 067d987d, peft/utils.py: linear_in) */
 
     for (int k = 0; from && k < n->n_saved && !whole; k++)
         if (from->gathered != MFU_NO_VIEW && n->saved[k] == from->gathered)
@@ -510,7 +511,7 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
         n->gradient = to_experts(s, n->gradient, false);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         meet_context(s, n, true);
-    if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s, axis_of(s, n)))
+    if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s, axis_of(s, n)) || !mfu_trains(s, n, 0))
         return;
     for (int k = 0; k < n->n_saved; k++)
         if (n->saved[k] == from->shard) {

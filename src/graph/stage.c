@@ -29,8 +29,8 @@ static int cut_section(const struct mfu_config *c)
 }
 
 /* Layers of other kinds before the cut section, which count among the first stage's (dense layers before those with
- * experts: Megatron-LM d98e8a64, transformer_block.py: get_num_layers_to_build counts all alike); no more than leave
- * each stage its part. */
+ * experts: Megatron-LM d98e8a64, transformer_block.py: get_num_layers_to_build counts all alike; a tower's are none of
+ * n_layer); no more than leave each stage its part. */
 static double layers_before(const struct mfu_config *c, double layers, double stages, double less)
 {
     int cut = cut_section(c);
@@ -38,6 +38,7 @@ static double layers_before(const struct mfu_config *c, double layers, double st
 
     for (int i = 0; i < cut; i++)
         sum += c->model->sections[i].repeat ? mfu_repeats(c, &c->model->sections[i]) : 0;
+    sum = fmin(sum, fmax(mfu_config_dim(c, "n_layer") - layers, 0));
     return stages > 1 ? fmax(fmin(sum, floor(layers / (stages - 1)) - less), 0) : 0;
 }
 
@@ -99,6 +100,20 @@ double mfu_rank_layers(const struct mfu_config *c, double layers, int rank)
 
     for (int chunk = 0; chunk < mfu_pipeline_chunks(&c->pipeline); chunk++)
         sum += mfu_stage_layers(c, layers, mfu_pipeline_stage(&c->pipeline, rank, chunk));
+    return sum;
+}
+
+double mfu_rank_layers_below(const struct mfu_config *c, double layers, int rank, double n)
+{
+    double sum = 0, before = 0;
+
+    for (int stage = 0; stage < mfu_pipeline_stages(&c->pipeline); stage++) {
+        double own = mfu_stage_layers(c, layers, stage);
+
+        if (mfu_rank_holds(c, rank, stage))
+            sum += fmin(fmax(n - before, 0), own);
+        before += own;
+    }
     return sum;
 }
 

@@ -169,11 +169,17 @@ static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
     return mfu_error_suggest(err, "off");
 }
 
+static bool trains_part(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_LORA] > 0 || c->setting[MFU_S_TRAINABLE] != MFU_MODULES_ALL
+        || c->setting[MFU_S_TRAINABLE_LAYERS] > 0;
+}
+
 /* ZeRO is modelled as DeepSpeed, Megatron and FSDP's mixed precision have it:
  * what is sharded are fp32 masters, and 16-bit weights and gradients compute. */
 static bool sharding_halves(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_ZERO] > 0 && (c->setting[MFU_S_LORA] == 0 || mfu_trainers[c->trainer].half_shards)
+    return c->setting[MFU_S_ZERO] > 0 && (!trains_part(c) || mfu_trainers[c->trainer].half_shards)
         && !mfu_precisions[c->precision].no_half_weights && !mfu_runtimes[c->runtime].c_program;
 }
 
@@ -359,7 +365,7 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     const struct mfu_base_row *base = &mfu_bases[(int)c->setting[MFU_S_BASE]];
     const struct mfu_method_row *method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     bool adapters = c->setting[MFU_S_LORA] > 0;
-    bool part = adapters || c->setting[MFU_S_TRAINABLE] != MFU_MODULES_ALL || c->setting[MFU_S_TRAINABLE_LAYERS] > 0;
+    bool part = trains_part(c);
 
     if (c->setting[MFU_S_DORA] > 0 && !adapters)
         return mfu_fail(err, MFU_EINPUT, "dora: not possible without adapters (set lora 16)");
@@ -406,6 +412,8 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     if (mfu_runtimes[c->runtime].c_program)
         return mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime %s: all its weights train",
                         adapters ? "lora" : "trainable", mfu_runtimes[c->runtime].name);
+    if (adapters && mfu_method_precedes(method) && c->setting[MFU_S_PP] > 1)
+        return mfu_fail(err, MFU_EINPUT, "pp: learned tokens (%s) over a pipeline are not modelled", method->name);
     if (adapters && c->setting[MFU_S_TP] > 1) {
         if (c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA || c->setting[MFU_S_DORA] > 0)
             return mfu_fail(err, MFU_EINPUT, "tp: %s split by tp is not modelled (adapter lora is)",
@@ -414,7 +422,7 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
             return mfu_fail(err, MFU_EINPUT, "tp: %s weights split by tp are not modelled", base->name);
         if (c->setting[MFU_S_TRAINABLE_LAYERS] > 0)
             return mfu_fail(err, MFU_EINPUT, "tp: adapters of some layers (trainable_layers) are not modelled");
-        if (mfu_trainers[c->trainer].gathers_adapters && fmod(c->setting[MFU_S_LORA], c->setting[MFU_S_TP]) != 0)
+        if (fmod(c->setting[MFU_S_LORA], c->setting[MFU_S_TP]) != 0)
             return mfu_fail(err, MFU_EINPUT, "lora: rank %g does not divide by tp %g", c->setting[MFU_S_LORA],
                             c->setting[MFU_S_TP]);
     }

@@ -591,6 +591,7 @@ static void splitting_keeps_adapters(void **state)
     static const char *const trainers[] = {"torchtitan", "megatron-te"};
     static const char *const models[] = {"llama-3-8b", "phi-3-mini", "gemma-2-2b"};
     static struct mfu_plan one;
+    double held;
     int made = 0;
 
     (void)state;
@@ -614,7 +615,7 @@ static void splitting_keeps_adapters(void **state)
                                         k % 4 < 2 ? "sp" : NULL,
                                         sp,
                                         NULL};
-            double tp = k % 4 < 2 ? strtod(split[1], NULL) : 1, adapters = 0, exchanged = 0, held;
+            double tp = k % 4 < 2 ? strtod(split[1], NULL) : 1, adapters = 0, exchanged = 0;
 
             assert_true(make(&one, "h200-sxm", models[m], alone));
             if (!make(&plan, "h200-sxm", models[m], keys))
@@ -640,6 +641,15 @@ static void splitting_keeps_adapters(void **state)
             assert_near(held, 1, EXACT);
         }
     assert_true(made >= 32);
+    /* The last layers of the model train, not of each stage. */
+    assert_true(make(&one, "h200-sxm", "llama-3-8b", (const char *const[]){"trainable_layers", "20", NULL}));
+    assert_true(make(&plan, "h200-sxm", "llama-3-8b",
+                     (const char *const[]){"trainable_layers", "20", "pp", "2", "accum", "8", NULL}));
+    assert_near(plan.program.trainable_params, one.program.trainable_params, EXACT);
+    held = 0;
+    for (int i = 0; i < plan.n_stages; i++)
+        held += plan.stages[i].memory.peak.parts[MFU_PART_OPTIMIZER];
+    assert_near(held, one.memory.peak.parts[MFU_PART_OPTIMIZER], 1e-3);
     mfu_plan_release(&one);
 }
 
