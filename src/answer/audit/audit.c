@@ -365,13 +365,19 @@ static int dispensable(const struct system *s)
     return best;
 }
 
-/* A claim of the set that may be of something else than it is taken for; -1: none. */
+/* A claim of the set that may be of something else than it is taken for: what nothing but its unit says needs something
+ * that is told, or known, to contradict; -1: none. */
 static int doubtful(const struct system *s)
 {
-    for (int i = 0; i < s->audit->n_claims; i++)
+    int figures = 0, guess = -1;
+
+    for (int i = 0; i < s->audit->n_claims; i++) {
         if (s->claim_on[i] && s->audit->claims[i].inferred)
             return i;
-    return -1;
+        figures += s->claim_on[i] && strcmp(s->audit->claims[i].from, "assumed") != 0;
+        guess = s->claim_on[i] && s->audit->claims[i].guessed ? i : guess;
+    }
+    return figures < 2 ? guess : -1;
 }
 
 /* Set after set; what is left is in `s`. */
@@ -385,9 +391,9 @@ static void find_contradictions(struct system *s, struct mfu_catalog *catalog)
         memcpy(claims, s->claim_on, sizeof claims);
         shrink(s);
         without = doubtful(s);
-        if (without >= 0)
+        if (without >= 0 && (s->audit->n_contradictions == 0 || s->audit->claims[without].inferred))
             snprintf(s->audit->unread_figure, sizeof s->audit->unread_figure, "%s", s->audit->claims[without].text);
-        else {
+        else if (without < 0) {
             tell(s, catalog);
             for (int i = 0; i < s->n; i++)
                 if (s->identity_on[i])

@@ -214,7 +214,8 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
             phrase = words + length;
             if (length < longest || (mark == '>' && before) || (mark == '<' && !before && !n->times)
                 || (n->times && k == MFU_Q_PEAK && mark) || (mark == '=' && before && n->times)
-                || (mark == '=' && before && !near && (score < BESIDE - 0.5 || k != MFU_Q_GPUS)) || begin < r->t.text
+                || (mark == '=' && before && !near
+                    && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3))) || begin < r->t.text
                 || strncmp(begin, words, length) != 0 || (*words != '/' && begin > r->t.text && begin[-1] == '/')
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
                 || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))
@@ -385,15 +386,26 @@ static bool is_of_cache(const struct mfu_reading *r, const char *p)
     return cache && cache < p;
 }
 
+static bool is_verb(const char *p)
+{
+    static const char *const verbs[] = {"is", "are", "was", "take", "need", "occupy", "weigh"};
+
+    for (size_t i = 0; i < N(verbs); i++)
+        if (mfu_claim_stands(p, verbs[i], strlen(verbs[i])))
+            return true;
+    return false;
+}
+
 /* What a whole sentence is about: its bytes and parameters are of that. */
 static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
 {
     static const char *const apart[] = {"aside", "excluding", "besides", "beyond", "non", "outside", "except"};
     static const int subjects[] = {MFU_Q_CHECKPOINT,  MFU_Q_CHECKPOINT_PART, MFU_Q_LOGITS, MFU_Q_SCORES,
                                    MFU_Q_ACTIVATIONS, MFU_Q_MATRIX,          MFU_Q_MLP,    MFU_Q_EMBEDDING};
-    const char *from = f->n.at;
+    const char *from = f->n.at, *verb = mfu_claim_back(&r->t, f->n.at);
+    double top = f->n_slots > 0 ? f->slots[0].score : 0;
 
-    if (f->n.bare || f->n.percent || f->n.times || (f->n_slots > 0 && f->slots[0].score > WEAK))
+    if (f->n.bare || f->n.percent || f->n.times || (top > WEAK && !(f->slots[0].begin < f->n.at && is_verb(verb))))
         return;
     while (from > r->t.text && !ends_sentence(from - 1))
         from--;
@@ -407,7 +419,12 @@ static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
             for (const char *p = from; *phrase != '>' && suits(subjects[i], "", &f->n) && p < f->n.at; p++)
                 if (strncmp(p, phrase, length) == 0 && !mfu_claim_letter(p[-(p > r->t.text)])
                     && !mfu_claim_letter(p[length]))
-                    mfu_told_may_be(f, subjects[i], WEAK + 0.1 * (double)length, f->n.at, f->n.end);
+                    {
+                    if (top <= WEAK)
+                        mfu_told_may_be(f, subjects[i], WEAK + 0.1 * (double)length, f->n.at, f->n.end);
+                    else if (mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(from))) >= p) /* "The checkpoint of" */
+                        mfu_told_may_be(f, subjects[i], top + 2, f->n.at, f->n.end);
+                }
             phrase += length;
         }
 }
@@ -767,6 +784,7 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
                 && ((open && !f->whole && (first.kind == kind || first.kind < 0 || first.n_readings > 0))
                     || readings[k].other == MFU_Q_PEAK)
                 && !mfu_claim_stands(from, "micro", 5) && !mfu_claim_stands(from, "mbs", 3)
+                && !(readings[k].flop < 0 && x->score > WEAK)
                 && (readings[k].flop <= 0 || (n->any_flop && !phrase && n->value * n->factor >= readings[k].flop)))
                 add_reading(&first, n, readings[k].other,
                             cost

@@ -80,7 +80,7 @@ enum {
     X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total|<d=") \
     X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1e5, 1e16, 0, 0, "<epoch of|<epoch over|token corpus|token dataset|<corpus of|<dataset of|token/epoch") \
     X(EPOCHS, "epochs", MFU_COUNT, MFU_Q_SETUP, 1e-6, 1e6, 1, 1, "epoch|>pass over") \
-    X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1000, 1e13, 0, 0, ">sequence|sequence/epoch|dataset size|<dataset of") \
+    X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1000, 1e13, 0, 0, ">sequence|sequence/epoch|dataset size|<dataset of|<epoch over") \
     X(TOKENS_PER_PARAM, "tokens_per_param", MFU_COUNT, 0, 1e-3, 1e7, 0, 0, "token/parameter|>/parameter") \
     X(FLOP, "flop", MFU_FLOP, 0, 1e15, 1e32, 0, 0, "compute|training flop|training flops|training compute|>total") \
     X(GPU_HOURS, "gpu_hours", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e11, 0, 0, "gpu hour") \
@@ -89,7 +89,7 @@ enum {
     X(PRICE_ALL, "price_all", MFU_COUNT, MFU_Q_SETUP, 1e-3, 1e7, 0, 0, "") \
     X(TOKEN_PRICE, "price_per_million_tokens", MFU_COUNT, 0, 1e-9, 1e6, 0, 0, "/million token|/1m token|/m token") \
     X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill") \
-    X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e5, 0, 0, "power|board power|tdp") \
+    X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e5, 0, 0, "power|board power|tdp|<draw|<drawing|<draw of") \
     X(POWER_ALL, "power_all", MFU_WATTS, MFU_Q_SETUP, 1, 1e9, 0, 0, "") \
     X(NODE_POWER, "node_power", MFU_WATTS, MFU_Q_SETUP, 1, 1e7, 0, 0, "<node draw|node power|power/node|/node") \
     X(ENERGY, "energy_kwh", MFU_COUNT, 0, 1e-6, 1e13, 0, 0, "kwh|energy") \

@@ -47,6 +47,15 @@ static bool is_amount(const struct mfu_claim_number *n)
         || (!n->bare && n->dim != MFU_COUNT) || (mfu_claim_counted(behind) && n->bare);
 }
 
+/* "512 prompts": so many of something that has no name here. */
+static bool counts(const struct mfu_reading *r, const struct mfu_claim_number *n)
+{
+    const char *noun = mfu_claim_blanks(n->end), *end = mfu_claim_word_end(noun);
+
+    return n->bare && end > noun + 2 && isalpha((unsigned char)*noun) && !r->t.used[noun - r->t.text]
+        && r->t.claim[r->t.to[end - 1 - r->t.text] - 1] == 's' && end[-1] != 's';
+}
+
 /* Words that nobody understood, as they were written; small ones, names and punctuation left out. */
 static void list_rest(struct mfu_reading *r)
 {
@@ -60,7 +69,7 @@ static void list_rest(struct mfu_reading *r)
             || mfu_claim_stands(p, "gpu", 3) || mfu_claim_stands(p, "model", 5);
 
         if (!small && !r->audit->unread_figure[0] && strchr("0123456789$", r->t.claim[r->t.from[p - r->t.text]])
-            && mfu_claim_number(r->t.text, p, &figure) && is_amount(&figure))
+            && mfu_claim_number(r->t.text, p, &figure) && (is_amount(&figure) || counts(r, &figure)))
             mfu_claim_text_quote(&r->t, p, figure.end, r->audit->unread_figure, sizeof r->audit->unread_figure);
         while (!small && p[length] == ' ' && is_hyphen(r->t.claim[r->t.to[p + length - 1 - r->t.text]]))
             length += 1 + strcspn(p + length + 1, " ,;:()");
