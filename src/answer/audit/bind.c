@@ -215,8 +215,9 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
             if (length < longest || (mark == '>' && before) || (mark == '<' && !before && !n->times)
                 || (n->times && k == MFU_Q_PEAK && mark) || (mark == '=' && before && n->times)
                 || (mark == '=' && before && !near
-                    && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3))) || begin < r->t.text
-                || strncmp(begin, words, length) != 0 || (*words != '/' && begin > r->t.text && begin[-1] == '/')
+                    && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3)))
+                || begin < r->t.text || strncmp(begin, words, length) != 0
+                || (*words != '/' && begin > r->t.text && begin[-1] == '/')
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
                 || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))
                 || (!before && goes_on(end))
@@ -257,8 +258,6 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
             s -= 1.2;
         if (!before && near && memchr(best[i].begin, '/', longest))
             s += *best[i].begin != '/' ? 2 : 0;
-        if (before && *back == '=' && mfu_claim_counted(mfu_claim_blanks(n->end)) && is_owned(r, best[i].begin) > 5)
-            s -= 2; /* "1 epoch = 500 steps" */
         if (is_unit(best[i].begin, longest))
             s = fmin(s, WEAK);
         mfu_told_may_be(f, best[i].kind, s, best[i].begin, best[i].end);
@@ -418,11 +417,11 @@ static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
 
             for (const char *p = from; *phrase != '>' && suits(subjects[i], "", &f->n) && p < f->n.at; p++)
                 if (strncmp(p, phrase, length) == 0 && !mfu_claim_letter(p[-(p > r->t.text)])
-                    && !mfu_claim_letter(p[length]))
-                    {
+                    && !mfu_claim_letter(p[length])) {
                     if (top <= WEAK)
                         mfu_told_may_be(f, subjects[i], WEAK + 0.1 * (double)length, f->n.at, f->n.end);
-                    else if (mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(from))) >= p) /* "The checkpoint of" */
+                    else if (mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(from)))
+                             >= p) /* "The checkpoint of" */
                         mfu_told_may_be(f, subjects[i], top + 2, f->n.at, f->n.end);
                 }
             phrase += length;

@@ -244,8 +244,8 @@ static bool is_of_name(const struct mfu_reading *r, const struct mfu_claim_numbe
     return n->bare && at > 1 && r->t.claim[at - 1] == '-' && isalpha((unsigned char)r->t.claim[at - 2]);
 }
 
-/* "8x H100", "TP 4 x PP 8", "multiplies the KV cache by 4": how many, or how many times as many. */
-static void settle_times(const struct mfu_reading *r, struct mfu_claim_number *n)
+/* "8x H100", "TP 4 x PP 8": how many, not how many times as many. */
+static void settle_times(struct mfu_claim_number *n)
 {
     const char *behind = mfu_claim_blanks(n->end);
 
@@ -254,13 +254,6 @@ static void settle_times(const struct mfu_reading *r, struct mfu_claim_number *n
     else if (n->times && strncmp(n->end - 2, " x ", 3) == 0 && mfu_claim_role(behind) == 0
              && !mfu_claim_counted(behind))
         n->times = false, n->bare = true, n->end -= 2;
-    else if (n->bare && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "by", 2))
-        for (const char *p = n->at, *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:,", *word); p = word)
-            if (strncmp(word, "multipl", 7) == 0) {
-                n->bare = false;
-                n->times = true;
-                n->half = fmin(n->half, 0.2 * n->value);
-            }
 }
 
 /* Reads a number, and a second one that goes with it; behind them. */
@@ -274,7 +267,7 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
     a.n.roles = mfu_claim_roles_before(&r->t, a.n.at);
     if (!a.n.bare && a.n.dim == MFU_FLOP_PER_S)
         r->last = a.n;
-    settle_times(r, &a.n);
+    settle_times(&a.n);
     if (a.n.bare && *a.n.end == 'x' && isdigit((unsigned char)a.n.end[1])) /* a shape */
         return a.n.end;
     alone = a;
