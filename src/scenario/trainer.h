@@ -90,8 +90,8 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
       .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
-      .whole_experts = true, .compiles_layers = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER,  \
-      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
+      .whole_experts = true, .compiles_layers = true, .complex_rotary = true, .compiles_loss_since = 2025,             \
+      .context = MFU_CONTEXT_ALL_GATHER, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                      \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
@@ -151,25 +151,26 @@ struct mfu_trainer {
     bool
         compiles_layers; /* one by one; embedding, last norm and head stay eager PyTorch; the loss is a graph of its own */
     int compiles_loss_since; /* a year of the software; 0: always */
-    bool whole_norms;        /* brings its own kernels of RMSNorm and rotary */
-    bool prints_resident;    /* its "allocated" leaves out activations: the peak since the optimizer began */
-    bool of_first_rank;      /* what it prints of memory is the first pipeline rank's */
-    bool saves_gathered;     /* what sequence parallelism gathered in forward is kept for backward */
-    bool adds_up_wide;       /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
-    bool half_shards;        /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
+    bool complex_rotary;   /* its models rotate heads as complex numbers (torchtitan b5bcd76c, models/common/rope.py) */
+    bool whole_norms;      /* brings its own kernels of RMSNorm and rotary */
+    bool prints_resident;  /* its "allocated" leaves out activations: the peak since the optimizer began */
+    bool of_first_rank;    /* what it prints of memory is the first pipeline rank's */
+    bool saves_gathered;   /* what sequence parallelism gathered in forward is kept for backward */
+    bool adds_up_wide;     /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
+    bool half_shards;      /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
-    bool synchronizes;       /* the host waits for the GPU after each message of a pipeline */
-    bool plain_zero;         /* calls zero_grad() as PyTorch has it */
-    bool polls;              /* and both hosts look for the end of a message after pauses */
-    bool scatters;           /* each tensor rank sends its part of a message, the receivers gather */
-    double pads_vocab;       /* to a multiple of this for each tensor rank; 0: not */
-    bool repeats_keys;       /* exchanging heads over more ranks than there are of keys, it repeats those */
-    bool gathers_adapters;   /* beside products split by rows: their second product is split by columns */
-    bool whole_experts;      /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
-    bool counts_ends;        /* embedding and head count as a layer each where stages are cut */
-    bool pipes_whole;        /* a pipeline's stages shard no gradients and no weights */
-    bool pipes_once;         /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */
-    bool balances_cost;      /* or as what they cost */
+    bool synchronizes;     /* the host waits for the GPU after each message of a pipeline */
+    bool plain_zero;       /* calls zero_grad() as PyTorch has it */
+    bool polls;            /* and both hosts look for the end of a message after pauses */
+    bool scatters;         /* each tensor rank sends its part of a message, the receivers gather */
+    double pads_vocab;     /* to a multiple of this for each tensor rank; 0: not */
+    bool repeats_keys;     /* exchanging heads over more ranks than there are of keys, it repeats those */
+    bool gathers_adapters; /* beside products split by rows: their second product is split by columns */
+    bool whole_experts;    /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
+    bool counts_ends;      /* embedding and head count as a layer each where stages are cut */
+    bool pipes_whole;      /* a pipeline's stages shard no gradients and no weights */
+    bool pipes_once;       /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */
+    bool balances_cost;    /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
     bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */
     double usual_dropout;

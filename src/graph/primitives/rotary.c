@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "graph/builder.h"
+#include "scenario/trainer.h"
 
 enum { SHARE, UPCAST };
 enum { AS_GIVEN, PAIRS, HALVES, COMPLEX };
@@ -63,6 +64,24 @@ static int rotate_wide(struct mfu_builder *s, int x, bool backward)
     return mfu_emit_cast(s, mfu_emit_pointwise(s, "add", MFU_F32, 1, a, b, MFU_NO_VIEW), type);
 }
 
+/* A product of complex numbers, which Inductor leaves to a kernel of its own (torch 2.15 _inductor/lowering.py:
+ * "does not support code generation for complex operators"). */
+static int rotate_complex(struct mfu_builder *s, int x)
+{
+    int in = mfu_emit_cast(s, x, MFU_F32);
+    double rows = mfu_view_rows(s, in), columns = mfu_view_columns(s, in);
+    int out = mfu_tensor_new(s, rows, columns, MFU_F32, MFU_PART_ACTIVATIONS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "complex",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 3 * rows * columns},
+             1, &in, 1, &out);
+    return mfu_emit_cast(s, out, mfu_view_type(s, x));
+}
+
 static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool backward)
 {
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x), share = n->op->attribute[SHARE];
@@ -73,9 +92,10 @@ static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool b
         return rotate_wide(s, x, backward);
     if (n->op->attribute[UPCAST] == HALVES && !s->whole_norms)
         return mfu_emit_cast(s, rotate_all(s, mfu_emit_cast(s, x, MFU_F32), backward), type);
-    if (n->op->attribute[UPCAST] == COMPLEX && !s->whole_norms) /* a product of complex numbers */
-        return mfu_emit_cast(s, mfu_emit_broadcast(s, "complex", MFU_F32, 3, mfu_emit_cast(s, x, MFU_F32), MFU_NO_VIEW),
-                             type);
+    if (!s->whole_norms
+        && (n->op->attribute[UPCAST] == COMPLEX
+            || (n->op->attribute[UPCAST] == AS_GIVEN && share >= 1 && mfu_trainers[s->config->trainer].complex_rotary)))
+        return rotate_complex(s, x);
     if (share >= 1)
         return rotate_all(s, x, backward);
     turned = rotate_all(s, mfu_view_slice(s, x, rows, share * columns), backward);
