@@ -25,8 +25,9 @@ struct mfu_machine {
     double l2_bytes;                        /* 0 when unknown */
     double l2_bytes_s;
     double sms;
-    double element_clock_hz; /* SM clocks per second of eager PyTorch; 0: of other runtimes, whose loads are wide */
-    double loads;            /* elements in flight relative to the kernels of 2024 (wider loads since) */
+    double sm_clock_hz;              /* clocks per second of all SMs together */
+    double element_clock_hz;         /* the same of eager PyTorch; 0: of other runtimes, whose loads are wide */
+    double loads;                    /* elements in flight relative to the kernels of 2024 (wider loads since) */
     double c[MFU_COEFFICIENT_COUNT]; /* as this scenario sees them */
     struct mfu_topology topology;    /* between its GPUs */
 };

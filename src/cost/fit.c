@@ -637,9 +637,9 @@ static int by_tangents(struct mfu_fit_problem *q, const double *before, double *
     q->tangents = room;
     memcpy(use, q->use, sizeof use);
     for (int i = 0; i < TANGENTS && status == GSL_SUCCESS && (i == 0 || moved(q) > ARRIVED); i++) {
-        draw_tangents(q, use, n, room);
         memcpy(q->use, use, sizeof use);
         q->p = n;
+        draw_tangents(q, use, n, room);
         status =
             q->in->interrupted && q->in->interrupted(q->in->context) ? GSL_EBADFUNC : from_priors(q, before, scratch);
     }

@@ -38,6 +38,7 @@ static inline enum mfu_coefficient mfu_rate_of(enum mfu_coefficient traffic)
     case MFU_C_DRAM_POINTWISE: return MFU_C_RATE_POINTWISE;
     case MFU_C_DRAM_IRREGULAR: return MFU_C_RATE_STRIDED;
     case MFU_C_DRAM_NORM: return MFU_C_RATE_NORM;
+    case MFU_C_DRAM_DEQUANTISE: return MFU_C_RATE_DEQUANTISE;
     default: return MFU_COEFFICIENT_COUNT;
     }
 }

@@ -55,21 +55,22 @@ static enum mfu_coefficient class_of(const struct mfu_kernel *k)
                                                                     : k->traffic;
 }
 
-/* Elements per clock and SM that this kernel keeps in flight, strided ones by one load; 0: no law is known. */
-static double elements_per_clock(const struct mfu_machine *m, const struct mfu_kernel *k)
+/* Elements per second that the SMs get through, whatever their size; 0: no law is known.  Eager PyTorch's kernels keep
+ * so many in flight per clock and SM (Little's law), strided ones by one load.  Weights that are dequantised are held up
+ * by instructions, in any runtime: a tree of branches each, a table from 2025 on (bitsandbytes, pull request 1746). */
+static double elements_per_s(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    enum mfu_coefficient rate = m->element_clock_hz > 0 ? mfu_rate_of(k->traffic) : MFU_COEFFICIENT_COUNT;
+    enum mfu_coefficient rate = mfu_rate_of(k->traffic);
+    double hz = rate == MFU_C_RATE_DEQUANTISE ? m->sm_clock_hz : m->element_clock_hz;
 
     if (rate == MFU_C_RATE_STRIDED)
-        return m->c[mfu_kinds[k->kind].lays_out ? MFU_C_RATE_COPIED : MFU_C_RATE_STRIDED];
-    return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * m->loads;
+        return m->c[mfu_kinds[k->kind].lays_out ? MFU_C_RATE_COPIED : MFU_C_RATE_STRIDED] * hz;
+    return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * m->loads * hz;
 }
 
-/* Eager PyTorch keeps so many elements in flight per SM, whatever their size
- * (Little's law): seconds of a kernel at that rate. */
 static double element_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    double rate = elements_per_clock(m, k) * m->element_clock_hz;
+    double rate = elements_per_s(m, k);
 
     return rate > 0 ? k->m * k->n * k->batch / rate : 0;
 }
@@ -79,18 +80,12 @@ static double element_seconds(const struct mfu_machine *m, const struct mfu_kern
  * flight is known, it says so itself. */
 static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    bool known = elements_per_clock(m, k) > 0;
+    bool known = elements_per_s(m, k) > 0;
     double slower = k->half_share > 0 && !known ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
 
     if (k->traffic == MFU_C_DRAM_CACHE)
         slower = 1 + m->c[MFU_C_CACHE_HALF] / (k->batch * k->n);
     return mfu_least(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
-}
-
-/* What of the same is in L2: a kernel that its own instructions hold up, not its loads, is no faster there. */
-static double l2_bytes_s(const struct mfu_machine *m, const struct mfu_kernel *k)
-{
-    return k->traffic == MFU_C_DRAM_DEQUANTISE ? dram_bytes_s(m, k) : m->l2_bytes_s;
 }
 
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
@@ -123,7 +118,7 @@ void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, 
     if (k->launches <= 0)
         return;
     p->memory_s =
-        mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / l2_bytes_s(m, k) + reread_seconds(m, k);
+        mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     elements_s = element_seconds(m, k);
     p->by_elements = elements_s > p->memory_s;
     p->memory_s = larger(p->memory_s, elements_s);
