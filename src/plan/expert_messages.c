@@ -16,7 +16,7 @@ static bool reaches_experts(const struct mfu_launch *l)
 
 static struct mfu_price *price_of(struct mfu_launch_prices p, int i)
 {
-    return &p.list[p.which ? p.which[i] : i];
+    return p.list + (p.which ? p.which[i] : i);
 }
 
 static void takes(struct mfu_price *exchange, double seconds)
