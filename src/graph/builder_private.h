@@ -12,6 +12,9 @@ void mfu_segment_close(struct mfu_builder *);
 
 extern const struct mfu_primitive mfu_primitive_scan;
 
+/* A node that reads nothing and has made nothing yet. */
+extern const struct mfu_node mfu_unused_node;
+
 /* Adapters (graph/adapter_steps.h). */
 extern const struct mfu_primitive mfu_primitive_adapter, mfu_primitive_adapter_vectors, mfu_primitive_adapter_sum,
     mfu_primitive_adapter_svd, mfu_primitive_adapter_weight, mfu_primitive_adapter_scale, mfu_primitive_adapter_tokens;

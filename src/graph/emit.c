@@ -424,6 +424,17 @@ static const struct mfu_launch *same_cast(const struct mfu_builder *s, int view,
     return NULL;
 }
 
+int mfu_emit_rows(struct mfu_builder *s, const char *suffix, double rows, int a, int b)
+{
+    int in[] = {a, b}, out = mfu_tensor_new(s, rows, mfu_view_columns(s, a), mfu_view_type(s, a), MFU_PART_ACTIVATIONS);
+
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
+    return out;
+}
+
 int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum mfu_part part, enum mfu_fusion fusion)
 {
     const struct mfu_launch *same = same_cast(s, view, type);

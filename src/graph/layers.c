@@ -41,6 +41,15 @@ static bool waits(const struct mfu_builder *s, const struct mfu_model_section *s
     return false;
 }
 
+const struct mfu_node mfu_unused_node = {.in = {MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN},
+                                         .out = MFU_NO_VIEW,
+                                         .gradient = MFU_NO_VIEW,
+                                         .shard = MFU_NO_VIEW,
+                                         .gathered = MFU_NO_VIEW,
+                                         .partial = MFU_NO_VIEW,
+                                         .gathered_again = MFU_NO_VIEW,
+                                         .parameter = {-1, -1}};
+
 static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op);
 
 /* The node that makes input `k` of an op. */
@@ -124,13 +133,6 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base)
 
 static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op)
 {
-    static const struct mfu_node unused = {.out = MFU_NO_VIEW,
-                                           .gradient = MFU_NO_VIEW,
-                                           .shard = MFU_NO_VIEW,
-                                           .gathered = MFU_NO_VIEW,
-                                           .partial = MFU_NO_VIEW,
-                                           .gathered_again = MFU_NO_VIEW,
-                                           .parameter = {-1, -1}};
     const struct mfu_model_op *source = &s->config->model->ops[op];
     struct mfu_node *n;
     int in[MFU_INPUTS];
@@ -145,7 +147,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
         return;
     n = &s->nodes[s->n_nodes];
-    *n = unused;
+    *n = mfu_unused_node;
     n->op = &s->operations[op];
     n->source = source;
     n->section = st->section->name;

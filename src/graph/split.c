@@ -270,15 +270,24 @@ static int to_experts(struct mfu_builder *s, int view, bool there)
     return out;
 }
 
-/* To a part of the rows, or from a part to all. */
-static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, int view)
+/* To a part of the rows, or columns, or from a part to all. */
+static int over_parts(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, int view,
+                      bool columns)
 {
-    double ranks = ranks_of(s, axis), rows = mfu_view_rows(s, view);
-    int out = mfu_tensor_new(s, op == MFU_ALL_GATHER ? rows * ranks : rows / ranks, mfu_view_columns(s, view),
-                             mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
+    double ranks = ranks_of(s, axis), size[] = {mfu_view_rows(s, view), mfu_view_columns(s, view)};
+    int out;
 
+    size[columns] = op == MFU_ALL_GATHER ? size[columns] * ranks
+        : columns                        ? ceil(size[columns] / ranks)
+                                         : size[columns] / ranks;
+    out = mfu_tensor_new(s, size[0], size[1], mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
     mfu_emit_collective(s, op, MFU_AXIS_BIT(axis), bytes_of(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
     return out;
+}
+
+static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, int view)
+{
+    return over_parts(s, op, axis, view, false);
 }
 
 /* The collective just emitted runs beside the next or the latest product where the
@@ -392,39 +401,20 @@ static void enter(struct mfu_builder *s, const struct mfu_node *n)
     }
 }
 
-/* The columns of all ranks, or of what all ranks have summed this one's. */
-static int over_columns(struct mfu_builder *s, enum mfu_collective_kind op, int view)
-{
-    double ranks = ranks_of(s, MFU_AXIS_TP), columns = mfu_view_columns(s, view);
-    int out = mfu_tensor_new(s, mfu_view_rows(s, view), op == MFU_ALL_GATHER ? columns * ranks : ceil(columns / ranks),
-                             mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
-
-    mfu_emit_collective(s, op, MFU_AXIS_BIT(MFU_AXIS_TP), bytes_of(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
-    return out;
-}
-
 /* Whether an adapter's second product is split by columns beside a base that is split by rows. */
 static bool gathers(const struct mfu_node *adapter)
 {
     return adapter->op->attribute[MFU_ADAPTER_WIDTH] < adapter->op->in_width[MFU_ADAPTER_BASE];
 }
 
-int mfu_split_narrow(struct mfu_builder *s, const struct mfu_node *n, int h)
+int mfu_split_narrow(struct mfu_builder *s, const struct mfu_node *n, int h, bool backward)
 {
     if (gathers(n))
         return over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, h);
     if (how(s, n) == MFU_SPLIT_NONE)
         return h;
-    return over_columns(s, how(s, n) == MFU_SPLIT_COLUMNS ? MFU_ALL_GATHER : MFU_REDUCE_SCATTER, h);
-}
-
-int mfu_split_narrow_gradient(struct mfu_builder *s, const struct mfu_node *n, int dh)
-{
-    if (gathers(n))
-        return over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, dh);
-    if (how(s, n) == MFU_SPLIT_NONE)
-        return dh;
-    return over_columns(s, how(s, n) == MFU_SPLIT_COLUMNS ? MFU_REDUCE_SCATTER : MFU_ALL_GATHER, dh);
+    return over_parts(s, (how(s, n) == MFU_SPLIT_COLUMNS) != backward ? MFU_ALL_GATHER : MFU_REDUCE_SCATTER,
+                      MFU_AXIS_TP, h, true);
 }
 
 /* With sequence parallelism each rank has some of the base's rows. */
@@ -432,7 +422,7 @@ int mfu_split_adapted(struct mfu_builder *s, const struct mfu_node *n, int y)
 {
     if (!gathers(n))
         return y;
-    y = over_columns(s, MFU_ALL_GATHER, y);
+    y = over_parts(s, MFU_ALL_GATHER, MFU_AXIS_TP, y, true);
     return mfu_view_slice(s, y, mfu_view_rows(s, s->nodes[n->in[MFU_ADAPTER_BASE]].out), mfu_view_columns(s, y));
 }
 

@@ -17,10 +17,9 @@ void mfu_split_after_forward(struct mfu_builder *, int node);
 void mfu_split_before_backward(struct mfu_builder *, int node);
 void mfu_split_after_backward(struct mfu_builder *, int node);
 
-/* Of an adapter's two products under tensor parallelism: what the first gives, as the second reads it, and its gradient
+/* Of an adapter's two products under tensor parallelism: what the first gives, as the second reads it, or its gradient
  * the other way; what the second gives, as it is added to the base's result, and that sum's gradient. */
-int mfu_split_narrow(struct mfu_builder *, const struct mfu_node *adapter, int h);
-int mfu_split_narrow_gradient(struct mfu_builder *, const struct mfu_node *adapter, int dh);
+int mfu_split_narrow(struct mfu_builder *, const struct mfu_node *adapter, int h, bool backward);
 int mfu_split_adapted(struct mfu_builder *, const struct mfu_node *adapter, int y);
 int mfu_split_adapted_gradient(struct mfu_builder *, const struct mfu_node *adapter, int g);
 

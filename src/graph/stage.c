@@ -171,24 +171,19 @@ int mfu_stage_receive(struct mfu_builder *s, int section)
 {
     const struct mfu_model_section *sec = &s->config->model->sections[section];
     const struct mfu_model_section *before = sec - (section > cut_section(s->config));
+    struct mfu_node *n;
 
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
         return MFU_TOKENS_IN;
     s->received = (struct mfu_operation){.primitive = &receives,
                                          .name = "receive",
                                          .out_width = s->operations[before->first + before->count - 1].out_width};
-    s->nodes[s->n_nodes] = (struct mfu_node){.op = &s->received,
-                                             .source = &receiving,
-                                             .section = sec->name,
-                                             .in = {MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN},
-                                             .out = MFU_NO_VIEW,
-                                             .gradient = MFU_NO_VIEW,
-                                             .shard = MFU_NO_VIEW,
-                                             .gathered = MFU_NO_VIEW,
-                                             .partial = MFU_NO_VIEW,
-                                             .gathered_again = MFU_NO_VIEW,
-                                             .parameter = {-1, -1},
-                                             .requires_gradient = true}; /* whatever trains before it */
+    n = &s->nodes[s->n_nodes];
+    *n = mfu_unused_node;
+    n->op = &s->received;
+    n->source = &receiving;
+    n->section = sec->name;
+    n->requires_gradient = true; /* whatever trains before it */
     return s->n_nodes++;
 }
 

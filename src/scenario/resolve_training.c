@@ -366,6 +366,10 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     const struct mfu_method_row *method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     bool adapters = c->setting[MFU_S_LORA] > 0;
     bool part = trains_part(c);
+    const char *other = !adapters                      ? NULL /* what stands there in place of plain LoRA */
+        : c->setting[MFU_S_DORA] > 0                   ? "dora"
+        : c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA ? method->name
+                                                       : NULL;
 
     if (c->setting[MFU_S_DORA] > 0 && !adapters)
         return mfu_fail(err, MFU_EINPUT, "dora: not possible without adapters (set lora 16)");
@@ -415,9 +419,8 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     if (adapters && mfu_method_precedes(method) && c->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "pp: learned tokens (%s) over a pipeline are not modelled", method->name);
     if (adapters && c->setting[MFU_S_TP] > 1) {
-        if (c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA || c->setting[MFU_S_DORA] > 0)
-            return mfu_fail(err, MFU_EINPUT, "tp: %s split by tp is not modelled (adapter lora is)",
-                            c->setting[MFU_S_DORA] > 0 ? "dora" : method->name);
+        if (other)
+            return mfu_fail(err, MFU_EINPUT, "tp: %s split by tp is not modelled (adapter lora is)", other);
         if (base->quantised)
             return mfu_fail(err, MFU_EINPUT, "tp: %s weights split by tp are not modelled", base->name);
         if (c->setting[MFU_S_TRAINABLE_LAYERS] > 0)
@@ -430,13 +433,8 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT,
                         "half_weights: only DeepSpeed's masters of adapters and of what trains beside "
                         "frozen weights are modelled (trainer deepspeed)");
-    if (mfu_precisions[c->precision].operand != MFU_OPERAND_AS_COMPUTED
-        && (base->quantised
-            || (adapters && (c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA || c->setting[MFU_S_DORA] > 0))))
-        return mfu_fail(err, MFU_EINPUT, "precision: %s in %s is not modelled",
-                        base->quantised                  ? base->name
-                            : c->setting[MFU_S_DORA] > 0 ? "dora"
-                                                         : method->name,
+    if (mfu_precisions[c->precision].operand != MFU_OPERAND_AS_COMPUTED && (base->quantised || other))
+        return mfu_fail(err, MFU_EINPUT, "precision: %s in %s is not modelled", base->quantised ? base->name : other,
                         mfu_precisions[c->precision].name);
     return 0;
 }

@@ -637,8 +637,14 @@ static void splitting_keeps_adapters(void **state)
             assert_near(exchanged, 2 * adapters, EXACT);
             assert_true(tp == 1 || adapters >= 4 * 26);
             /* Beside rows, Megatron-Bridge has the first product's part and the second's: no weight is whole anywhere. */
-            held = k % 4 == 2 ? 1 : plan.program.rank_trained * tp / one.program.rank_trained;
-            assert_near(held, 1, EXACT);
+            held = plan.program.rank_trained * tp / one.program.rank_trained;
+            if (k % 4 == 2) { /* of all stages */
+                held = 0;
+                for (int i = 0; i < plan.n_stages; i++)
+                    held += plan.stages[i].memory.peak.parts[MFU_PART_OPTIMIZER]
+                        / one.memory.peak.parts[MFU_PART_OPTIMIZER];
+            }
+            assert_near(held, 1, k % 4 == 2 ? 1e-3 : EXACT); /* blocks of memory are rounded */
         }
     assert_true(made >= 32);
     /* The last layers of the model train, not of each stage. */

@@ -115,7 +115,7 @@ static void forward(struct mfu_builder *s, int index)
     x = mfu_adapter_operand(s, x);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, mfu_node_weight(s, n, 0));
-    h = mfu_split_narrow(s, n, mfu_adapter_product(s, "lora_a", x, n->saved[SAVED_A], r, in));
+    h = mfu_split_narrow(s, n, mfu_adapter_product(s, "lora_a", x, n->saved[SAVED_A], r, in), false);
     mfu_node_save(s, n, h);
     mfu_node_save(s, n, mfu_node_weight(s, n, 1));
     mfu_node_save(s, n, mask);
@@ -160,7 +160,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_grad_add(s, n, MFU_ADAPTER_BASE, gbase);
     gy = mfu_split_adapted_gradient(s, n, mfu_emit_cast(s, gy, type));
     dw = mfu_adapter_weight_gradient(s, "lora_b_wgrad", gy, h, width, inner);
-    dh = mfu_split_narrow_gradient(s, n, mfu_adapter_product(s, "lora_b_dgrad", gy, n->saved[SAVED_B], inner, width));
+    dh = mfu_split_narrow(s, n, mfu_adapter_product(s, "lora_b_dgrad", gy, n->saved[SAVED_B], inner, width), true);
     mfu_tensor_extend(s, dw);
     mfu_param_grad_add(s, n, 1, dw);
     dw = mfu_adapter_weight_gradient(s, "lora_a_wgrad", dh, x, r, in);

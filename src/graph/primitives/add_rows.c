@@ -17,18 +17,6 @@ static double shape(const struct mfu_operation *op)
     return op->in_width[INTO];
 }
 
-static int copy(struct mfu_builder *s, const char *suffix, double rows, int like, int a, int b)
-{
-    int in[] = {a, b},
-        out = mfu_tensor_new(s, rows, mfu_view_columns(s, like), mfu_view_type(s, like), MFU_PART_ACTIVATIONS);
-
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
-    return out;
-}
-
 static int indices(struct mfu_builder *s, struct mfu_node *n, double rows)
 {
     int out = mfu_tensor_new(s, rows, 2, MFU_I64, MFU_PART_ACTIVATIONS);
@@ -47,10 +35,10 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int into = mfu_node_input(s, n, INTO), rows = mfu_emit_cast(s, mfu_node_input(s, n, ROWS), mfu_view_type(s, into));
-    int whole = copy(s, "clone", mfu_view_rows(s, into), into, into, MFU_NO_VIEW), taken, sum;
+    int whole = mfu_emit_rows(s, "clone", mfu_view_rows(s, into), into, MFU_NO_VIEW), taken, sum;
     double few = mfu_view_rows(s, rows);
 
-    taken = copy(s, "take", few, into, into, indices(s, n, few));
+    taken = mfu_emit_rows(s, "take", few, into, indices(s, n, few));
     sum = mfu_emit_pointwise(s, "add", mfu_view_type(s, into), 1, taken, rows, MFU_NO_VIEW);
     indices(s, n, few);
     mfu_emit(
@@ -65,11 +53,11 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient, rows = mfu_node_input(s, n, ROWS);
     double few = mfu_view_rows(s, rows);
-    int d = copy(s, "dtake", few, g, g, n->saved[SAVED_TO]);
+    int d = mfu_emit_rows(s, "dtake", few, g, n->saved[SAVED_TO]);
 
     if (mfu_wants_gradient(s, n, INTO)) {
-        mfu_grad_add(s, n, INTO, copy(s, "fill", mfu_view_rows(s, g), g, g, MFU_NO_VIEW));
-        mfu_grad_add(s, n, INTO, copy(s, "dput", mfu_view_rows(s, g), g, d, n->saved[SAVED_FROM]));
+        mfu_grad_add(s, n, INTO, mfu_emit_rows(s, "fill", mfu_view_rows(s, g), g, MFU_NO_VIEW));
+        mfu_grad_add(s, n, INTO, mfu_emit_rows(s, "dput", mfu_view_rows(s, g), d, n->saved[SAVED_FROM]));
     }
     if (mfu_wants_gradient(s, n, ROWS))
         mfu_grad_add(s, n, ROWS, mfu_emit_cast(s, d, mfu_view_type(s, rows)));

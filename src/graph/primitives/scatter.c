@@ -17,32 +17,20 @@ static double shape(const struct mfu_operation *op)
     return op->in_width[INTO];
 }
 
-static int copy(struct mfu_builder *s, const char *suffix, double rows, enum mfu_type type, int a, int b)
-{
-    int in[] = {a, b}, out = mfu_tensor_new(s, rows, mfu_view_columns(s, a), type, MFU_PART_ACTIVATIONS);
-
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
-    return out;
-}
-
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int into = mfu_node_input(s, n, INTO), rows = mfu_node_input(s, n, ROWS);
-    enum mfu_type type = mfu_view_type(s, into);
     int mask = mfu_tensor_new(s, mfu_view_rows(s, into), 1, MFU_U8, MFU_PART_ACTIVATIONS);
 
-    rows = copy(s, "cat", mfu_view_rows(s, rows), mfu_view_type(s, rows), rows, MFU_NO_VIEW);
-    rows = mfu_emit_cast(s, rows, type);
+    rows = mfu_emit_rows(s, "cat", mfu_view_rows(s, rows), rows, MFU_NO_VIEW);
+    rows = mfu_emit_cast(s, rows, mfu_view_type(s, into));
     mfu_emit(s,
              &(struct mfu_emission){
                  .suffix = "mask", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
              0, NULL, 1, &mask);
     mfu_node_save(s, n, mask);
-    n->out = copy(s, "", mfu_view_rows(s, into), type, into, rows);
+    n->out = mfu_emit_rows(s, "", mfu_view_rows(s, into), into, rows);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -51,10 +39,10 @@ static void backward(struct mfu_builder *s, int index)
     int g = n->gradient, mask = n->saved[SAVED_MASK], rows = mfu_node_input(s, n, ROWS), d;
 
     if (mfu_wants_gradient(s, n, INTO))
-        mfu_grad_add(s, n, INTO, copy(s, "fill", mfu_view_rows(s, g), mfu_view_type(s, g), g, mask));
+        mfu_grad_add(s, n, INTO, mfu_emit_rows(s, "fill", mfu_view_rows(s, g), g, mask));
     if (!mfu_wants_gradient(s, n, ROWS))
         return;
-    d = copy(s, "gather", mfu_view_rows(s, rows), mfu_view_type(s, g), g, mask);
+    d = mfu_emit_rows(s, "gather", mfu_view_rows(s, rows), g, mask);
     d = mfu_emit_cast(s, d, mfu_view_type(s, rows));
     mfu_grad_add(s, n, ROWS, d);
 }
