@@ -194,6 +194,33 @@ static int check_context_parallel(const struct mfu_config *c, struct mfu_error *
         : check_divides(c, "seq", MFU_S_CP, err);
 }
 
+/* What splits layers or shards states has a process for each GPU.  Those of one process stand in one machine. */
+static int check_one_process(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const enum mfu_setting_id splits[] = {MFU_S_TP, MFU_S_CP, MFU_S_EP, MFU_S_ZERO};
+    const char *name = c->pipeline.schedule->name;
+    double pp = c->setting[MFU_S_PP], node = c->ranks / c->setting[MFU_S_NODES];
+    char which[160];
+
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+        if (c->setting[splits[i]] > (splits[i] == MFU_S_ZERO ? 0 : 1))
+            return mfu_fail(err, MFU_EINPUT,
+                            "%s: %.0f wants a process for each GPU, and with schedule %s one computes on all %.0f of a "
+                            "pipeline (set %s %d, or schedule 1f1b)",
+                            mfu_settings[splits[i]].key, c->setting[splits[i]], name, pp, mfu_settings[splits[i]].key,
+                            splits[i] != MFU_S_ZERO);
+    if (c->setting[MFU_S_NODES] > 1 && fmod(node, pp) != 0)
+        return mfu_fail(err, MFU_EINPUT,
+                        "pp: with schedule %s one process computes on all %.0f GPUs of a pipeline, which do not divide "
+                        "the %.0f of a node; %s do (or set schedule 1f1b)",
+                        name, pp, node, divisors(node, 1, node, which, sizeof which));
+    if (c->setting[MFU_S_NODES] > 1 && c->setting[MFU_S_RANK_ORDER] == 0 && c->setting[MFU_S_DP] > 1)
+        return mfu_fail(err, MFU_EINPUT,
+                        "rank_order: with schedule %s the GPUs of a pipeline stand in one node (unset rank_order)",
+                        name);
+    return 0;
+}
+
 static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
 {
     double pp = c->setting[MFU_S_PP], vpp = c->setting[MFU_S_VPP], layers = mfu_config_dim(c, "n_layer");
@@ -220,6 +247,8 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT, "%s_stage_less: the %.0f layers of a stage are fewer than %.0f",
                         first > last ? "first" : "last", floor((layers + first + last) / (pp * vpp)),
                         fmax(first, last));
+    if (c->pipeline.schedule->one_process && check_one_process(c, err) < 0)
+        return -1;
     return mfu_pipeline_check(&c->pipeline, err);
 }
 
@@ -285,6 +314,8 @@ static void derive_pipeline(struct mfu_config *c)
         }
     }
     schedule = mfu_schedules[(int)c->setting[MFU_S_SCHEDULE]];
+    if (pp > 1 && schedule->one_process)
+        mfu_derive(c, MFU_S_RANK_ORDER, 1);
     if (pp > 1)
         mfu_derive(
             c, MFU_S_OVERLAP_P2P,

@@ -99,6 +99,7 @@ struct mfu_schedule {
     const char *aliases;    /* as trainers call it, separated by blanks */
     const char *stands_for; /* others that are planned as this one; as aliases, or NULL */
     bool usual;             /* what trainers run where nothing is said */
+    bool one_process;       /* computes on all GPUs of a pipeline, which stand in its machine */
     enum mfu_placement placement;
     int least_vpp, most_vpp;
     bool splits_backward;   /* W is run apart from B: the trainer must be able to */

@@ -3,12 +3,14 @@
 #include "near.h"
 #include "plans.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cost/collective.h"
 #include "cost/sample.h"
 #include "descriptor/gpu.h"
+#include "graph/shard.h"
 #include "plan/exchanges.h"
 #include "scenario/setting.h"
 
@@ -345,9 +347,45 @@ static void megatron_keeps_nothing_behind_an_expert(void **state)
     assert_near(kept[1] - kept[0], 2 * rows * width, 0.001);
 }
 
+/* Whatever the layout: it is refused, or the GPUs of each process stand in its machine and hold whole layers. */
+static void one_process_stays_in_its_machine(void **state)
+{
+    static const char *const gpus[] = {"4", "16", "24", "64"}, *const pp[] = {"2", "3", "4", "8", "16"},
+                             *const also[][2] = {{"zero", "0"}, {"zero", "1"}, {"tp", "2"}, {"nodes", "8"}};
+    int planned = 0, refused = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 4 * 5 * 4; i++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-2-7b", NULL),
+                                                   mfu_catalog_gpu(catalog, "a100-80gb-sxm", NULL));
+        const char *const *more = also[i / 20];
+        struct mfu_config c;
+        struct mfu_error err = {0};
+        struct mfu_group g;
+        struct mfu_mesh m;
+
+        s.gpu_given = s.model_given = true;
+        assert_int_equal(mfu_scenario_set(&s, "schedule", "sequential", &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, "gpus", gpus[i % 4], &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, "pp", pp[i / 4 % 5], &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, more[0], more[1], &err), 0);
+        if (mfu_scenario_resolve(&s, &c, &err) < 0) {
+            refused++;
+            continue;
+        }
+        planned++;
+        m = mfu_mesh_of(&c);
+        g = mfu_mesh_group(&m, MFU_AXIS_BIT(MFU_AXIS_PP), c.ranks / c.setting[MFU_S_NODES]);
+        assert_near(g.units, 1, 0);
+        assert_near(c.setting[MFU_S_TP] * c.setting[MFU_S_CP] * fmax(c.setting[MFU_S_ZERO], 1), 1, 0);
+    }
+    assert_true(planned >= 15 && refused >= 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_process_stays_in_its_machine),
         cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
         cmocka_unit_test(experts_are_shared_without_loss_or_gain),
         cmocka_unit_test(ranks_of_experts_are_those_of_all_else_by_default),
