@@ -1146,6 +1146,11 @@ static bool set_runtime(struct mfu_row *r)
     if (!translate(r, "compile", MFU_S_RUNTIME, runtimes) || !translate(r, "precision", MFU_S_PRECISION, precisions)
         || !set_software(r) || !set_attention(r) || !set_checkpoint(r))
         return false;
+    if (mfu_same_letters(stack, "te") || mfu_same_letters(stack, "transformer-engine")) {
+        mfu_row_assume(r, "cross_entropy_fusion=off: the loss is the loop's own, %s has the layers", stack);
+        if (!mfu_row_set(r, "cross_entropy_fusion", "off"))
+            return false;
+    }
     return check_program(r) && set_optimizer(r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || mfu_row_set(r, "half_weights", "on"));
 }
