@@ -33,7 +33,12 @@
  * that are given.
  *
  * `tower: gemma-3-4b` beside `extends: gemma-2b` takes that file's inserted sections, dims and table of a config.json, and
- * extends the other in its place: towers of images that stand in front of several language models.
+ * extends the other in its place: towers of images that stand in front of several language models.  A file of the folder
+ * towers/ is no model of its own: its sections stand before the first (`before:`).
+ *
+ * A section that says `apart: EXPR` is a frozen model that runs without gradients where EXPR is above 0, as an autoencoder
+ * does whose latents nobody has cached: 1 in the 16 bits that the step computes in, if it does, 2 in fp32.  It is no part of
+ * what MFU counts.
  *
  * A table of variants names models that differ in dims from the file alone, one in a line:
  *
@@ -54,7 +59,7 @@ struct mfu_yaml;
 
 #define MFU_MAX_DIMS 128        /* of one model */
 #define MFU_MAX_OPS 440         /* of one model, all sections */
-#define MFU_MAX_SECTIONS 20     /* of one model */
+#define MFU_MAX_SECTIONS 40     /* of one model */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)
 
@@ -83,6 +88,7 @@ struct mfu_model_op {
 struct mfu_model_section {
     const char *name;
     struct mfu_expression *repeat; /* or NULL: once */
+    struct mfu_expression *apart;  /* or NULL: it is part of the model that trains */
     int first, count;              /* ops */
     bool of_n_layer;               /* how often it repeats follows from n_layer */
 };

@@ -496,7 +496,7 @@ static int check_with(struct mfu_model_builder *b)
 
 static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph, struct mfu_yaml_node *node)
 {
-    static const char *const others[] = {"repeat", "ops", "like", "with", NULL};
+    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", NULL};
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections];
     char name[MFU_NAME_MAX];
@@ -504,7 +504,7 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         {"name", MFU_FIELD_TEXT, .size = sizeof name, .required = 1},
         {.key = NULL},
     };
-    struct mfu_yaml_node *repeat, *ops;
+    struct mfu_yaml_node *repeat, *apart, *ops;
 
     if (mfu_node_fields(b->yaml, node, fields, others, name, b->err) < 0)
         return -1;
@@ -518,12 +518,15 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
     }
     repeat = mfu_node_find(node, "repeat");
+    apart = mfu_node_find(node, "apart");
     ops = find_ops(b, graph, node);
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
     if (!s->name)
         return mfu_build_no_memory(b);
     if (repeat && !(s->repeat = mfu_build_compile(b, b->yaml, repeat, MFU_COUNT)))
         return mfu_within(b->err, "repeat");
+    if (apart && !(s->apart = mfu_build_compile(b, b->yaml, apart, MFU_COUNT)))
+        return mfu_within(b->err, "apart");
     if (!ops) {
         mfu_fail(b->err, MFU_EINPUT, "'ops' is missing, or 'like' names no section with ops");
         return mfu_node_error(b->yaml, node, b->err);
@@ -563,31 +566,34 @@ static struct mfu_yaml_node *find_sections(struct mfu_model_builder *b, const ch
     return found;
 }
 
+/* The list of sections of that name, if there is one, whose file becomes the builder's. */
+static int find_list(struct mfu_model_builder *b, const char *name, struct mfu_yaml_node **list)
+{
+    *list = find_sections(b, name);
+    if (!*list || (mfu_node_type(*list) == MFU_SEQUENCE && mfu_node_count(*list) > 0))
+        return 0;
+    mfu_fail(b->err, MFU_EINPUT, "%s: expected a list of sections", name);
+    return mfu_node_error(b->yaml, *list, b->err);
+}
+
 int mfu_build_graph(struct mfu_model_builder *b)
 {
-    struct mfu_yaml_node *inserted = find_sections(b, "inserted"), *graph;
-    struct mfu_yaml *of_inserted = b->yaml, *of_graph;
+    struct mfu_yaml_node *before, *inserted, *graph;
 
-    graph = find_sections(b, "graph");
-    of_graph = b->yaml;
+    if (find_list(b, "graph", &graph) < 0)
+        return -1;
     if (!graph) {
         mfu_fail(b->err, MFU_EINPUT, "'graph' is missing, and so is 'extends'");
         return mfu_node_error(b->yaml, mfu_yaml_root(b->yaml), b->err);
     }
-    if (mfu_node_type(graph) != MFU_SEQUENCE || mfu_node_count(graph) == 0) {
-        mfu_fail(b->err, MFU_EINPUT, "graph: expected a list of sections");
-        return mfu_node_error(b->yaml, graph, b->err);
-    }
-    if (inserted && mfu_node_type(inserted) != MFU_SEQUENCE) {
-        mfu_fail(b->err, MFU_EINPUT, "inserted: expected a list of sections");
-        return mfu_node_error(of_inserted, inserted, b->err);
-    }
+    if (find_list(b, "before", &before) < 0 || (before && read_sections(b, before, 0, SIZE_MAX) < 0))
+        return -1;
+    find_sections(b, "graph");
     if (read_sections(b, graph, 0, 1) < 0)
         return -1;
-    b->yaml = of_inserted;
-    if (inserted && read_sections(b, inserted, 0, SIZE_MAX) < 0)
+    if (find_list(b, "inserted", &inserted) < 0 || (inserted && read_sections(b, inserted, 0, SIZE_MAX) < 0))
         return -1;
-    b->yaml = of_graph;
+    find_sections(b, "graph");
     if (read_sections(b, graph, 1, SIZE_MAX) < 0)
         return -1;
     for (int i = 0; i < b->model->n_ops; i++)

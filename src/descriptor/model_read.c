@@ -194,7 +194,8 @@ static int read_variant(struct mfu_model_builder *b, struct mfu_model_file *f)
 
 static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
 {
-    static const char *const others[] = {"aliases", "dims", "graph", "inserted", "huggingface", "variants", NULL};
+    static const char *const others[] = {"aliases",  "dims",        "graph",    "before",
+                                         "inserted", "huggingface", "variants", NULL};
     struct mfu_yaml_node *root = mfu_yaml_root(f->yaml), *node;
 
     f->head = (struct mfu_model_head){.published_params = NAN};
@@ -216,7 +217,7 @@ static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
 static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file *f, const char *name,
                        const char *folder, char path[MFU_PATH_MAX])
 {
-    char beside[MFU_PATH_MAX];
+    char beside[MFU_PATH_MAX], tower[64];
 
     if (!mfu_folder_name_ok(name))
         return mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a model file", name);
@@ -232,21 +233,26 @@ static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file 
         return -1;
     if (mfu_folder_has(path))
         return 0;
+    snprintf(tower, sizeof tower, "towers/%s", name);
+    if (mfu_folder_path(path, folder, tower, ".yaml", b->err) < 0)
+        return -1;
+    if (mfu_folder_has(path))
+        return 0;
     return mfu_folder_unknown(folder, "model", name, b->err);
 }
 
-/* Reads what the last file of the chain extends, which a tower does in the place of the first; 0 when it extends
- * nothing, 1 when the chain has grown. */
+/* Reads what the last file of the chain extends, which a tower does in the place of the file that names it; 0 when it
+ * extends nothing, 1 when the chain has grown. */
 static int read_parent(struct mfu_model_builder *b, const char *folder)
 {
     struct mfu_model_file *f = &b->chain[b->n_files - 1], *parent = f + 1;
-    bool tower = f == b->chain && f->head.tower[0];
+    bool tower = f->head.tower[0];
     const char *key = tower ? "tower" : "extends", *name = tower ? f->head.tower : f->head.extends;
     struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(f->yaml), key);
     char path[MFU_PATH_MAX];
     int found;
 
-    if (!node)
+    if (!name[0])
         return 0;
     found = find_parent(b, f, name, folder, path);
     for (int i = 0; found == 0 && i < b->n_files; i++)
@@ -256,7 +262,7 @@ static int read_parent(struct mfu_model_builder *b, const char *folder)
         found = mfu_fail(b->err, MFU_EINPUT, "'%s' ends a chain of more than %d files", name, MFU_CHAIN_MAX - 1);
     if (found < 0) {
         mfu_within(b->err, "%s", key);
-        return mfu_node_error(f->yaml, node, b->err);
+        return mfu_node_error(f->yaml, node ? node : mfu_yaml_root(f->yaml), b->err);
     }
     parent->yaml = mfu_yaml_read(path, b->err);
     if (!parent->yaml)
@@ -264,8 +270,10 @@ static int read_parent(struct mfu_model_builder *b, const char *folder)
     b->n_files++;
     if (read_head(b, parent) < 0)
         return -1;
-    if (tower)
+    if (tower) {
         memcpy(parent->head.extends, f->head.extends, sizeof parent->head.extends);
+        parent->head.tower[0] = '\0';
+    }
     return 1;
 }
 
@@ -512,7 +520,8 @@ static int read_dims(struct mfu_model_builder *b)
     mfu_dim_set circle;
 
     for (int i = b->n_files - 1; i >= 0; i--)
-        if (gather_dims(b, b->chain[i].yaml, mfu_node_find(mfu_yaml_root(b->chain[i].yaml), "dims"), i < b->n_files - 1)
+        if (gather_dims(b, b->chain[i].yaml, mfu_node_find(mfu_yaml_root(b->chain[i].yaml), "dims"),
+                        b->chain[i].head.extends[0])
             < 0)
             return -1;
     if (gather_dims(b, b->chain[0].yaml, b->row, true) < 0)

@@ -104,6 +104,7 @@ struct mfu_builder {
     int node; /* whose kernels are being appended, or -1 */
 
     bool referring;   /* the forward pass of a reference model, without gradients */
+    bool apart;       /* the pass of a frozen model of its own (mfu_apart()) */
     bool recomputing; /* a forward pass within backward */
     int last_saver;   /* last node that a layer computed again must reach; -1: none is */
     bool selective;   /* some library calls keep their results: */

@@ -88,6 +88,11 @@ double mfu_repeats(const struct mfu_config *c, const struct mfu_model_section *s
     return sec->repeat ? mfu_expression_eval(sec->repeat, c->dim) : 1;
 }
 
+double mfu_apart(const struct mfu_config *c, const struct mfu_model_section *sec)
+{
+    return sec->apart ? mfu_expression_eval(sec->apart, c->dim) : 0;
+}
+
 /* Whether the op uses the weight of another one. */
 bool mfu_shares_weight(const struct mfu_builder *s, int op)
 {
@@ -177,11 +182,12 @@ void mfu_count_parameters(struct mfu_builder *s)
     const struct mfu_model *m = s->config->model;
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
-    p->table_params = 0;
+    p->table_params = p->apart_params = 0;
     p->weight_tensors = p->trainable_params = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
         double times = mfu_repeats(s->config, sec), still = mfu_frozen_layers(s, sec->name, false);
+        bool apart = mfu_apart(s->config, sec) > 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_operation *op = &s->operations[i];
@@ -192,6 +198,13 @@ void mfu_count_parameters(struct mfu_builder *s)
             if (s->left_out[i] || !op->primitive->params)
                 continue;
             w = op->primitive->params(op);
+            if (apart) {
+                z = mfu_op_size(s, i, false, false);
+                p->params += times * z.params;
+                p->apart_params += times * z.params;
+                p->weight_tensors += times * z.tensors;
+                continue;
+            }
             active = w.active;
             all = w.weight + w.bias;
             if (mfu_is(op, MFU_MULTIPLIES))

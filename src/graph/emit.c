@@ -242,6 +242,7 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     l->recomputed = s->recomputing;
     l->in_layer = s->program->n_segments > 0 && s->program->segments[s->program->n_segments - 1].layer;
     l->reference = s->referring;
+    l->apart = s->apart;
     l->wait_behind = -1;
     for (int i = 0; i < n_in && l->n_in < MFU_LAUNCH_IN; i++)
         if (in[i] != MFU_NO_VIEW) {
@@ -323,7 +324,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
     l->kernel.cold = e->fusion == MFU_PARAMETER || mfu_kinds[e->kind].cold;
-    l->fusion = e->fusion != MFU_PARAMETER && stays_eager(s, l) ? MFU_ALONE : e->fusion;
+    l->fusion = s->apart || (e->fusion != MFU_PARAMETER && stays_eager(s, l)) ? MFU_ALONE : e->fusion;
     l->random = e->random;
     l->cast = e->cast;
     l->extra_read_bytes = e->extra_read_bytes;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "descriptor/module_kinds.h"
 #include "graph/adapter_steps.h"
+#include "graph/builder_private.h"
 #include "graph/stage.h"
 #include "scenario/adapter.h"
 #include "scenario/optimizer.h"
@@ -77,8 +78,11 @@ struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool fr
     const struct mfu_base_row *base = &mfu_bases[(int)s->config->setting[MFU_S_BASE]];
     struct mfu_held h = {.type = type_of(s, op, which), .trains = trains(s, op, which, frozen)};
     struct mfu_weights w = s->operations[op].primitive->params(&s->operations[op]);
+    double apart = mfu_apart(s->config, section_of(s, op));
     bool linear = is_linear(s, op) || s->config->model->ops[op].module_kind == MFU_MODULE_EXPERTS;
 
+    if (apart > 0)
+        return (struct mfu_held){.type = mfu_numerics_apart(s->config, apart > 1).weight};
     h.trains &= !w.fixed;
     if (base->quantised && !h.trains && which == 0 && linear)
         h.packed = base;
@@ -103,6 +107,8 @@ static bool takes_adapter(const struct mfu_builder *s, int i)
     const struct mfu_operation *op = &s->operations[i];
     unsigned targets;
 
+    if (mfu_apart(s->config, section_of(s, i)) > 0)
+        return false;
     switch (method_of(s)->place) {
     case MFU_ADAPTS_TOKENS:
     case MFU_ADAPTS_KEYS:

@@ -47,8 +47,21 @@ static void hold_arguments(struct mfu_builder *s, const struct mfu_layer *st, in
                 mfu_tensor_extend(s, s->nodes[s->nodes[i].in[k]].out);
 }
 
+/* Whoever calls a frozen model's block names its argument until it returns. */
+static void end_apart(struct mfu_builder *s, const struct mfu_layer *st)
+{
+    if (st->input >= 0 && s->runtime->scopes && !s->failed)
+        mfu_tensor_extend(s, s->nodes[st->input].out);
+}
+
 static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
 {
+    const struct mfu_numerics own = s->numerics;
+    double apart = mfu_apart(s->config, st->section);
+
+    s->apart = apart > 0;
+    if (s->apart)
+        s->numerics = mfu_numerics_apart(s->config, apart > 1);
     for (int i = st->first_node; i < st->first_node + st->n_nodes && !s->failed; i++) {
         s->node = i;
         s->nodes[i].n_saved = 0;
@@ -63,6 +76,10 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         mfu_split_after_forward(s, i);
         hold_arguments(s, st, i);
     }
+    if (s->apart)
+        end_apart(s, st);
+    s->apart = false;
+    s->numerics = own;
 }
 
 /* Whether the next operation takes over the variable: x = act(x). */
@@ -375,6 +392,25 @@ struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const str
     return change;
 }
 
+/* Every GPU has a frozen model apart as a whole, which no layout of the other splits. */
+static int check_apart(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const enum mfu_setting_id splits[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP};
+    int id = c->setting[MFU_S_OFFLOAD_PARAMS] > 0 ? MFU_S_OFFLOAD_PARAMS
+        : c->setting[MFU_S_ZERO] >= 3             ? MFU_S_ZERO
+                                                  : -1;
+
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+        if (c->setting[splits[i]] > 1)
+            id = (int)splits[i];
+    if (id < 0)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT,
+                    "%s: beside a frozen model that runs in the step it is not modelled: cache what that gives (set "
+                    "autoencoder 0)",
+                    mfu_settings[id].key);
+}
+
 /* The builder, with every operation as one rank of stage `stage` has it; NULL with `err`. */
 static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct mfu_program *p, struct mfu_error *err)
 {
@@ -389,7 +425,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     }
     s->n_nodes = s->n_parameters = s->n_deferred = 0;
     s->n_kept = 0;
-    s->recomputing = s->referring = s->failed = false;
+    s->recomputing = s->referring = s->apart = s->failed = false;
     s->node = -1;
     s->old_logits = s->returned = s->fp32_outputs = MFU_NO_VIEW;
     s->loaded_bytes = 0;
@@ -429,6 +465,8 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
                  "trainable: the model has no such weights: nothing trains (set lora 16, or name others)");
         return NULL;
     }
+    if (p->apart_params > 0 && check_apart(c, err) < 0)
+        return NULL;
     mfu_split_operations(s);
     mfu_count_rank(s);
     s->frozen_parts = p->rank_trained < p->rank_params;

@@ -88,9 +88,11 @@ static void add_parameter(struct mfu_builder *s, struct mfu_node *n, int which, 
 
 /* Whether its result needs a gradient: checkpointing asks for that of the embeddings
  * (transformers' enable_input_require_grads). */
-static void find_whether_it_trains(const struct mfu_builder *s, struct mfu_node *n)
+static void find_whether_it_trains(const struct mfu_builder *s, const struct mfu_model_section *section,
+                                   struct mfu_node *n)
 {
-    bool asked = mfu_checkpoints[s->config->checkpoint].recomputes && mfu_is(n->op, MFU_LOOKS_UP);
+    bool asked = mfu_checkpoints[s->config->checkpoint].recomputes && mfu_is(n->op, MFU_LOOKS_UP)
+        && mfu_apart(s->config, section) == 0;
 
     n->requires_gradient = asked || mfu_is(n->op, MFU_ENDS_IN_LOSS);
     for (int which = 0; which < 2; which++)
@@ -171,7 +173,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
             s->parameters[n->parameter[0]].users++;
         }
     }
-    find_whether_it_trains(s, n);
+    find_whether_it_trains(s, st->section, n);
     at[op] = s->n_nodes++;
     if (mfu_adapted(s, op, st->frozen)) {
         int adapter = add_adapter(s, op, in[0], at[op]);
@@ -257,7 +259,7 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
         }
         if (!(times >= 1) || times != floor(times))
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
-        if (n == 0 && i > 0)
+        if (n == 0 && i > 0 && !mfu_rank_holds(s->config, s->stage, 0))
             before = mfu_stage_receive(s, i);
         n = add_layers(s, n, sec, frozen, true, unrolling, at, &before);
         n = add_layers(s, n, sec, times - frozen, false, unrolling, at, &before);

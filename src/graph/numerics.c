@@ -90,3 +90,16 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
         n.activation = n.operand;
     return n;
 }
+
+struct mfu_numerics mfu_numerics_apart(const struct mfu_config *c, bool fp32)
+{
+    const struct mfu_precision_row *row = &mfu_precisions[c->precision];
+    bool half = row->half && !fp32, tf32 = row->half && c->gpu->peak_flops[MFU_PEAK_TF32] > 0;
+    struct mfu_numerics n = recipes[half ? PURE : FULL];
+
+    n.math = !half && row->half ? (tf32 ? MFU_PEAK_TF32 : MFU_PEAK_FP32) : row->math;
+    n.linear_math = !half && row->half ? MFU_PEAK_FP32 : row->math;
+    n.operand = n.compute;
+    n.product = n.weight;
+    return n;
+}

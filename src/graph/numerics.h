@@ -33,6 +33,10 @@ struct mfu_numerics {
 
 struct mfu_numerics mfu_numerics_choose(const struct mfu_config *, const struct mfu_runtime *);
 
+/* The same of a frozen model apart (struct mfu_model_section): in 16 bits where the step computes in them, unless it is
+ * kept in fp32, where convolutions take TF32 by themselves (torch.backends.cudnn.allow_tf32). */
+struct mfu_numerics mfu_numerics_apart(const struct mfu_config *, bool fp32);
+
 /* Whether an engine (DeepSpeed, apex O2) holds 16-bit weights and gradients and
  * updates fp32 masters, whatever the runtime does otherwise. */
 bool mfu_half_engine(const struct mfu_config *);

@@ -116,6 +116,7 @@ struct mfu_launch {
     bool cast;           /* only changes the type */
     bool recomputed : 1; /* a part of forward, run again in backward */
     bool reference : 1;  /* of the pass of a reference model */
+    bool apart : 1;      /* of a frozen model that is no part of the one that trains */
     bool in_layer : 1;   /* of a repeated section */
     bool routed : 1;     /* on rows of experts that ranks share; */
     bool padded : 1;     /* it multiplies as many rows as these have places, not those that tokens ask for */
@@ -179,6 +180,7 @@ struct mfu_program {
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
+    double apart_params;             /* of `params`, in frozen models that are no part of it */
     double table_params;             /* that are looked up, adapters apart */
     double layers;                   /* of the section that pipeline stages cut, of all stages */
     double boundary_bytes;           /* that one microbatch sends to the next stage */

@@ -67,6 +67,8 @@ static struct counts count(const struct mfu_plan *p)
         const struct mfu_model_section *sec = &m->sections[k];
         double times = sec->repeat ? mfu_expression_eval(sec->repeat, c->dim) : 1;
 
+        if (sec->apart && mfu_expression_eval(sec->apart, c->dim) > 0)
+            continue;
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_model_op *op = &m->ops[i];
             double width;

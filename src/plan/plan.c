@@ -242,7 +242,7 @@ static void add_up_flops(struct mfu_plan *p)
     a->peak_flops = c->gpu->peak_flops[a->peak];
     forward -= empty * p->sums.padded_forward;
     backward -= empty * p->sums.padded_backward;
-    if (g->trainable_params == g->params)
+    if (g->trainable_params == g->params - g->apart_params)
         backward = 2 * forward; /* as conventions have it, whatever fused kernels compute again */
     a->model_flops = (forward + backward + p->sums.reference_flops) * c->ranks;
     a->hardware_flops =

@@ -21,7 +21,7 @@ struct mfu_sums {
     double product_s;                       /* of what MFU counts */
     double forward_flops, backward_flops;   /* as MFU counts them, */
     double padded_forward, padded_backward; /* of these, of experts that compute all their places; */
-    double again_flops;                     /* those that run again */
+    double again_flops;                     /* those that run again, or are of frozen models apart */
     double reference_flops;                 /* and those of a reference model */
     double rules_s[MFU_COEFFICIENT_COUNT];  /* of kernels, without overhead, by the coefficient that rules them */
 };
@@ -45,6 +45,8 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
     flops = times * mfu_kernel_counted_flops(&l->kernel);
     if (l->reference)
         s->reference_flops += flops;
+    else if (l->apart)
+        s->again_flops += flops;
     else if (l->phase == MFU_FORWARD)
         s->forward_flops += flops;
     else if (l->recomputed)

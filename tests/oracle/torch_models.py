@@ -680,6 +680,11 @@ def diffusion_cases():
     for kind in ("lerp", "foreach", "loop"):    # a running mean of the weights
         yield row(f"sd3-mean-{kind}", "sd3", batch=1, seq="", dims="image=256 text=77", trainable=f"ema={kind}")
         yield row(f"sd3-mean-{kind}-pure", "sd3", batch=1, seq="", dims="image=256 text=77", trainable=f"ema={kind}", **pure)
+    for m in ("sd3", "flux"):                   # the autoencoder in the step
+        vae = lambda image: f"image={image} text=154 autoencoder=1 channels_last=1"
+        yield row(f"{m}-encodes-amp", m, batch=1, seq="", dims=vae(512))
+        yield row(f"{m}-encodes-pure", m, batch=2, seq="", dims=vae(1024), **pure, **ckpt)
+        yield row(f"{m}-encodes-fp32", m, batch=2, seq="", dims=vae(1024) + " autoencoder_fp32=1", **pure, **ckpt)
     yield row("flux-amp", "flux", batch=2, seq="", dims="image=512 text=512")
     yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
@@ -701,18 +706,42 @@ class Diffusion(nn.Module):
         if c["checkpoint"] == "full":
             self.transformer.enable_gradient_checkpointing(
                 functools.partial(torch_oracle.run_block, "full"))
+        self.vae = self.autoencoder(c) if "autoencoder=1" in c["dims"] else None
 
-    def forward(self, target, **batch):
+    def autoencoder(self, c):
+        """Frozen, in the scripts' weight_dtype, or in fp32 (as those of SD 3 keep it)."""
+        default = torch.get_default_dtype()
+        half = c["precision"] != "fp32" and "autoencoder_fp32=1" not in c["dims"]
+        torch.set_default_dtype(torch.bfloat16 if half else torch.float32)
+        vae = diffusers.AutoencoderKL(
+            down_block_types=["DownEncoderBlock2D"] * 4, up_block_types=["UpDecoderBlock2D"] * 4, layers_per_block=2,
+            block_out_channels=[128, 256, 512, 512], latent_channels=16, use_quant_conv=False, use_post_quant_conv=False)
+        torch.set_default_dtype(default)
+        return vae.requires_grad_(False).eval()
+
+    def forward(self, target, pixels=None, **batch):
+        """The autoencoder runs outside of autocast, which the transformer's forward alone has (accelerate)."""
+        if pixels is not None:
+            with torch.no_grad(), torch.autocast("cuda", enabled=False):
+                latents = self.vae.encode(pixels).latent_dist.sample()
+                latents = (latents - 0.1159) * 0.3611
         prediction = self.transformer(**batch, return_dict=False)[0]
         return F.mse_loss(prediction.float(), target.float()), prediction
 
     def batch(self, c, dtype):
         """Latents with noise, their target, the time, and what text encoders have made of the prompts."""
-        config, b = self.transformer.config, c["batch"]
+        b = c["batch"]
         dims = dict(dict(image=1024, frames=81, height=480, width=832, text=512),
                     **{k: int(v) for k, v in (word.split("=") for word in c["dims"].split())})
         new = lambda *shape: torch.zeros(b, *shape, dtype=dtype, device="cuda")
         edge = dims["image"] // 8
+        if self.vae is not None:
+            pixels = torch.zeros(b, 3, dims["image"], dims["image"], dtype=self.vae.dtype, device="cuda")
+            return dict(self.noisy(new, dims, edge, dtype), pixels=pixels)
+        return self.noisy(new, dims, edge, dtype)
+
+    def noisy(self, new, dims, edge, dtype):
+        config = self.transformer.config
         name = config["_class_name"] if "_class_name" in config else type(self.transformer).__name__
         if name.startswith("SD3"):
             latents = (config.in_channels, edge, edge)

@@ -41,6 +41,44 @@ static void parameters_are_as_many_as_published(void **state)
     assert_true(stated >= 18);
 }
 
+/* A frozen autoencoder in the step: as many parameters as diffusers' AutoencoderKL has (of FLUX.1; of Stable Diffusion with
+ * its convolution of 1 x 1), none of which trains or is counted by MFU; what trains takes as long as before, in backward. */
+static void a_model_apart_is_forward_alone(void **state)
+{
+    static const struct {
+        const char *model, *precision, *checkpoint;
+        double params;
+    } rows[] = {{"flux-dev", "bf16-pure", "full", 83819683},
+                {"sd3-medium", "bf16", "none", 83819683},
+                {"dit-xl-2", "fp32", "none", 83653863}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        for (int fp32 = 0; fp32 < 2; fp32++) {
+            const struct mfu_step_answer *step = &plan_made.step;
+            double params, trained, flops, hardware, forward, backward, weights, each;
+
+            plan(&plan_made, "h200-sxm", rows[i].model,
+                 (const char *const[]){"precision", rows[i].precision, "checkpoint", rows[i].checkpoint, NULL});
+            params = plan_made.program.params, trained = plan_made.program.trainable_params;
+            flops = plan_made.mfu.model_flops, hardware = plan_made.mfu.hardware_flops;
+            forward = step->forward_s, backward = step->backward_s;
+            weights = plan_made.memory.peak.parts[MFU_PART_WEIGHTS];
+            plan(&plan_made, "h200-sxm", rows[i].model,
+                 (const char *const[]){"precision", rows[i].precision, "checkpoint", rows[i].checkpoint, "autoencoder",
+                                       "1", "autoencoder_fp32", fp32 ? "1" : "0", NULL});
+            each = fp32 || strcmp(rows[i].precision, "fp32") == 0 ? 4 : 2;
+            assert_near(plan_made.program.params - params, rows[i].params, 0);
+            assert_near(plan_made.program.trainable_params, trained, 0);
+            assert_near(plan_made.program.apart_params, rows[i].params, 0);
+            assert_near(plan_made.mfu.model_flops, flops, 1e-12);
+            assert_near(step->backward_s, backward, 1e-2);
+            assert_near(plan_made.memory.peak.parts[MFU_PART_WEIGHTS] - weights, each * rows[i].params, 1e-9);
+            assert_true(plan_made.mfu.hardware_flops > hardware);
+            assert_true(step->forward_s > forward);
+        }
+}
+
 /* Mixtral 8x7B: 46.7 B parameters, of which a token uses 12.9 B (Mistral AI). */
 static void a_token_visits_two_experts_of_eight(void **state)
 {
@@ -428,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_as_many_as_published),
+        cmocka_unit_test(a_model_apart_is_forward_alone),
         cmocka_unit_test(a_token_visits_two_experts_of_eight),
         cmocka_unit_test(llmc_allocates_what_it_prints),
         cmocka_unit_test(llmc_keeps_less_as_it_recomputes_more),

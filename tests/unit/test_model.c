@@ -280,7 +280,7 @@ static void too_much_is_refused(void **state)
                                  "width: a}]\n",
                                  i);
     assert_null(parse(text, &err));
-    assert_string_equal(err.text, "more than 20 sections");
+    assert_string_equal(err.text, "more than 40 sections");
 }
 
 static void a_child_replaces_dims_and_keeps_the_rest(void **state)

@@ -6,7 +6,7 @@
  * gelu_new is GELU as OpenAI's and Google's first code wrote it, operation by
  * operation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).  PyTorch then keeps 0.5 x,
  * x for the power, the tanh and 1 + tanh; autocast computes powers in fp32, and
- * with it all that follows.
+ * with it all that follows.  A second input is what the code still names while it runs.
  */
 #include <stddef.h>
 
@@ -161,6 +161,8 @@ static void forward(struct mfu_builder *s, int index)
         return;
     }
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
+    if (n->source->n_in > 1)
+        mfu_tensor_extend(s, mfu_node_input(s, n, 1));
     if (kind != SCALE && kind != COPY)
         mfu_node_save(s, n, kind == TANH || kind == RELU || kind == SIGMOID ? n->out : x);
 }
@@ -201,7 +203,7 @@ const struct mfu_primitive mfu_primitive_activation = {
               "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp, "
               "silu_parts, fp32 or as_weight (in that type), relu2 (its square), sigmoid"}},
     .least_inputs = 1,
-    .most_inputs = 1,
+    .most_inputs = 2,
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,
     .shape = shape,
     .forward = forward,

@@ -61,7 +61,7 @@ static bool takes_prefix(const struct mfu_operation *op)
 /* Whether one kernel computes it; some code multiplies the parts itself, whatever there is. */
 static bool is_fused(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return mfu_attentions[s->config->attention].fused && !(n->op->attribute[PARTS] > 0);
+    return (s->apart || mfu_attentions[s->config->attention].fused) && !(n->op->attribute[PARTS] > 0);
 }
 
 /* Whether a window reaches the kernel as a mask, as in transformers' call of SDPA, which knows none. */
@@ -79,6 +79,15 @@ static bool has_bias(const struct mfu_node *n)
     return n->source->n_in == 4 && n->in[3] != MFU_TOKENS_IN;
 }
 
+/* Whether the kernel that the step's attention has takes such heads in the type of a frozen model apart. */
+static bool takes(const struct mfu_builder *s, double head_dim)
+{
+    const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
+
+    return row->fused && (row->any_precision || s->numerics.compute == MFU_F16)
+        && (!(row->most_head_dim > 0) || head_dim <= row->most_head_dim);
+}
+
 /* Learned keys before those of a sequence, which reach the kernel with a mask, too. */
 static double prefix_tokens(const struct mfu_builder *s, const struct mfu_node *n)
 {
@@ -93,7 +102,7 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     const double *a = n->op->attribute;
     double before = prefix_tokens(s, n);
     bool fused = is_fused(s, n), mask = fused && (window_is_mask(s, n) || has_bias(n) || before > 0);
-    bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
+    bool uneven = fused && value_dim(n->op) != a[HEAD_DIM], unfit = s->apart && !takes(s, a[HEAD_DIM]);
     bool te = mfu_trainers[s->config->trainer].transformer_engine;
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
     const double *ranks = s->program->mesh.ranks, by_head = ranks[MFU_AXIS_CP_HEADS], ring = ranks[MFU_AXIS_CP];
@@ -112,10 +121,10 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)
         mfu_compare(s, seq, i * a[WINDOW]);
     return (struct mfu_attention){
-        .kind = (mask || uneven) && !te ? MFU_MEMEFF
-            : uneven                    ? MFU_CUDNN
-            : a[PARTS] > 0              ? MFU_MATH
-                                        : s->config->attention,
+        .kind = unfit || ((mask || uneven) && !te) ? MFU_MEMEFF
+            : uneven                               ? MFU_CUDNN
+            : a[PARTS] > 0                         ? MFU_MATH
+                                                   : s->config->attention,
         .math = s->numerics.math,
         .sequences = s->config->batch * pieces,
         .seq = seq / pieces,

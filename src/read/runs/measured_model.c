@@ -203,8 +203,6 @@ bool mfu_row_choose_model(struct mfu_row *r)
     const struct mfu_model *model = NULL, *named = NULL;
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
 
-    if (mfu_cell_number(r, "cached_latents") == 0)
-        return mfu_row_skip(r, "an autoencoder that runs in the step is not modelled (cached_latents)");
     if (*name && *catalog_name(name) && (!*family || !sized))
         named = named_model(r, catalog_name(name));
     if (named && mfu_same_letters(named->family, family))
@@ -225,5 +223,9 @@ bool mfu_row_choose_model(struct mfu_row *r)
     if (!model)
         mfu_row_assume(r, "family=%s", named->family);
     mfu_scenario_model(&r->run->scenario, named ? named : model);
-    return true;
+    if (mfu_cell_number(r, "cached_latents") != 0)
+        return true;
+    if (mfu_model_dim_find(named ? named : model, "autoencoder", NULL) < 0)
+        return mfu_row_skip(r, "its autoencoder in the step is not modelled (cached_latents)");
+    return mfu_row_set(r, "autoencoder", "1");
 }
