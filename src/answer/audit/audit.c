@@ -854,49 +854,26 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     return 0;
 }
 
-/* ---- tables ------------------------------------------------------------------------- */
-
-/* The next cell of a line, which is cut there; NULL behind the last. */
-static char *next_cell(char **p, char between)
-{
-    char *cell = strsep(p, (char[]){between, '\0'});
-
-    if (!cell)
-        return NULL;
-    cell += strspn(cell, " ");
-    for (size_t n = strlen(cell); n > 0 && (cell[n - 1] == ' ' || cell[n - 1] == '\r'); n--)
-        cell[n - 1] = '\0';
-    return cell;
-}
-
-/* "MFU (%)" over "38" is "MFU 38 %". */
-static void put_cell(char *claim, size_t size, const char *head, const char *cell)
-{
-    size_t n = strlen(claim), name = strcspn(head, "([");
-    const char *unit = head + name + (head[name] != '\0');
-
-    if (*cell == '\0' || strcmp(cell, "-") == 0)
-        return;
-    if (cell[strspn(cell, "0123456789.,$~ ")] != '\0' && strspn(cell, "0123456789") == 0) /* a name */
-        snprintf(claim + n, size - n, "%s%s", n > 0 ? ", " : "", cell);
-    else
-        snprintf(claim + n, size - n, "%s%.*s %s %.*s", n > 0 ? ", " : "", (int)name, head, cell,
-                 (int)strcspn(unit, ")]"), unit);
-}
+/* ---- claims, and tables of them ------------------------------------------------------ */
 
 static int add_audit(struct mfu_audits *all, struct mfu_catalog *catalog, const struct mfu_scenario *start,
-                     const char *text, struct mfu_error *err)
+                     const char *told, struct mfu_error *err)
 {
+    char *spelled = mfu_table_spell(told);
+    const char *text = spelled ? spelled : told;
     struct mfu_audit *list = realloc(all->list, (all->n + 1) * sizeof *list), *a;
 
-    if (!list)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    all->list = list;
-    a = &list[all->n++];
-    *a = (struct mfu_audit){.text = strdup(text)};
-    if (!a->text)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    return mfu_claim_read(catalog, start, text, a, err) < 0 ? -1 : mfu_audit_judge(catalog, a, err);
+    int status = list ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
+
+    if (list) {
+        all->list = list;
+        a = &list[all->n++];
+        *a = (struct mfu_audit){.text = strdup(told)};
+        status = !a->text ? mfu_fail(err, MFU_ENOMEM, "out of memory") : mfu_claim_read(catalog, start, text, a, err);
+        status = status < 0 ? status : mfu_audit_judge(catalog, a, err);
+    }
+    free(spelled);
+    return status;
 }
 
 /* A line of names, then one of figures for each run. */
@@ -919,8 +896,8 @@ static int read_table(struct mfu_audits *all, struct mfu_catalog *catalog, const
             continue;
         snprintf(names, longest, "%.*s", (int)strcspn(head, "\n"), head);
         *claim = '\0';
-        while ((header = next_cell(&h, between)) && (cell = next_cell(&c, between)))
-            put_cell(claim, room, header, cell);
+        while ((header = mfu_table_cell(&h, between)) && (cell = mfu_table_cell(&c, between)))
+            mfu_table_put(claim, room, header, cell);
         status = add_audit(all, catalog, start, claim, err);
     }
     free(claim);

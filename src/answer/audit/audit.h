@@ -96,6 +96,15 @@ int mfu_claim_read(struct mfu_catalog *, const struct mfu_scenario *start, const
 struct mfu_claim *mfu_claim_add(struct mfu_audit *, int kind, enum mfu_claim_state, double low, double high,
                                 const char *from, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
+/* The next cell of a line, which is cut there; NULL behind the last. */
+char *mfu_table_cell(char **line, char between);
+
+/* Adds a cell to what a row claims: "MFU (%)" over "38" is "MFU 38 %". */
+void mfu_table_put(char *claim, size_t size, const char *head, const char *cell);
+
+/* The text with the table in one of its lines told in words; owned by the caller, NULL: it has none. */
+char *mfu_table_spell(const char *text);
+
 /* Whether it says something of the quantity. */
 bool mfu_audit_claims(const struct mfu_audit *, int kind, enum mfu_claim_state);
 

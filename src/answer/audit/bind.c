@@ -104,7 +104,9 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
         return false;
     if (mfu_claim_stands(mfu_claim_blanks(n->end), "parameter", 9) && dim != MFU_PARAMS && !strstr(phrase, "parameter"))
         return false;
-    if (n->bare && (kind == MFU_Q_MATRIX || kind == MFU_Q_ADAPTER || kind == MFU_Q_EMBEDDING || kind == MFU_Q_MLP))
+    if (n->bare
+        && (kind == MFU_Q_MATRIX || kind == MFU_Q_ADAPTER || kind == MFU_Q_EMBEDDING || kind == MFU_Q_MLP
+            || kind == MFU_Q_BLOCK_PARAMS))
         return false;
     if (n->energy || kind == MFU_Q_ENERGY)
         return n->energy && kind == MFU_Q_ENERGY;
@@ -113,7 +115,8 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
     if (kind == MFU_Q_PRICE || kind == MFU_Q_TOKEN_PRICE || kind == MFU_Q_COST)
         return false;
     if (n->bare || n->dim == MFU_PARAMS)
-        return (count && (!n->of_tokens || dim == MFU_TOKENS) && !(n->of_sequences && dim == MFU_TOKENS))
+        return (count && (!n->of_tokens || dim == MFU_TOKENS || (dim == MFU_COUNT && strncmp(phrase, "token", 5) == 0))
+                && !(n->of_sequences && dim == MFU_TOKENS))
             || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(mfu_claim_blanks(n->end)))
             || strncmp(phrase, "byte", 4) == 0 || strncmp(phrase, "flop", 4) == 0;
     return dim == n->dim
@@ -411,6 +414,9 @@ static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
     for (size_t i = 0; i < N(apart); i++)
         if (mfu_claim_find_word(&r->t, (char *)from, apart[i]))
             return;
+    if (mfu_claim_stated(r->audit, MFU_Q_N_LAYER, MFU_BEFORE)) /* one of several things that are told of a model */
+        for (const char *p = from; p < f->n.at; p++)
+            from = strchr(",:", *p) ? p + 1 : from;
     for (size_t i = 0; i < N(subjects); i++)
         for (const char *phrase = mfu_quantity_rows[subjects[i]].phrases; *phrase; phrase += *phrase == '|') {
             size_t length = strcspn(phrase, "|");
@@ -463,7 +469,7 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
             || mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BITS, MFU_BEFORE)))
         known = true, mfu_told_may_be(f, MFU_Q_WEIGHTS, BY_UNIT + 1, n->at, n->end); /* "70B in fp16 takes 140 GB" */
     if (n->dim == MFU_BYTES && is_of_cache(r, n->at))
-        known = true, mfu_told_may_be(f, MFU_Q_KV, BY_UNIT + 1, n->at, n->end);
+        known = true, mfu_told_may_be(f, MFU_Q_KV, BY_UNIT + 2, n->at, n->end);
     if (n->dim == MFU_BYTES_PER_S && r->gpu[0])
         mfu_told_may_be(f, MFU_Q_BANDWIDTH, BY_UNIT, n->at, n->end);
     for (size_t i = 0; i < N(by_unit) && !known; i++)
@@ -628,6 +634,8 @@ static struct mfu_interval interval_of(const struct mfu_claim_number *n, int kin
 
     if (row->dim == MFU_RATIO && n->bare && n->value > 1.5)
         factor = 0.01;
+    if (kind == MFU_Q_STEPS_PER_EPOCH && exact) /* the last batch is left out, or not full */
+        half = 1;
     *value = n->value * factor;
     in = (struct mfu_interval){fmax(0, n->value - half) * factor, (n->value + half) * factor};
     if (row->dim == MFU_RATIO && !n->times)

@@ -131,6 +131,8 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     }
     n->whole = decimals == 0;
     n->end = digits + length;
+    if (decimals > 0 && *n->end == '.' && isdigit((unsigned char)n->end[1])) /* 2.5.1 */
+        return false;
     if (end > n->end && isdigit((unsigned char)end[-1]) && !mfu_claim_letter(*end)) { /* 3.8e25 */
         scale = pow(10, strtol(n->end + 1, NULL, 10));
         n->end = end;
@@ -174,7 +176,10 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     if (n->dim == MFU_SECONDS && n->factor >= 60)
         add_rest(text, n);
     p = mfu_claim_blanks(n->end);
-    if (n->bare && mfu_claim_letter(*p) && p[1] == '^') /* 12 d^2 */
+    if (n->bare && mfu_claim_letter(*p)
+        && (p[1] == '^'
+            || (mfu_claim_stands(p, "x", 1) && isalpha((unsigned char)p[2])
+                && !mfu_claim_letter(p[3])))) /* 12 d^2, 12 x l */
         return false;
     if (mfu_claim_stands(p, "dollar", 6)) {
         n->money = true;

@@ -18,7 +18,7 @@ static const struct { const char *word; int kind; double low, high, not_low, not
     {"q and v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q proj and v proj", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"q.v", MFU_Q_ADAPTED, 2.5, 4, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0}, {"prefill", MFU_Q_PASSES, 1, 1, 0, 0}, {"forward only", MFU_Q_PASSES, 1, 1, 0, 0}, {"inference", MFU_Q_PASSES, 1, 1, 0, 0}, {"tied", MFU_Q_TABLES, 1, 1, 0, 0}, {"untied", MFU_Q_TABLES, 1, 2, 0, 0},
     {"micro batch", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"mbs", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"batch/gpu", MFU_Q_ACCUM, 1, 1e6, 0, 0},
     {"chinchilla optimal", MFU_Q_TOKENS_PER_PARAM, 15, 30, 0, 0}, {"chinchilla ratio", MFU_Q_TOKENS_PER_PARAM, 15, 30, 0, 0}, {"following chinchilla", MFU_Q_TOKENS_PER_PARAM, 15, 30, 0, 0}, {"memory bound", MFU_Q_BOUNDNESS, 0, 1, 1, 1e9}, {"bandwidth bound", MFU_Q_BOUNDNESS, 0, 1, 1, 1e9}, {"compute bound", MFU_Q_BOUNDNESS, 1, 1e9, 0, 1},
-    {"gated", MFU_Q_MLP_MATRICES, 3, 3, 2, 2}, {"swiglu", MFU_Q_MLP_MATRICES, 3, 3, 2, 2}, {"3 matrix", MFU_Q_MLP_MATRICES, 3, 3, 0, 0}, {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load on", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load into", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
+    {"gated", MFU_Q_MLP_MATRICES, 3, 3, 2, 2}, {"swiglu", MFU_Q_MLP_MATRICES, 3, 3, 2, 2}, {"4x mlp", MFU_Q_FF_RATIO, 4, 4, 0, 0}, {"mlp 4x", MFU_Q_FF_RATIO, 4, 4, 0, 0}, {"4x gelu", MFU_Q_FF_RATIO, 4, 4, 0, 0}, {"4x ffn", MFU_Q_FF_RATIO, 4, 4, 0, 0}, {"4x feed forward", MFU_Q_FF_RATIO, 4, 4, 0, 0}, {"3 matrix", MFU_Q_MLP_MATRICES, 3, 3, 0, 0}, {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load on", MFU_Q_FILL, 0, 1, 1, 1e4}, {"load into", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
 
 /* Bytes of a number, and the arithmetic (MFU_PEAK_COUNT: none): of what stands beside it, else of weights and products.
  * Scales of blocks take some more where there are 8 bits or less. */
@@ -44,6 +44,20 @@ static bool denied(const struct mfu_reading *r, const char *p)
     return false;
 }
 
+/* What goes with an MLP's width, and with embeddings. */
+static void add_architecture(struct mfu_reading *r)
+{
+    bool tied = mfu_claim_find_word(&r->t, r->t.text, "tied") != NULL,
+         untied = mfu_claim_find_word(&r->t, r->t.text, "untied") != NULL;
+
+    if (tied || untied)
+        mfu_claim_add(r->audit, MFU_Q_TABLES_ALL, MFU_BEFORE, 1 + untied, 1 + untied, "stated", "%s",
+                      untied ? "untied" : "tied");
+    if (mfu_audit_claims(r->audit, MFU_Q_FF_RATIO, MFU_BEFORE)
+        && !mfu_audit_claims(r->audit, MFU_Q_MLP_MATRICES, MFU_BEFORE))
+        mfu_claim_add(r->audit, MFU_Q_MLP_MATRICES, MFU_BEFORE, 2, 2, "assumed", "up and down");
+}
+
 void mfu_claim_find_ways(struct mfu_reading *r)
 {
     char said[80];
@@ -61,6 +75,7 @@ void mfu_claim_find_ways(struct mfu_reading *r)
                       no ? ways[i].not_high : ways[i].high, "stated", "%s%s", no ? "not " : "",
                       mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said));
     }
+    add_architecture(r);
 }
 
 /* The part of a model whose numbers a type is said of: right behind it, or a few words before; NULL: none. */

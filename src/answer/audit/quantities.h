@@ -48,7 +48,7 @@ enum {
     X(FULLNESS, "fullness", MFU_COUNT, MFU_Q_SETUP, 0.8, 3.5, 0, 0, "") \
     X(ASPECT, "aspect", MFU_COUNT, MFU_Q_SETUP, 16, 300, 0, 0, "") \
     X(CUBE, "cube", MFU_COUNT, MFU_Q_SETUP, 1.3, 20, 0, 0, "") \
-    X(SEQ, "seq", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE, 1, 1e8, 512, 4096, "<t=|<s=|seq|sequence length|seq length|seq len|seqlen|context|context length|block size|ctx|<sequence of|token/sequence|>token context|>token sequence|>token prompt|>token window") \
+    X(SEQ, "seq", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE, 1, 1e8, 512, 4096, "<t=|<s=|seq|sequence length|seq length|seq len|seqlen|context|context length|block size|ctx|<sequence of|token/sequence|>token context|>token sequence|>token prompt|>token window|>position|>learned position") \
     X(EXPERTS, "experts", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "expert|n expert") \
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token") \
     X(EXPERT_SHARE, "expert_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0, ">of expert|>of the expert|>of expert active") \
@@ -73,6 +73,7 @@ enum {
     X(STEP_TIME, "step_time", MFU_SECONDS, 0, 1e-6, 1e5, 0, 0, "step time|/step|time/step|step|<step of|s/step") \
     X(STEPS_PER_S, "steps_per_s", MFU_COUNT, 0, 1e-5, 1e6, 0, 0, "step/s") \
     X(STEPS, "steps", MFU_COUNT, MFU_Q_WHOLE, 1, 1e10, 0, 0, "=step|optimizer step|update|number of step") \
+    X(STEPS_PER_EPOCH, "steps_per_epoch", MFU_COUNT, MFU_Q_WHOLE, 1, 1e10, 0, 0, "step/epoch|optimizer step/epoch|step an epoch|step each epoch") \
     X(DURATION, "duration", MFU_SECONDS, 0, 1, 1e10, 0, 0, "training time|wall time|wall clock|duration|run time|>run") \
     X(GOODPUT, "goodput", MFU_RATIO, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_FIRM, 0, 1, 0.75, 1, "goodput|uptime") \
     X(LOST, "lost", MFU_RATIO, 0, 0, 1, 0, 0, "<lost|downtime|idle|>were lost|>was lost") \
@@ -108,9 +109,16 @@ enum {
     X(FLOP_PER_SAMPLE, "flop_per_sample", MFU_FLOP, MFU_Q_SETUP, 1e5, 1e18, 0, 0, "flop/sequence|>/sequence|>/training sequence") \
     X(FORWARD_MACS, "forward_macs", MFU_FLOP, MFU_Q_SETUP, 1e4, 1e17, 0, 0, "mac|mac/sequence") \
     X(RIDGE, "ridge", MFU_COUNT, MFU_Q_SETUP, 0.01, 1e6, 0, 0, "ridge|ridge point|>flop/byte") \
-    X(VOCAB, "vocab", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 2, 1e7, 0, 0, "<v=|vocab|vocabulary|vocab size|vocabulary size|<vocab of|<vocabulary of") \
+    X(VOCAB, "vocab", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 2, 1e7, 0, 0, "<v=|vocab|vocabulary|>token vocabulary|>token vocab|>entry vocabulary|>entry vocab|vocab size|vocabulary size|<vocab of|<vocabulary of") \
     X(EMBEDDING, "embedding", MFU_PARAMS, MFU_Q_SETUP, 1e3, 1e12, 0, 0, "embedding|embedding parameter|>parameter in embedding|embedding table|lm head|embedding matrix") \
     X(TABLES, "embedding_tables", MFU_COUNT, MFU_Q_SETUP, 1, 2, 0, 0, "") \
+    X(TABLES_ALL, "all_embedding_tables", MFU_COUNT, MFU_Q_SETUP, 1, 2, 0, 0, "") \
+    X(BLOCK_PARAMS, "block_params", MFU_PARAMS, MFU_Q_SETUP, 1e4, 1e14, 0, 0, "block|block alone|for the block|layer alone|non embedding parameter|>non embedding|>without embedding|parameter in block|parameter in its block|embedding aside") \
+    X(LAYER_PARAMS, "layer_params", MFU_PARAMS, MFU_Q_SETUP, 1e3, 1e13, 0, 0, "parameter/layer|>/layer|parameter/block|>/block") \
+    X(ATTENTION_PARAMS, "attention_params", MFU_PARAMS, MFU_Q_SETUP, 1, 1e13, 0, 0, "") \
+    X(ATTENTION_WIDTH, "attention_width", MFU_COUNT, MFU_Q_SETUP, 0.5, 8, 0, 0, "") \
+    X(MLPS, "mlps_per_layer", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 1, 1, "") \
+    X(FF_RATIO, "ff_ratio", MFU_COUNT, MFU_Q_SETUP, 0.5, 16, 0, 0, "mlp ratio|ffn ratio|expansion|expansion factor|mlp expansion") \
     X(HEADS, "heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "head|attention head|query head|n head") \
     X(KV_HEADS, "kv_heads", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "kv head|n kv head|key value head") \
     X(HEAD_GROUP, "heads_per_kv_head", MFU_COUNT, MFU_Q_SETUP, 1, 1e4, 1, 1, "") \
@@ -200,7 +208,7 @@ enum {
     X(BUBBLE, "bubble", MFU_RATIO, 0, 0, 1, 0, 0, "bubble|pipeline bubble|bubble fraction|bubble time") \
     X(BUBBLE_RATIO, "bubble_ratio", MFU_RATIO, 0, 0, 1e4, 0, 0, "") \
     X(STAGE_BUSY, "stage_busy", MFU_RATIO, 0, 0, 1, 0, 0, "") \
-    X(TRAINABLE, "trainable", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0, "trainable parameter|trainable|trainable weight|adapter parameter|<adapter|<add|>are training|>are trainable") \
+    X(TRAINABLE, "trainable", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0, "trainable parameter|trainable|trainable weight|adapter parameter|<adapter|<adapter add|<lora add|>are training|>are trainable") \
     X(TRAINABLE_SHARE, "trainable_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0, "trainable parameter|trainable|>of all|>of all parameter|>parameter|>weight|>of model|>of the model") \
     X(COMPUTED, "computed", MFU_COUNT, MFU_Q_SETUP, 0, 1e40, 0, 0, "computed") \
     X(SCALING, "scaling", MFU_RATIO, MFU_Q_SEVERAL, 0, 1e6, 0, 0, "scaling|efficient|scaling efficiency|efficiency|parallel efficiency|weak scaling") \

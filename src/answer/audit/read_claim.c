@@ -202,7 +202,8 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
         value = 1 + sign * v;
         in = sign > 0 ? (struct mfu_interval){1 + in.low, 1 + in.high}
                       : (struct mfu_interval){fmax(0, 1 - in.high), fmax(0, 1 - in.low)};
-        if (speed && sign > 0 && v < 1) /* time or rate: both are said so */
+        if (speed && sign > 0 && v < 1
+            && !mfu_claim_stated(r->audit, MFU_Q_TOKENS_PER_S, MFU_AFTER)) /* time or rate: both are said so */
             in.high = fmax(in.high, 1 / (1 - v));
         if (speed && sign < 0)
             in.high = fmax(in.high, 1 / (1 + v));
@@ -447,6 +448,14 @@ static void place_beside(struct mfu_audit *a)
         if (mfu_claim_stated(a, implied[i].told, MFU_BEFORE) && !mfu_claim_stated(a, implied[i].untold, MFU_BEFORE))
             mfu_claim_add(a, implied[i].is, MFU_BEFORE, implied[i].low, implied[i].high, "assumed", "%s with %s",
                           mfu_quantity_rows[implied[i].is].name, mfu_quantity_rows[implied[i].told].name);
+    for (int i = 0; i < a->n_claims; i++) /* "rank 8 on q and v trains 1.6M parameters" */
+        if (a->claims[i].kind == MFU_Q_PARAMS && a->claims[i].at > 0 && a->claims[i].n_readings < MFU_READINGS
+            && mfu_claim_stated(a, MFU_Q_RANK, MFU_BEFORE) && !mfu_claim_stated(a, MFU_Q_TRAINABLE, MFU_BEFORE))
+            a->claims[i].readings[a->claims[i].n_readings++] = (struct mfu_claim_reading){
+                MFU_Q_TRAINABLE, a->claims[i].state, a->claims[i].in, a->claims[i].value, 0.5};
+    if (mfu_audit_claims(a, MFU_Q_EXPERTS, MFU_BEFORE) || mfu_audit_claims(a, MFU_Q_EXPERT_SHARE, MFU_BEFORE)
+        || mfu_audit_claims(a, MFU_Q_ACTIVE, MFU_BEFORE))
+        mfu_claim_add(a, MFU_Q_MLPS, MFU_BEFORE, 1, 1e5, "assumed", "experts");
     if (tokens && tokens->in.high < A_STEP && mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_BEFORE)
         && !mfu_audit_claims(a, MFU_Q_TOKENS_PER_STEP, MFU_BEFORE)) /* "45 s per step at 4M tokens" */
         tokens->kind = MFU_Q_TOKENS_PER_STEP;
@@ -534,6 +543,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     for (const char *p = r->t.text; *p; p = *p ? mfu_claim_word_end(p) : p)
         r->training |= (mfu_claim_role(p) & MFU_W_TRAINS) != 0;
     a->several = strstr(r->t.text, "each gpu") != NULL || strstr(r->t.text, "/gpu") != NULL;
+    mfu_claim_set_aside(r);
     mfu_claim_find_ways(r);
     mfu_claim_find_precisions(r);
     mfu_claim_find_shapes(r);

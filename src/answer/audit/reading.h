@@ -167,6 +167,10 @@ void mfu_claim_find_precisions(struct mfu_reading *);
 /* "FP8 has 1979 TFLOP/s, bf16 989": the peak of another type than the one that is computed in is compared by itself. */
 void mfu_claim_compare_peaks(struct mfu_reading *);
 
+/* ---- what is no quantity: years, versions, scores, settings that no identity has; their numbers are taken */
+
+void mfu_claim_set_aside(struct mfu_reading *);
+
 /* ---- shapes ------------------------------------------------------------------------- */
 
 /* "a 4096x11008 projection": its sizes become claims, and no figure of something else. */

@@ -1,0 +1,83 @@
+/*
+ * claim_aside.c - numbers that are no quantities of a run: years, versions, scores, and settings that no identity has.
+ *
+ * They are set aside before anything is bound, so that no unit word near them makes tokens of a year.
+ */
+#include "answer/audit/reading.h"
+
+#include <ctype.h>
+#include <string.h>
+
+// clang-format off
+/* What a number right behind is that of; the last: right before, too. */
+static const char *const versions = "pytorch|torch|cuda|cudnn|nccl|driver|python|version|release|megatron|megatron core|core|deepspeed|vllm|triton|jax|transformers|ubuntu|apache|table|figure|fig|section|appendix|chapter|round|attempt";
+static const char *const settings = "loss|lr|learning rate|dropout|seed|beta1|beta2|warmup|weight decay|alpha|temperature|top p|theta|eps|epsilon|clip|clipping|momentum|max num seqs|gpu memory utilisation";
+static const char *const scores = "perplexity|ppl|wer|cer|bleu|rouge|fid|mmlu|gsm8k|humaneval|top 1|top 5|accuracy|test accuracy|validation accuracy|score|f1|auc|elo|win rate";
+static const char *const months = "january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec";
+// clang-format on
+
+/* The one of a list that stands at `p`: its length, 0: none; before: that ends there. */
+static size_t one_of(const char *list, const char *text, const char *p, bool before)
+{
+    for (const char *w = list; *w; w += *w == '|') {
+        size_t n = strcspn(w, "|");
+        const char *begin = before ? p - n : p;
+
+        if (begin > text && strncmp(begin, w, n) == 0 && !mfu_claim_letter(begin[-1]) && !mfu_claim_letter(begin[n]))
+            return n;
+        w += n;
+    }
+    return 0;
+}
+
+/* The same before small words, none of which says what a number is of. */
+static bool stands_before(const struct mfu_reading *r, const char *list, const char *p)
+{
+    const char *text = r->t.text;
+
+    for (int i = 0; i < 4; i++) {
+        const char *word = mfu_claim_back(&r->t, p);
+
+        while (p > text && p[-1] == ' ')
+            p--;
+        if (one_of(list, text, p, true) > 0)
+            return true;
+        if (word >= p || !(mfu_claim_role(word) & MFU_W_BETWEEN))
+            return false;
+        p = word;
+    }
+    return false;
+}
+
+static bool is_year(const struct mfu_reading *r, const struct mfu_claim_number *n)
+{
+    const char *before = mfu_claim_back(&r->t, n->at), *behind = mfu_claim_blanks(n->end);
+
+    if (!n->bare || !n->whole || n->end - n->at != 4 || n->value < 1990 || n->value > 2039)
+        return false;
+    return one_of(months, r->t.text, before, false) > 0
+        || ((mfu_claim_stands(before, "in", 2) || mfu_claim_stands(before, "since", 5))
+            && !isalpha((unsigned char)*behind) && *behind != '/');
+}
+
+void mfu_claim_set_aside(struct mfu_reading *r)
+{
+    for (const char *p = r->t.text + 1; *p;) {
+        struct mfu_claim_number n;
+        const char *behind;
+
+        if (!isdigit((unsigned char)*p) || !mfu_claim_number(r->t.text, p, &n)) {
+            p++;
+            continue;
+        }
+        behind = mfu_claim_blanks(n.end);
+        if (((n.bare || n.percent)
+             && (one_of(scores, r->t.text, behind, false) > 0 || stands_before(r, scores, n.at)
+                 || (n.bare
+                     && (one_of(months, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0
+                         || stands_before(r, settings, n.at)))))
+            || (n.bare && one_of(versions, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0) || is_year(r, &n))
+            memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
+        p = n.end;
+    }
+}
