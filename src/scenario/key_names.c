@@ -108,7 +108,8 @@ static bool next_word(const char **words, char word[MFU_KEY_NAME])
 
     if (n == 0)
         return false;
-    snprintf(word, MFU_KEY_NAME, "%.*s", (int)n, *words);
+    memcpy(word, *words, n < MFU_KEY_NAME ? n : MFU_KEY_NAME - 1);
+    word[n < MFU_KEY_NAME ? n : MFU_KEY_NAME - 1] = '\0';
     *words += n + strspn(*words + n, " ");
     return true;
 }
@@ -285,25 +286,21 @@ bool mfu_key_known(const char *name)
     return find_setting(name) >= 0 || dim_called(name) || mfu_coefficient_find(name, NULL) >= 0;
 }
 
-static const char *name_or_alias(const char *name, const char *aliases, size_t *i, char to[MFU_KEY_NAME])
+static void spell(const char *name, const char *aliases, void (*each)(void *, const char *), void *what)
 {
-    if ((*i)-- == 0)
-        return name;
-    while (next_word(&aliases, to))
-        if ((*i)-- == 0)
-            return to;
-    return NULL;
+    char word[MFU_KEY_NAME];
+
+    each(what, name);
+    while (next_word(&aliases, word))
+        each(what, word);
 }
 
-const char *mfu_key_spelling(size_t i, char to[MFU_KEY_NAME])
+void mfu_key_spellings(void (*each)(void *, const char *), void *what)
 {
-    const char *name = NULL;
-
-    for (int k = 0; k < MFU_SETTING_COUNT && !name; k++)
-        name = name_or_alias(mfu_settings[k].key, mfu_settings[k].aliases, &i, to);
-    for (size_t k = 0; k < N_DIMS && !name; k++)
-        name = name_or_alias(dims[k].name, dims[k].aliases, &i, to);
-    return name;
+    for (int k = 0; k < MFU_SETTING_COUNT; k++)
+        spell(mfu_settings[k].key, mfu_settings[k].aliases, each, what);
+    for (size_t k = 0; k < N_DIMS; k++)
+        spell(dims[k].name, dims[k].aliases, each, what);
 }
 
 #define MOST_NAMES 512

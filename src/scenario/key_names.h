@@ -45,9 +45,9 @@ bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME]);
 /* Whether a key of any model may have this name or alias. */
 bool mfu_key_known(const char *name);
 
-/* Every name and alias that mfu_key_known() knows, but for coefficients; NULL behind
- * the last. */
-const char *mfu_key_spelling(size_t i, char name[MFU_KEY_NAME]);
+/* Calls `each` with `what` and every name and alias that mfu_key_known() knows, but for coefficients; the text is
+ * `each`'s until it returns. */
+void mfu_key_spellings(void (*each)(void *what, const char *name), void *what);
 
 /* "Did you mean": the nearest of all keys, of `gpu` and `model`, and of `n` other
  * names, into `err`; where none is near, of other programs' names.  Nothing where

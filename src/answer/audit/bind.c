@@ -219,7 +219,7 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
                 || (n->times && k == MFU_Q_PEAK && mark) || (mark == '=' && before && n->times)
                 || (mark == '=' && before && !near
                     && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3)))
-                || begin < r->t.text || strncmp(begin, words, length) != 0
+                || begin < r->t.text || *begin != *words || strncmp(begin, words, length) != 0
                 || (*words != '/' && begin > r->t.text && begin[-1] == '/')
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
                 || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))

@@ -111,7 +111,7 @@ static void respell(struct mfu_claim_text *t, const struct spelling *row, bool w
         size_t n = strcspn(from, "|");
 
         for (char *p = t->text; *p;) {
-            bool here = strncmp(p, from, n) == 0
+            bool here = *p == *from && strncmp(p, from, n) == 0
                 && !(whole && mfu_claim_letter(*from) && p > t->text && mfu_claim_letter(p[-1]))
                 && !(whole && !mfu_claim_stands(p, from, n));
 

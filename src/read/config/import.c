@@ -455,9 +455,14 @@ static void add_defaults(struct mfu_import *m)
 static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_error *err)
 {
     FILE *in = mfu_input_open(path, err);
-    char *text = in ? mfu_arena_alloc(arena, LARGEST + 2, 1) : NULL;
-    size_t n = text ? fread(text, 1, LARGEST + 1, in) : 0;
+    char *room = in ? malloc(LARGEST + 1) : NULL;
+    size_t n = room ? fread(room, 1, LARGEST + 1, in) : 0;
     bool failed = in && ferror(in);
+    char *text = room ? mfu_arena_alloc(arena, n + 1, 1) : NULL;
+
+    if (text)
+        memcpy(text, room, n);
+    free(room);
 
     if (in)
         fclose(in);

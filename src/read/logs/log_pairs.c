@@ -115,19 +115,20 @@ static const struct pair_row *find_pair(const char *typed, double *factor)
                                                                                                        : 0;
     if ((row = row_of(key)))
         return row;
-    if (mfu_key_known(key))
-        return NULL;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t n = strlen(key), m = strlen(units[i].suffix);
 
         if (n <= m || strcmp(key + n - m, units[i].suffix) != 0)
             continue;
         key[n - m] = '\0';
-        if ((row = row_of(key)) && dim_of(row) == units[i].dim) {
+        row = row_of(key);
+        key[n - m] = '_';
+        if (row && dim_of(row) == units[i].dim) {
+            if (mfu_key_known(key))
+                return NULL;
             *factor = units[i].factor;
             return row;
         }
-        key[n - m] = '_';
     }
     return NULL;
 }
@@ -281,8 +282,9 @@ static unsigned hash(const char *key)
     return (h ^ h >> 13) % (8 * sizeof((struct mfu_log *)0)->known);
 }
 
-static void remember(struct mfu_log *log, const char *key)
+static void remember(void *what, const char *key)
 {
+    struct mfu_log *log = what;
     unsigned h = hash(key);
 
     log->known[h / 8] |= (unsigned char)(1u << h % 8);
@@ -291,7 +293,6 @@ static void remember(struct mfu_log *log, const char *key)
 static void fill_known(struct mfu_log *log)
 {
     char text[MFU_KEY_NAME];
-    const char *key;
 
     for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++) {
         remember(log, pair_rows[i].key);
@@ -301,8 +302,7 @@ static void fill_known(struct mfu_log *log)
                 remember(log, text);
             }
     }
-    for (size_t i = 0; (key = mfu_key_spelling(i, text)); i++)
-        remember(log, key);
+    mfu_key_spellings(remember, log);
     log->known_filled = true;
 }
 
