@@ -310,11 +310,15 @@ static void pairs(struct question *q)
                            .ramp = q->op == MFU_ALL_TO_ALL});
 }
 
-/* Copies between a GPU and its host at the rate of the link; the CPU's work at that of its memory. */
+/* Copies between a GPU and its host at the rate of the link, and between that and its drives at theirs; the CPU's work
+ * at that of its memory. */
 static struct mfu_collective_price with_host(const struct mfu_machine *m, enum mfu_collective_kind op, double bytes)
 {
     const struct mfu_topology *t = &m->topology;
-    double rate = op == MFU_HOST_UPDATE ? t->host_memory * m->c[MFU_C_HOST_ADAM] : t->pinned;
+    double rate = op == MFU_HOST_UPDATE ? t->host_memory * m->c[MFU_C_HOST_ADAM]
+        : op == MFU_TO_DRIVE            ? t->nvme_write
+        : op == MFU_FROM_DRIVE          ? t->nvme_read
+                                        : t->pinned;
     struct mfu_collective_price p = {.latency_s = m->c[MFU_C_LINK_LATENCY], .wire_s = bytes / rate};
 
     p.time_s = bytes > 0 ? p.latency_s + p.wire_s : 0;
@@ -376,7 +380,7 @@ struct mfu_traffic mfu_collective_traffic(const struct mfu_machine *m, const str
     enum mfu_algorithm by = mfu_collective_price(m, g, op, bytes).algorithm;
 
     if (op >= MFU_TO_HOST)
-        return (struct mfu_traffic){.fabric_bytes = op == MFU_HOST_UPDATE ? 0 : bytes};
+        return (struct mfu_traffic){.fabric_bytes = op <= MFU_FROM_HOST ? bytes : 0};
     if (n <= 1)
         return (struct mfu_traffic){0};
     if (op == MFU_SEND)

@@ -70,6 +70,8 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     m->topology.unit_gpus = mfu_config_unit_gpus(c);
     if (!m->topology.coherent) /* the processes of a machine share its memory */
         m->topology.host_memory /= c->ranks / c->setting[MFU_S_NODES];
+    m->topology.nvme_read /= c->ranks / c->setting[MFU_S_NODES];
+    m->topology.nvme_write /= c->ranks / c->setting[MFU_S_NODES];
     m->topology.pinned = fmin(m->topology.pinned, m->topology.host_memory);
     m->l2_bytes = positive(g->l2_bytes, 0);
     m->l2_bytes_s = m->bandwidth_bytes_s * m->c[MFU_C_L2_SPEED];

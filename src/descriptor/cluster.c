@@ -54,6 +54,8 @@ static const struct mfu_field node_fields[] = {
     {"host", TEXT(host)},
     {"host_memory", .dim = MFU_BYTES, AT(host_memory_bytes), RANGE(1e9, 1e14)},
     {"host_bandwidth", .dim = MFU_BYTES_PER_S, AT(host_bandwidth_bytes_s), RANGE(1e9, 1e13)},
+    {"nvme_read", .dim = MFU_BYTES_PER_S, AT(nvme_read_bytes_s), RANGE(1e8, 1e12)},
+    {"nvme_write", .dim = MFU_BYTES_PER_S, AT(nvme_write_bytes_s), RANGE(1e8, 1e12)},
     END};
 static const char *const node_others[] = {"fabric", NULL};
 

@@ -61,6 +61,7 @@ struct mfu_cluster {
     enum mfu_fabric fabric;
     char host[96];
     double host_memory_bytes, host_bandwidth_bytes_s;
+    double nvme_read_bytes_s, nvme_write_bytes_s; /* of its drives together */
 
     bool networked; /* the rest is known */
     enum mfu_network network;

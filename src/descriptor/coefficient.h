@@ -163,6 +163,9 @@ struct mfu_yaml;
       "bandwidth of a machine's DRAM where no cluster's file states it; with NVLink-C2C that of the GPU's own CPU")    \
     X(HOST_ADAM, "host.adam", MFU_RATIO, 0.01, 1,                                                                      \
       "fraction of that bandwidth at which the CPU updates weights whose optimizer is offloaded")                      \
+    X(NVME_READ, "host.nvme.read", MFU_BYTES_PER_S, 1e8, 1e12,                                                         \
+      "rate at which a machine's NVMe drives are read together where no cluster's file states it")                     \
+    X(NVME_WRITE, "host.nvme.write", MFU_BYTES_PER_S, 1e8, 1e12, "the same of writing")                                \
     X(LINK_SHARED, "link.shared", MFU_RATIO, 0.01, 1, "what more than two GPUs on one PCIe root keep of it")           \
     X(LINK_LATENCY, "link.latency", MFU_SECONDS, 0, 1e-2, "fixed time of a collective with protocol LL")               \
     X(LINK_STEP, "link.step", MFU_SECONDS, 0, 1e-2,                                                                    \

@@ -334,6 +334,10 @@ bool mfu_gradients_kept(const struct mfu_builder *);
 bool mfu_gradients_offloaded(const struct mfu_builder *);
 /* Bytes of a gradient as the CPU's optimizer reads it. */
 double mfu_host_gradient_bytes(const struct mfu_builder *);
+/* The share of a rank's weights that are on NVMe drives and not in the host's memory. */
+double mfu_driven_share(const struct mfu_builder *);
+/* The share of the elements that train whose gradients are large enough to be written there. */
+double mfu_swapped_gradients(const struct mfu_builder *);
 /* Whether a rank holds its part of the weights as masters alone. */
 bool mfu_shards_are_masters(const struct mfu_builder *);
 

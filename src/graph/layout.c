@@ -19,6 +19,8 @@ const char *mfu_group_name(unsigned axes)
 {
     if (axes == MFU_AXES_HOST)
         return "host";
+    if (axes == MFU_AXES_DRIVE)
+        return "nvme";
     if (axes == MFU_AXES_DATA)
         return mfu_axis_names[MFU_AXIS_DP];
     if (axes == MFU_AXES_SHARD)

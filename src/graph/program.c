@@ -12,6 +12,7 @@ const char *const mfu_stream_names[MFU_STREAM_COUNT] = {
     [MFU_STREAM_COMMUNICATION] = "communication stream",
     [MFU_STREAM_TO_HOST] = "to the host",
     [MFU_STREAM_FROM_HOST] = "from the host",
+    [MFU_STREAM_DRIVE] = "NVMe",
 };
 const char *const mfu_part_names[MFU_PART_COUNT] = {"weights",       "gradients",   "optimizer",   "ema",
                                                     "weight_casts",  "activations", "logits_loss", "workspace",

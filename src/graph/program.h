@@ -27,6 +27,7 @@ enum mfu_stream {
     MFU_STREAM_COMMUNICATION,
     MFU_STREAM_TO_HOST, /* copies, and the optimizer on the CPU, which waits for them */
     MFU_STREAM_FROM_HOST,
+    MFU_STREAM_DRIVE, /* the NVMe drives of the host, which read and write in turn */
     MFU_STREAM_COUNT
 };
 extern const char *const mfu_stream_names[MFU_STREAM_COUNT];
@@ -173,6 +174,7 @@ struct mfu_program {
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
     double host_bytes[MFU_PART_COUNT];     /* of one process, in its host's memory */
     double pinned_bytes;                   /* of these, locked in place */
+    double drive_bytes[MFU_PART_COUNT];    /* of one process, on its host's NVMe drives */
     double paged_bytes;                    /* on the GPU or its host, by pages (CUDA's managed memory) */
     double next_batch_bytes;               /* of constant_bytes, loaded only when forward is done */
     double accum;                          /* micro-steps per optimizer step */

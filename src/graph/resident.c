@@ -18,6 +18,38 @@ static void move_to_host(struct mfu_program *p, enum mfu_part part)
     p->constant_bytes[part] = 0;
 }
 
+/* Of what would be in the host's memory: states, masters and fp32 gradients, but those that are too small, which stay on
+ * the GPU; and the 16-bit weights.  What is on its way has pinned buffers; the CPU keeps 16-bit sums of gradients, and
+ * weights up to a limit, for which it allocates all (DeepSpeed edaa7221, zero/stage3.py, swap_tensor/). */
+static void move_to_drive(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    const double *set = s->config->setting;
+    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), swapped = mfu_swapped_gradients(s), buffers;
+    double wide = mfu_host_gradient_bytes(s) * params, half = mfu_type_bytes[s->numerics.gradient] * params;
+    double group = fmin(params, set[MFU_S_SUB_GROUP_SIZE]);
+
+    if (set[MFU_S_NVME_OPTIMIZER] > 0) {
+        buffers = set[MFU_S_NVME_BUFFERS] * mfu_type_bytes[s->numerics.master] * group;
+        p->drive_bytes[MFU_PART_OPTIMIZER] = p->host_bytes[MFU_PART_OPTIMIZER];
+        p->drive_bytes[MFU_PART_GRADIENTS] = swapped * wide;
+        p->constant_bytes[MFU_PART_GRADIENTS] += (1 - swapped) * wide;
+        p->host_bytes[MFU_PART_OPTIMIZER] = buffers;
+        p->host_bytes[MFU_PART_GRADIENTS] = half;
+        p->pinned_bytes = p->host_bytes[MFU_PART_WEIGHTS] + half + buffers;
+    }
+    if (set[MFU_S_NVME_PARAMS] > 0) {
+        double all = p->host_bytes[MFU_PART_WEIGHTS], one = all / mfu_state_params(s, MFU_STATE_WEIGHT);
+
+        p->drive_bytes[MFU_PART_WEIGHTS] = mfu_driven_share(s) * all;
+        p->host_bytes[MFU_PART_WEIGHTS] = fmin(set[MFU_S_MAX_IN_CPU] * one, all)
+            + one
+                * (set[MFU_S_NVME_PARAM_BUFFERS] * set[MFU_S_NVME_PARAM_BUFFER]
+                   + (mfu_driven_share(s) > 0 ? group : 0));
+        p->pinned_bytes += p->host_bytes[MFU_PART_WEIGHTS] - all;
+    }
+}
+
 /* What is in the host's memory instead, and what is there for the way: gradients as they arrive, the 16-bit copy of new
  * weights or, without masters, the weights that the CPU updates.  Locked are all but momenta, and masters that are not
  * sent (DeepSpeed edaa7221, stage_1_and_2.py and stage3.py; PyTorch, fsdp/_fully_shard/_fsdp_param.py). */
@@ -28,18 +60,19 @@ static void offload(struct mfu_builder *s)
     double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), gradients = mfu_host_gradient_bytes(s);
 
     memset(p->host_bytes, 0, sizeof p->host_bytes);
-    p->pinned_bytes = 0;
+    memset(p->drive_bytes, 0, sizeof p->drive_bytes);
     if (set[MFU_S_OFFLOAD_PARAMS] > 0)
         move_to_host(p, MFU_PART_WEIGHTS);
     if (set[MFU_S_OFFLOAD_OPTIMIZER] > 0) {
         move_to_host(p, MFU_PART_OPTIMIZER);
-        if (s->config->accum > 1 && mfu_trainers[s->config->trainer].half_shards)
+        if ((s->config->accum > 1 || set[MFU_S_ZERO] >= 3) && mfu_trainers[s->config->trainer].half_shards)
             gradients += mfu_type_bytes[s->numerics.gradient];
         p->host_bytes[MFU_PART_GRADIENTS] = gradients * params;
         if (set[MFU_S_OFFLOAD_PARAMS] == 0)
             p->host_bytes[MFU_PART_WEIGHTS] = mfu_weight_bytes(s) * params;
     }
     p->pinned_bytes = p->host_bytes[MFU_PART_WEIGHTS] + p->host_bytes[MFU_PART_GRADIENTS];
+    move_to_drive(s);
 }
 
 /* States of large tensors are no tensors of PyTorch's: its allocator does not see them. */

@@ -38,6 +38,13 @@ static const struct rule {
 /* torch DDP starts early with a small bucket. */
 #define FIRST_BUCKET_BYTES 0x1p20
 
+/* Of sub-groups that come from the drives one by one; where there are more, each stands for several (chosen: what is not
+ * hidden is the first and the last of them). */
+#define MOST_GROUPS 64
+
+/* DeepSpeed writes no piece of a gradient below this (edaa7221, swap_tensor/utils.py: MIN_AIO_BYTES). */
+#define LEAST_SWAPPED_BYTES 0x1p20
+
 #define SHARD_BYTES 4 /* of one element of FSDP's shards: masters */
 
 /* Weights whose gradients the same ranks sum: experts have ranks of their own, and buckets (Megatron-LM d98e8a64,
@@ -67,7 +74,8 @@ struct sharder {
     int issued;            /* collectives */
     int wanted;            /* one of them that the next kernel waits for, or -1 */
     int ahead;             /* the gather of the next block */
-    enum mfu_stream after; /* what is issued next waits for all of it; COMPUTE: for nothing more */
+    enum mfu_stream after; /* what is issued next waits for it; COMPUTE: for nothing more, */
+    int behind;            /* but for so many of the latest there */
     /* Tensors, or -1: weights in no block, of this block, of the next; gradients
      * of this block, and of the one before, which are on their way. */
     int root, block, next, gradients, leaving;
@@ -214,6 +222,31 @@ double mfu_host_gradient_bytes(const struct mfu_builder *s)
     return s->numerics.masters ? 4 : mfu_trained_bytes(s, s->numerics.gradient);
 }
 
+/* Whole sub-groups stay in the host's memory, each a little more than its nominal size (DeepSpeed edaa7221,
+ * zero/stage3.py: _create_fp16_partitions_with_defragmentation). */
+double mfu_driven_share(const struct mfu_builder *s)
+{
+    const double *set = s->config->setting;
+    double params = mfu_state_params(s, MFU_STATE_WEIGHT), group = set[MFU_S_SUB_GROUP_SIZE],
+           most = set[MFU_S_MAX_IN_CPU];
+    double kept = most >= params ? params : fmin(params, group * fmax(ceil(most / group) - 1, 0));
+
+    return set[MFU_S_NVME_PARAMS] > 0 && params > 0 ? 1 - kept / params : 0;
+}
+
+double mfu_swapped_gradients(const struct mfu_builder *s)
+{
+    const struct mfu_program *p = s->program;
+    double share = mfu_state_share(s, MFU_STATE_OPTIMIZER) * mfu_host_gradient_bytes(s), all = 0, swapped = 0;
+
+    for (int i = 0; i < p->n_weights; i++)
+        if (p->weights[i].trains) {
+            all += p->weights[i].elements;
+            swapped += share * p->weights[i].elements >= LEAST_SWAPPED_BYTES ? p->weights[i].elements : 0;
+        }
+    return swapped / fmax(all, 1);
+}
+
 /* ---- writing ------------------------------------------------------------- */
 
 static struct mfu_launch *put(struct sharder *x, const struct mfu_launch *l)
@@ -245,12 +278,13 @@ static int issue_over(struct sharder *x, unsigned axes, enum mfu_stream stream, 
 
     l.kernel =
         mfu_kernel_stream(op < MFU_TO_HOST ? MFU_COLLECTIVE : MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
-    l.collective = (struct mfu_collective){.kind = op, .axes = op < MFU_TO_HOST ? axes : MFU_AXES_HOST, .bytes = bytes};
+    l.collective = (struct mfu_collective){.kind = op, .axes = axes, .bytes = bytes};
     l.stream = stream;
     if (x->after != MFU_STREAM_COMPUTE) {
         l.wait_stream = x->after;
-        l.wait_behind = 0;
+        l.wait_behind = x->behind;
         x->after = MFU_STREAM_COMPUTE;
+        x->behind = 0;
     }
     l.kernel.read_bytes *= calls;
     l.kernel.launches = calls;
@@ -260,11 +294,11 @@ static int issue_over(struct sharder *x, unsigned axes, enum mfu_stream stream, 
     return stream == MFU_STREAM_COMMUNICATION ? x->issued++ : -1;
 }
 
-/* A copy between GPU and host, or an update there. */
+/* A copy between GPU and host, an update there, or a copy between that and its drives. */
 static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collective_kind op, double bytes, double calls,
                     enum mfu_occurrence when)
 {
-    return issue_over(x, MFU_AXES_HOST, stream, op, bytes, calls, when);
+    return issue_over(x, stream == MFU_STREAM_DRIVE ? MFU_AXES_DRIVE : MFU_AXES_HOST, stream, op, bytes, calls, when);
 }
 
 static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes)
@@ -369,6 +403,12 @@ static void send_gradients(struct sharder *x, const struct pool *pool, double el
         }
     }
     issue_in(x, MFU_STREAM_TO_HOST, MFU_TO_HOST, elements * mfu_host_gradient_bytes(s), calls, when);
+    if (s->program->drive_bytes[MFU_PART_GRADIENTS] > 0) {
+        x->after = MFU_STREAM_TO_HOST;
+        issue_in(x, MFU_STREAM_DRIVE, MFU_TO_DRIVE,
+                 elements / mfu_state_params(s, MFU_STATE_OPTIMIZER) * s->program->drive_bytes[MFU_PART_GRADIENTS],
+                 calls, when);
+    }
 }
 
 /* `calls` sums over the ranks of so many bytes, and what follows them: each copy sums its shard with the others'
@@ -445,6 +485,11 @@ static int gather(struct sharder *x, const struct pool *pool, double params)
 
     if (weight < SHARD_BYTES && !x->s->frozen_parts && (!hosted || mfu_shards_are_masters(x->s)))
         shard = SHARD_BYTES;
+    if (x->p->drive_bytes[MFU_PART_WEIGHTS] > 0) {
+        issue_in(x, MFU_STREAM_DRIVE, MFU_FROM_DRIVE, params * shard / pool->ranks * mfu_driven_share(x->s), 1,
+                 MFU_EVERY_MICRO_STEP);
+        x->after = MFU_STREAM_DRIVE;
+    }
     if (hosted) /* alone they take the place of what is gathered */
         issued = issue_in(x, pool->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMMUNICATION, MFU_FROM_HOST,
                           params * shard / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
@@ -672,20 +717,53 @@ static bool gathers_beside(const struct sharder *x)
     return gathers_after(x) && x->s->config->setting[MFU_S_OVERLAP_PARAM_GATHER] > 0;
 }
 
-/* The CPU updates when the last gradient is there; new weights go back, or stay and are fetched as they are used. */
-static void update_on_host(struct sharder *x)
+/* The CPU updates one of n parts; its new weights go back, or stay and are fetched as they are used. */
+static void update_part(struct sharder *x, double n)
 {
     const struct mfu_builder *s = x->s;
+    double sent = mfu_state_params(s, MFU_STATE_OPTIMIZER) * mfu_weight_bytes(s) / n;
 
-    if (!offloads(s, MFU_S_OFFLOAD_OPTIMIZER))
-        return;
-    issue_in(x, MFU_STREAM_TO_HOST, MFU_HOST_UPDATE, mfu_host_update_bytes(s), 1, MFU_EVERY_MICRO_STEP);
+    issue_in(x, MFU_STREAM_TO_HOST, MFU_HOST_UPDATE, mfu_host_update_bytes(s) / n, 1, MFU_EVERY_MICRO_STEP);
+    x->after = MFU_STREAM_TO_HOST;
+    if (x->p->drive_bytes[MFU_PART_WEIGHTS] > 0)
+        issue_in(x, MFU_STREAM_DRIVE, MFU_TO_DRIVE, sent * mfu_driven_share(s), 1, MFU_EVERY_MICRO_STEP);
     if (offloads(s, MFU_S_OFFLOAD_PARAMS))
         return;
-    x->after = MFU_STREAM_TO_HOST;
-    issue_in(x, MFU_STREAM_FROM_HOST, MFU_FROM_HOST, mfu_state_params(s, MFU_STATE_OPTIMIZER) * mfu_weight_bytes(s), 1,
-             MFU_EVERY_MICRO_STEP);
+    issue_in(x, MFU_STREAM_FROM_HOST, MFU_FROM_HOST, sent, 1, MFU_EVERY_MICRO_STEP);
     x->after = MFU_STREAM_FROM_HOST;
+}
+
+/* States, masters and gradients of a sub-group are read, updated, and all but the gradients written.  Reading ahead, the
+ * next is read meanwhile; writing behind, nobody waits for the last (DeepSpeed edaa7221, swap_tensor/
+ * pipelined_optimizer_swapper.py, zero/stage3.py: step). */
+static void update_from_drive(struct sharder *x)
+{
+    const double *set = x->s->config->setting, *on = x->p->drive_bytes;
+    unsigned pipeline = (unsigned)set[MFU_S_NVME_PIPELINE];
+    bool ahead = pipeline & MFU_NVME_READS_AHEAD, behind = pipeline & MFU_NVME_WRITES_BEHIND;
+    double n = pipeline > 0 ? ceil(mfu_state_params(x->s, MFU_STATE_OPTIMIZER) / set[MFU_S_SUB_GROUP_SIZE]) : 1;
+    double state = on[MFU_PART_OPTIMIZER], read = state + on[MFU_PART_GRADIENTS];
+
+    n = fmin(fmax(n, 1), MOST_GROUPS);
+    for (int i = 0; i < n; i++) {
+        bool next = ahead && i + 1 < n;
+
+        x->after = MFU_STREAM_COMPUTE;
+        for (int k = !ahead || i == 0 ? 0 : 1; k <= next; k++)
+            issue_in(x, MFU_STREAM_DRIVE, MFU_FROM_DRIVE, read / n, 1, MFU_EVERY_MICRO_STEP);
+        x->after = MFU_STREAM_DRIVE;
+        x->behind = next + (ahead && behind && i > 0);
+        update_part(x, n);
+        issue_in(x, MFU_STREAM_DRIVE, MFU_TO_DRIVE, state / n, 1, MFU_EVERY_MICRO_STEP);
+    }
+}
+
+static void update_on_host(struct sharder *x)
+{
+    if (offloads(x->s, MFU_S_NVME_OPTIMIZER))
+        update_from_drive(x);
+    else if (offloads(x->s, MFU_S_OFFLOAD_OPTIMIZER))
+        update_part(x, 1);
 }
 
 static void write_segment(struct sharder *x, int k, int last)

@@ -34,7 +34,8 @@ extern const char *const mfu_axis_names[MFU_AXIS_COUNT]; /* "tp" ... */
 #define MFU_AXES_EXPERT_DATA (MFU_AXIS_BIT(MFU_AXIS_EDP) | MFU_AXIS_BIT(MFU_AXIS_REPLICA))
 #define MFU_AXES_EXPERTS (MFU_AXIS_BIT(MFU_AXIS_ETP) | MFU_AXIS_BIT(MFU_AXIS_EP) | MFU_AXIS_BIT(MFU_AXIS_EDP))
 #define MFU_AXES_ALL ((1u << MFU_AXIS_COUNT) - 1)
-#define MFU_AXES_HOST (1u << MFU_AXIS_COUNT) /* no axis: each rank with the memory of its own machine */
+#define MFU_AXES_HOST (1u << MFU_AXIS_COUNT) /* no axis: each rank with the memory of its own machine, */
+#define MFU_AXES_DRIVE (MFU_AXES_HOST << 1)  /* that with its drives */
 
 #define MFU_MESH_AXES 6 /* of a layout, at most */
 

@@ -19,6 +19,8 @@ const char *const mfu_collective_names[MFU_TRANSFER_COUNT] = {
     [MFU_SEND] = "send",
     [MFU_TO_HOST] = "to_host",
     [MFU_FROM_HOST] = "from_host",
+    [MFU_TO_DRIVE] = "to_nvme",
+    [MFU_FROM_DRIVE] = "from_nvme",
     [MFU_HOST_UPDATE] = "host_update",
 };
 
@@ -103,6 +105,8 @@ void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *
     t->host = slot * c[MFU_C_LINK_HOST];
     t->coherent = strncmp(gpu->pcie, COHERENT, strlen(COHERENT)) == 0;
     t->host_memory = k.host_bandwidth_bytes_s > 0 ? k.host_bandwidth_bytes_s : c[MFU_C_HOST_BANDWIDTH];
+    t->nvme_read = k.nvme_read_bytes_s > 0 ? k.nvme_read_bytes_s : c[MFU_C_NVME_READ];
+    t->nvme_write = k.nvme_write_bytes_s > 0 ? k.nvme_write_bytes_s : c[MFU_C_NVME_WRITE];
     t->pinned = c[MFU_C_LINK_PINNED] * (t->coherent ? strtod(gpu->pcie + strlen(COHERENT), NULL) * 1e9 / 2 : slot);
     t->paged = c[MFU_C_LINK_PAGED] / c[MFU_C_LINK_PINNED] * t->pinned;
     t->counted[NVLINK] = COUNTED_NVLINK / c[MFU_C_LINK_NVLINK];

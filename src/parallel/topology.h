@@ -24,6 +24,8 @@ enum mfu_collective_kind {
     MFU_COLLECTIVE_COUNT,
     MFU_TO_HOST = MFU_COLLECTIVE_COUNT, /* a copy by the GPU's engines, to pinned memory; */
     MFU_FROM_HOST,                      /* from there */
+    MFU_TO_DRIVE,                       /* from pinned memory of the host to its NVMe drives, */
+    MFU_FROM_DRIVE,                     /* and back */
     MFU_HOST_UPDATE,                    /* the CPU's optimizer; bytes: that it reads and writes */
     MFU_TRANSFER_COUNT
 };
@@ -34,19 +36,20 @@ extern const char *const mfu_collective_names[MFU_TRANSFER_COUNT]; /* "all_reduc
 /* Rates are bytes per second of one direction; sigmas are relative. */
 struct mfu_topology {
     enum mfu_fabric fabric;
-    double unit_gpus;          /* that the fabric joins */
-    double link_bytes_s;       /* of one GPU's NVLink, as the data sheet says; 0 without */
-    double peers;              /* of a mesh */
-    double nvlink, pcie, host; /* sustained by a GPU over each way */
-    double shared;             /* what more than two GPUs keep of pcie and host */
-    double sigma[3];           /* of nvlink, pcie, host */
-    double counted[3];         /* what NCCL counts on, relative to them */
-    double capability;         /* compute capability; NAN: not NVIDIA's */
-    bool pcie_known;           /* else a slot was assumed */
-    bool coherent;             /* NVLink-C2C to the CPU instead of a slot */
-    double pinned;             /* between a GPU and pinned memory of its host, one direction */
-    double paged;              /* the same of pages that the driver moves */
-    double host_memory;        /* bandwidth of the host's DRAM, of all processes on it */
+    double unit_gpus;             /* that the fabric joins */
+    double link_bytes_s;          /* of one GPU's NVLink, as the data sheet says; 0 without */
+    double peers;                 /* of a mesh */
+    double nvlink, pcie, host;    /* sustained by a GPU over each way */
+    double shared;                /* what more than two GPUs keep of pcie and host */
+    double sigma[3];              /* of nvlink, pcie, host */
+    double counted[3];            /* what NCCL counts on, relative to them */
+    double capability;            /* compute capability; NAN: not NVIDIA's */
+    bool pcie_known;              /* else a slot was assumed */
+    bool coherent;                /* NVLink-C2C to the CPU instead of a slot */
+    double pinned;                /* between a GPU and pinned memory of its host, one direction */
+    double paged;                 /* the same of pages that the driver moves */
+    double host_memory;           /* bandwidth of the host's DRAM, of all processes on it */
+    double nvme_read, nvme_write; /* of its drives, of all processes */
 
     double nic_bytes_s; /* sustained by one NIC; 0 without a network */
     double unit_nics;   /* of all GPUs that the fabric joins */

@@ -29,8 +29,10 @@ static int row_of(struct books *b, unsigned axes, const struct mfu_group *g)
     if (i == b->n && b->n < MFU_MOST_EXCHANGES)
         b->list[b->n++] = (struct mfu_exchange){.group = name,
                                                 .level = axes == MFU_AXES_HOST ? t->coherent ? "NVLink-C2C" : "PCIe"
+                                                    : axes == MFU_AXES_DRIVE   ? "NVMe"
                                                     : road.level > 1           ? "uplinks"
                                                                                : mfu_road_name(t, &road),
+                                                .off_gpu = axes >= MFU_AXES_HOST,
                                                 .ranks = g->ranks,
                                                 .nodes = g->units};
     return i < b->n ? i : b->n - 1;
@@ -52,6 +54,7 @@ static void enter(struct books *b, unsigned axes, const struct mfu_collective *c
     b->beside_s[i] += beside ? seconds : 0;
     x->fabric_bytes += calls * sent.fabric_bytes;
     x->nic_bytes += calls * sent.nic_bytes;
+    x->drive_bytes += axes == MFU_AXES_DRIVE ? calls * c->bytes : 0;
 }
 
 /* Each chunk of a rank sends its output on and its gradient back; at the ends of the model

@@ -13,6 +13,7 @@
 struct mfu_exchange {
     const char *group; /* "tp", "dp" ...: the axis that the group runs along */
     const char *level; /* the slowest thing in its way: "NVLink", "PCIe peer to peer", "network", "uplinks" */
+    bool off_gpu;      /* "host" and "nvme": no other GPU, but this one's host, and that with its drives */
     double ranks;      /* of one group */
     double nodes;      /* units of GPUs with one fabric that it spans; 1: it stays inside */
     double calls;
@@ -21,6 +22,7 @@ struct mfu_exchange {
                             copies that are made for it are not in it */
     double fabric_bytes; /* that a GPU sends over NVLink or PCIe, as DCGM's NVLINK_TX_BYTES counts */
     double nic_bytes;    /* that it sends over the network */
+    double drive_bytes;  /* that its host reads and writes */
 };
 
 /* At most MFU_MOST_EXCHANGES rows, those that add the most to the step first; returns how many. */

@@ -304,8 +304,11 @@ static void weigh_host(struct mfu_plan *p)
 
     mfu_cluster_with(p->config.cluster, p->config.gpu, &k);
     m->host_bytes = m->evicted_bytes;
-    for (int i = 0; i < MFU_PART_COUNT; i++)
+    m->drive_bytes = 0;
+    for (int i = 0; i < MFU_PART_COUNT; i++) {
         m->host_bytes += p->program.host_bytes[i];
+        m->drive_bytes += p->program.drive_bytes[i];
+    }
     m->pinned_bytes = p->program.pinned_bytes;
     m->host_node_bytes = m->host_bytes * p->config.ranks / p->config.setting[MFU_S_NODES];
     m->host_capacity_bytes = k.host_memory_bytes;

@@ -35,6 +35,7 @@ struct mfu_memory_answer {
     double smi_bytes;                                 /* nvidia-smi's figure for the process */
     double smi_low_bytes, smi_high_bytes;             /* 90 % interval of it */
     double loose_bytes; /* cached, of which nobody has worked out how much comes back before the card is full */
+    double drive_bytes; /* of one process on its host's NVMe drives */
     double host_bytes, pinned_bytes; /* of one process in its host's memory; locked of these */
     double host_node_bytes;          /* of all processes of a machine, */
     double host_capacity_bytes;      /* and what that has; NAN: nobody says */

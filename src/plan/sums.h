@@ -69,6 +69,8 @@ static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch
     if (l->communicates) {
         if (l->collective.kind == MFU_HOST_UPDATE) /* nothing hides it */
             s->rules_s[MFU_C_HOST_ADAM] += time_s;
+        if (l->collective.axes == MFU_AXES_DRIVE && l->phase == MFU_OPTIMIZER_PHASE)
+            s->rules_s[l->collective.kind == MFU_TO_DRIVE ? MFU_C_NVME_WRITE : MFU_C_NVME_READ] += time_s;
         *(l->collective.axes == 0 ? &s->copies_s : &s->communication_s) += time_s;
         return;
     }

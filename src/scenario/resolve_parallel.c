@@ -16,9 +16,20 @@ bool mfu_offloads(const struct mfu_config *c)
         || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
 }
 
+static bool on_drive(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_NVME_OPTIMIZER] > 0 || c->setting[MFU_S_NVME_PARAMS] > 0;
+}
+
 /* Weights that are offloaded are sharded as FSDP and ZeRO 3 do, and updated where they are. */
 static void derive_offload(struct mfu_config *c)
 {
+    if (on_drive(c))
+        mfu_derive(c, MFU_S_ZERO, 3);
+    if (c->setting[MFU_S_NVME_PARAMS] > 0)
+        mfu_derive(c, MFU_S_OFFLOAD_PARAMS, 1);
+    if (c->setting[MFU_S_NVME_OPTIMIZER] > 0)
+        mfu_derive(c, MFU_S_OFFLOAD_OPTIMIZER, 1);
     if (c->setting[MFU_S_OFFLOAD_PARAMS] > 0) {
         mfu_derive(c, MFU_S_OFFLOAD_OPTIMIZER, 1);
         mfu_derive(c, MFU_S_ZERO, 3);
@@ -42,6 +53,12 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
                             : optimizer ? "optimizer"
                                         : "activations",
                         mfu_runtimes[c->runtime].name);
+    if (on_drive(c) && (!mfu_trainers[c->trainer].half_shards || mfu_trainers[c->trainer].adds_up_wide))
+        return mfu_fail(err, MFU_EINPUT, "nvme_%s: only DeepSpeed's drives are modelled (trainer deepspeed)",
+                        c->setting[MFU_S_NVME_PARAMS] > 0 ? "params" : "optimizer");
+    if (on_drive(c) && c->setting[MFU_S_ZERO] < 3)
+        return mfu_fail(err, MFU_EINPUT, "nvme_%s: DeepSpeed swaps shards of zero 3 only",
+                        c->setting[MFU_S_NVME_PARAMS] > 0 ? "params" : "optimizer");
     if (o->gpu_only && optimizer) {
         mfu_fail(err, MFU_EINPUT, "offload_optimizer: %s runs on GPUs only", o->name);
         return mfu_error_suggest(err, mfu_optimizers[MFU_ADAMW].name);
@@ -457,6 +474,8 @@ static enum mfu_trainer_kind usual_trainer(const struct mfu_config *c)
 
     if (r->c_program)
         return MFU_TRAINER_LLM_C;
+    if (on_drive(c))
+        return MFU_TRAINER_DEEPSPEED;
     if (r->half_weights && c->setting[MFU_S_GPUS] > 1)
         return MFU_TRAINER_MEGATRON_TE;
     return c->setting[MFU_S_ZERO] >= 3 ? MFU_TRAINER_FSDP : MFU_TRAINER_DDP;

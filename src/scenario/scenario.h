@@ -31,7 +31,7 @@
 struct mfu_error;
 
 /* Room for the rows of scenario/setting.h, which few need to see. */
-#define MFU_MAX_SETTINGS 88
+#define MFU_MAX_SETTINGS 112
 
 #define MFU_HEARD 40 /* imported files and what they left out that are remembered (chosen) */
 

@@ -21,6 +21,7 @@
 
 // clang-format off
 const char *const mfu_switch_names[] = {"off", "on", NULL};
+const char *const mfu_nvme_pipeline_names[] = {"none", "read", "write", "both", NULL};
 const char *const mfu_padding_names[] = {"seq", "longest", NULL};
 const char *const mfu_tp_overlap_names[] = {"off", "gradients", "products", NULL};
 const char *const mfu_graph_scope_names[] = {"all", "attention", NULL};

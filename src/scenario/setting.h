@@ -59,16 +59,34 @@ struct mfu_error;
       "modules of a layer that `checkpoint selective` computes again (Megatron): core_attn, layernorm, moe_act, "      \
       "mla_up_proj, mlp, shared_experts, moe",                                                                         \
       .set_of = mfu_recomputed_module_names)                                                                           \
-    X(OFFLOAD_OPTIMIZER, "offload_optimizer", "optimizer_cpu_offload offload_optimizer_device cpu_offload_optimizer",  \
-      MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                                                 \
+    X(OFFLOAD_OPTIMIZER, "offload_optimizer", "optimizer_cpu_offload cpu_offload_optimizer", MFU_COUNT, 0, 1, 0,       \
+      mfu_switch_names, "runtime",                                                                                     \
       "whether states and masters are in the host's memory, and the CPU updates the weights (ZeRO-Offload)")           \
     X(OFFLOAD_PARAMS, "offload_params",                                                                                \
-      "offload_param offload_param_device fsdp_offload_params fsdp_cpu_offload cpu_offload enable_cpu_offload",        \
-      MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                                                 \
+      "offload_param fsdp_offload_params fsdp_cpu_offload cpu_offload enable_cpu_offload", MFU_COUNT, 0, 1, 0,         \
+      mfu_switch_names, "runtime",                                                                                     \
       "whether weights are in the host's memory, and come block by block as they are used (FSDP, ZeRO 3)")             \
     X(OFFLOAD_ACTIVATIONS, "offload_activations",                                                                      \
       "activation_offloading enable_activation_offloading cpu_offloading_activations", MFU_COUNT, 0, 1, 0,             \
       mfu_switch_names, "runtime", "whether what layers save for backward waits in the host's memory")                 \
+    X(NVME_OPTIMIZER, "nvme_optimizer", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                           \
+      "whether what offload_optimizer moves is on the host's NVMe drives instead, but for what is being updated "      \
+      "(ZeRO-Infinity)")                                                                                               \
+    X(NVME_PARAMS, "nvme_params", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
+      "whether what offload_params moves is on the host's NVMe drives instead, but for max_in_cpu")                    \
+    X(SUB_GROUP_SIZE, "sub_group_size", "stage3_sub_group_size", MFU_COUNT, 1, 1e13, 1e9, NULL, "runtime",             \
+      "parameters that a process updates at once (DeepSpeed), with nvme_optimizer")                                    \
+    X(NVME_BUFFERS, "nvme_buffers", "", MFU_COUNT, 1, 1024, 4, NULL, "runtime",                                        \
+      "pinned buffers of a sub-group's size through which states come from NVMe (DeepSpeed's buffer_count)")           \
+    X(NVME_PIPELINE, "nvme_pipeline", "", MFU_COUNT, 0, 3, 0, mfu_nvme_pipeline_names, "runtime",                      \
+      "which traffic with NVMe runs while the CPU updates a sub-group: reading the next, writing the last "            \
+      "(DeepSpeed's pipeline_read, pipeline_write)")                                                                   \
+    X(NVME_PARAM_BUFFERS, "nvme_param_buffers", "", MFU_COUNT, 1, 65536, 5, NULL, "runtime",                           \
+      "pinned buffers through which weights come from NVMe, each")                                                     \
+    X(NVME_PARAM_BUFFER, "nvme_param_buffer", "", MFU_COUNT, 1, 1e13, 1e8, NULL, "runtime",                            \
+      "of so many parameters (DeepSpeed's buffer_size)")                                                               \
+    X(MAX_IN_CPU, "max_in_cpu", "", MFU_COUNT, 0, 1e13, 1e9, NULL, "runtime",                                          \
+      "parameters of a process that nvme_params leaves in the host's memory")                                          \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime",    \
       "optimizer and its implementation")                                                                              \
     X(OBJECTIVE, "objective", "rl preference_loss", MFU_COUNT, 0, MFU_OBJECTIVE_COUNT - 1, MFU_NEXT_TOKEN,             \
@@ -272,6 +290,10 @@ struct mfu_setting {
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
 extern const char *const mfu_switch_names[];  /* "off", "on", NULL */
 extern const char *const mfu_padding_names[]; /* "seq", "longest", NULL */
+
+/* Bits: reads ahead, writes behind. */
+enum { MFU_NVME_READS_AHEAD = 1, MFU_NVME_WRITES_BEHIND = 2 };
+extern const char *const mfu_nvme_pipeline_names[]; /* "none", "read", "write", "both", NULL */
 
 /* Megatron-LM's usual order, and that of --use-tp-pp-dp-mapping and of Llama 3 (3.3.2). */
 extern const char *const mfu_rank_order_names[];

@@ -253,7 +253,7 @@ printf '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2, 
 for begin in 'import ds.json' 'source ds.mfu' 'set batch 2; keep x; reset; use x'; do
     [ "$begin" = 'source ds.mfu' ] && expect 0 '' -q -e 'import ds.json; save ds.mfu'
     [ "${begin#set}" = "$begin" ] || begin="source ds.mfu; $begin"
-    expect 1 "'fits' is unknown: .*offload_optimizer nvme" -q -e "$begin; check fits"
+    expect 1 "'fits' is unknown: .*nvme_optimizer on" -q -e "$begin; check fits"
     expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; solve batch"
     expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; solve batch where fits and mfu > 1%"
     expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; search maximize mfu batch=1..4 where fits"

@@ -248,6 +248,67 @@ static void hosts_are_part_of_the_answer(void **unused)
     }
 }
 
+/* What would be in the host's memory is on its drives, is read and written once a step (gradients the other way round),
+ * and takes their time; a pipeline saves at most the CPU's
+ * update and the copies behind it.  Weights that all find room in the CPU's memory never
+ * see a drive. */
+static void drives_carry_what_the_host_would(void **unused)
+{
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        const double *drive = other.program.drive_bytes;
+        struct mfu_scenario s;
+        double bytes, time_s, serial_s, least_s;
+
+        next(&s, &plan);
+        mfu_scenario_set(&s, "trainer", "deepspeed", NULL);
+        mfu_scenario_set(&s, "zero", "3", NULL);
+        mfu_scenario_set(&s, "offload_optimizer", "on", NULL);
+        if (mfu_plan_make(&plan, &s, NULL) < 0 || !replan_as(&other, &s, "nvme_optimizer", "on"))
+            continue;
+        n++;
+        HOLDS_NEAR(drive[MFU_PART_OPTIMIZER], plan.program.host_bytes[MFU_PART_OPTIMIZER], EXACT);
+        HOLDS(drive[MFU_PART_GRADIENTS] <= plan.program.host_bytes[MFU_PART_GRADIENTS]);
+        HOLDS(other.memory.peak.bytes >= plan.memory.peak.bytes * (1 - EXACT));
+        bytes = drive[MFU_PART_OPTIMIZER] + drive[MFU_PART_GRADIENTS];
+        HOLDS_NEAR(moved(&other.program, MFU_FROM_DRIVE), bytes, 1e-6);
+        HOLDS_NEAR(moved(&other.program, MFU_TO_DRIVE), bytes, 0.01); /* but what forward never uses */
+        HOLDS_NEAR(moved(&other.program, MFU_HOST_UPDATE), moved(&plan.program, MFU_HOST_UPDATE), 1e-6);
+        least_s =
+            bytes / other.machine.topology.nvme_read + drive[MFU_PART_OPTIMIZER] / other.machine.topology.nvme_write;
+        serial_s = other.step.time_s;
+        HOLDS(serial_s >= least_s * (1 - EXACT));
+        s = other.scenario;
+        mfu_scenario_set(&s, "sub_group_size", "1000000", NULL);
+        time_s = serial_s;
+        for (int k = 1; k <= 3; k++) {
+            s.setting[MFU_S_NVME_PIPELINE] = k;
+            s.setting_given[MFU_S_NVME_PIPELINE] = true;
+            if (mfu_plan_make(&other, &s, NULL) < 0)
+                continue;
+            HOLDS_NEAR(moved(&other.program, MFU_FROM_DRIVE), bytes, 1e-6);
+            HOLDS(other.step.time_s <= serial_s * (1 + 1e-3) + 5e-3);
+            HOLDS(other.step.time_s >= least_s * (1 - EXACT));
+            time_s = fmin(time_s, other.step.time_s);
+        }
+        HOLDS(serial_s - time_s <= moved(&other.program, MFU_HOST_UPDATE)
+                      / (other.machine.topology.host_memory * other.machine.c[MFU_C_HOST_ADAM])
+                  + moved(&other.program, MFU_FROM_HOST) / other.machine.topology.pinned + 1e-3 * serial_s + 5e-3);
+        if (!replan_as(&plan, &s, "offload_params", "on") || !replan_as(&other, &plan.scenario, "nvme_params", "on"))
+            continue;
+        HOLDS(drive[MFU_PART_WEIGHTS] <= plan.program.host_bytes[MFU_PART_WEIGHTS] * (1 + EXACT));
+        HOLDS(moved(&other.program, MFU_FROM_DRIVE) >= moved(&plan.program, MFU_FROM_DRIVE));
+        s = other.scenario;
+        if (replan(&other, &s, "max_in_cpu", 1e13)) {
+            HOLDS(drive[MFU_PART_WEIGHTS] == 0);
+            HOLDS_NEAR(other.step.time_s, plan.step.time_s, 1e-6);
+        }
+    }
+    assert_true(n > 10);
+}
+
 static int close_all(void **state_)
 {
     mfu_plan_release(&plan);
@@ -259,10 +320,15 @@ static int close_all(void **state_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimizers_leave_as_a_whole),  cmocka_unit_test(activations_go_and_return),
-        cmocka_unit_test(what_travels_is_proportional), cmocka_unit_test(counted_layers_are_like_unrolled_ones),
-        cmocka_unit_test(what_is_read_is_there),        cmocka_unit_test(links_take_their_time),
-        cmocka_unit_test(words_and_refusals),           cmocka_unit_test(hosts_are_part_of_the_answer),
+        cmocka_unit_test(optimizers_leave_as_a_whole),
+        cmocka_unit_test(activations_go_and_return),
+        cmocka_unit_test(what_travels_is_proportional),
+        cmocka_unit_test(counted_layers_are_like_unrolled_ones),
+        cmocka_unit_test(what_is_read_is_there),
+        cmocka_unit_test(links_take_their_time),
+        cmocka_unit_test(words_and_refusals),
+        cmocka_unit_test(hosts_are_part_of_the_answer),
+        cmocka_unit_test(drives_carry_what_the_host_would),
     };
 
     return cmocka_run_group_tests(tests, open_any, close_all);

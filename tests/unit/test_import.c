@@ -636,6 +636,30 @@ static void deepspeed_completes_the_batch(void **state)
     done();
 }
 
+/* ZeRO-Infinity's drives, their buffers and what overlaps. */
+static void deepspeed_swaps_to_drives(void **state)
+{
+    (void)state;
+    read_as(
+        "a.json",
+        "{\"train_micro_batch_size_per_gpu\": 1, \"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 3, "
+        "\"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"nvme\", \"nvme_path\": \"/nvme\", "
+        "\"buffer_count\": 6, \"pipeline_read\": true, \"pipeline_write\": true}, \"offload_param\": {\"device\": "
+        "\"nvme\", \"buffer_size\": 6e8, \"max_in_cpu\": 0}}}",
+        "deepspeed", "4");
+    assert_near(setting(MFU_S_NVME_OPTIMIZER), 1, 0);
+    assert_near(setting(MFU_S_NVME_PARAMS), 1, 0);
+    assert_near(setting(MFU_S_OFFLOAD_PARAMS), 1, 0);
+    assert_near(setting(MFU_S_NVME_BUFFERS), 6, 0);
+    assert_near(setting(MFU_S_NVME_PARAM_BUFFER), 6e8, 0);
+    assert_near(setting(MFU_S_MAX_IN_CPU), 0, 0);
+    assert_near(setting(MFU_S_SUB_GROUP_SIZE), 1e8, 0);
+    assert_near(setting(MFU_S_NVME_PIPELINE), MFU_NVME_READS_AHEAD + MFU_NVME_WRITES_BEHIND, 0);
+    assert_int_equal(fate("zero_optimization.offload_optimizer.device"), MFU_UNDERSTOOD);
+    assert_int_equal(fate("zero_optimization.offload_param.device"), MFU_UNDERSTOOD);
+    done();
+}
+
 /* ---- Hugging Face -------------------------------------------------------- */
 
 static void models_of_the_hub_are_known(void **state)
@@ -1423,6 +1447,7 @@ int main(void)
         cmocka_unit_test(the_global_batch_is_that_of_the_file),
         cmocka_unit_test(torchtitan_of_2024_is_understood),
         cmocka_unit_test(deepspeed_completes_the_batch),
+        cmocka_unit_test(deepspeed_swaps_to_drives),
         cmocka_unit_test(models_of_the_hub_are_known),
         cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
         cmocka_unit_test(what_is_off_is_ignored),

@@ -38,7 +38,7 @@ int mfu_outcome_of(const struct mfu_scenario *scenario, struct mfu_plan *p, stru
                               .hfu = p->mfu.hfu,
                               .memory_bytes = p->memory.smi_bytes,
                               .fill = p->memory.fill,
-                              .fits = p->memory.fits,
+                              .fits = p->memory.fits && mfu_plan_fits(p) != 0,
                               .unsure = isnan(mfu_plan_fits(p)),
                               .cached_bytes = fmax(0, p->memory.reserved_bytes - p->memory.peak.bytes),
                               .weight_bytes = p->program.weight_bytes,

@@ -179,7 +179,7 @@ static bool estimate(const struct search *s, struct candidate *c)
     }
     c->cost = s->aim.mfu ? 1 / p->mfu.mfu : p->step.time_s / p->step.useful_tokens;
     c->bytes = p->memory.smi_bytes;
-    c->fits = p->memory.fits;
+    c->fits = p->memory.fits && mfu_plan_fits(p) != 0;
     return true;
 }
 

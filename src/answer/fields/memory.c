@@ -77,6 +77,7 @@ MFU_PART_RECORD(out_of_memory, const struct mfu_memory_answer *m, FAILURE)
     X(FLAG,   fragmented,           0,         p->memory.fragmented,            "1 if it would fit, were what is free in one piece") \
     X(NUMBER, host_bytes,           MFU_BYTES, round(p->memory.host_bytes),     "in the host's memory, of one process: what is offloaded, and gradients and weights on their way") \
     X(NUMBER, host_pinned_bytes,    MFU_BYTES, round(p->memory.pinned_bytes),   "of these, locked in place for the GPU's copy engines") \
+    X(NUMBER, nvme_bytes,           MFU_BYTES, round(p->memory.drive_bytes),    "on NVMe drives, of one process") \
     X(NUMBER, paged_bytes,          MFU_BYTES, round(p->memory.paged_bytes),    "of optimizer states that CUDA moves by pages, outside PyTorch's allocator") \
     X(NUMBER, evicted_bytes,        MFU_BYTES, round(p->memory.evicted_bytes),  "of these in the host's memory, since the GPU is full") \
     X(NUMBER, host_node_bytes,      MFU_BYTES, round(p->memory.host_node_bytes), "of all processes of a machine") \

@@ -63,6 +63,7 @@ MFU_PART_RECORD(params, const struct mfu_program *g, PARAMS)
     X(NUMBER, time_s,       MFU_SECONDS, x->time_s,       "in a step, beside kernels or not") \
     X(NUMBER, exposed_s,    MFU_SECONDS, x->exposed_s,    "of it, what the step waits for") \
     X(NUMBER, fabric_bytes, MFU_BYTES,   x->fabric_bytes, "that a GPU sends inside its node in a step") \
+    X(NUMBER, drive_bytes, MFU_BYTES,    x->drive_bytes,  "that its host reads from and writes to NVMe drives") \
     X(NUMBER, nic_bytes,    MFU_BYTES,   x->nic_bytes,    "that it sends over the network")
 MFU_FIELDS(exchange, const struct mfu_exchange *x, EXCHANGE)
 const struct mfu_record mfu_record_exchange = MFU_RECORD(exchange, .rows = NULL);

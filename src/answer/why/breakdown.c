@@ -237,8 +237,7 @@ static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, str
     s->part_s[MFU_P_LOADER] = t->loader_wait_s;
     s->part_s[MFU_P_PAGING] = p->paging_s;
     for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
-        if (strcmp(list[i].group, mfu_group_name(MFU_AXES_HOST)) == 0)
-            offload_s = list[i].exposed_s;
+        offload_s += list[i].off_gpu ? list[i].exposed_s : 0;
     s->part_s[MFU_P_OFFLOAD] = offload_s;
     s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s - offload_s;
     s->part_s[MFU_P_STEP] = step_s;

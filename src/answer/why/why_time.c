@@ -129,7 +129,11 @@ static void tell_offload(const struct mfu_plan *p, struct mfu_why *w)
     struct mfu_exchange list[MFU_MOST_EXCHANGES];
 
     for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
-        if (strcmp(list[i].group, mfu_group_name(MFU_AXES_HOST)) == 0)
+        if (list[i].drive_bytes > 0)
+            mfu_why_say(w, "NVMe: %s a step are read and written in %s, of which %s are unhidden.",
+                        Q(list[i].drive_bytes, MFU_BYTES), Q(list[i].time_s, MFU_SECONDS),
+                        Q(list[i].exposed_s, MFU_SECONDS));
+        else if (list[i].off_gpu)
             mfu_why_say(w,
                         "Offload: %s a step over %s, %s in all with the CPU's work, of which %s are unhidden; in "
                         "return %s are in the host's memory.",

@@ -177,6 +177,14 @@ double mfu_import_planned_ranks(const struct mfu_import *m, double gpus, double 
     return !m->start->gpu || is_planned(m, gpus, ranks) ? ranks : is_planned(m, gpus, gpus) ? gpus : mfu_import_gpus(m);
 }
 
+void mfu_import_drive(struct mfu_import *m, const char *name, const char *key)
+{
+    const struct mfu_entry *e = mfu_import_find(m, name);
+
+    if (e && strcmp(e->value, "nvme") == 0)
+        mfu_import_assume(m, key, "on", "the device is nvme");
+}
+
 void mfu_import_assume_number(struct mfu_import *m, const char *key, double value, const char *note)
 {
     char text[32];

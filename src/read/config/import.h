@@ -142,6 +142,9 @@ void mfu_import_leave(struct mfu_entry *, enum mfu_fate, const char *note);
 void mfu_import_assume(struct mfu_import *, const char *key, const char *value, const char *note);
 void mfu_import_assume_number(struct mfu_import *, const char *key, double value, const char *note);
 
+/* Where the device of `name` is DeepSpeed's nvme, our key for it. */
+void mfu_import_drive(struct mfu_import *, const char *name, const char *key);
+
 /* An entry of ours for what the program does unasked and this one does not model. */
 void mfu_import_lack(struct mfu_import *, const char *name, const char *value, const char *note);
 

@@ -108,7 +108,8 @@ static void write_names(struct tracer *t)
     name_thing(t, "thread_name", GPU, PHASES, "phases");
     sort_thing(t, "thread_sort_index", GPU, PHASES, PHASES);
     for (int i = 0; i < MFU_STREAM_COUNT; i++) {
-        if (i > MFU_STREAM_COMMUNICATION && !mfu_offloads(&t->plan->config))
+        if ((i > MFU_STREAM_COMMUNICATION && !mfu_offloads(&t->plan->config))
+            || (i == MFU_STREAM_DRIVE && !(t->plan->memory.drive_bytes > 0)))
             continue;
         name_thing(t, "thread_name", GPU, STREAMS + i, mfu_stream_names[i]);
         sort_thing(t, "thread_sort_index", GPU, STREAMS + i, STREAMS + i);

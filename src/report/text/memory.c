@@ -71,6 +71,8 @@ static void host(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_table_print(out, t, &table, 0);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_PLAIN, "%s of it are pinned.", Q(m->pinned_bytes, MFU_BYTES));
+    if (m->drive_bytes > 0)
+        mfu_flow_words(&f, MFU_PLAIN, "%s of each process are on NVMe drives.", Q(m->drive_bytes, MFU_BYTES));
     if (m->host_node_bytes > m->host_capacity_bytes)
         mfu_flow_words(&f, MFU_BAD, "A machine has %s: its processes need %s.", Q(m->host_capacity_bytes, MFU_BYTES),
                        Q(m->host_node_bytes, MFU_BYTES));

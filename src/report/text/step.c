@@ -103,7 +103,7 @@ static void exchanges(FILE *out, const struct mfu_term *t, const struct mfu_plan
     for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
         mfu_table_cells(&table, "%s\t%g\t%s\t%s\t%s\t%s\t%s\t%s\t%g", list[i].group, list[i].ranks, list[i].level,
                         Q(list[i].time_s, MFU_SECONDS), Q(list[i].exposed_s, MFU_SECONDS),
-                        P(list[i].exposed_s / p->step.time_s), Q(list[i].fabric_bytes, MFU_BYTES),
+                        P(list[i].exposed_s / p->step.time_s), Q(list[i].fabric_bytes + list[i].drive_bytes, MFU_BYTES),
                         Q(list[i].nic_bytes, MFU_BYTES), list[i].exposed_s / p->step.time_s);
     if (table.n_rows > 0)
         fputc('\n', out);

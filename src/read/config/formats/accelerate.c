@@ -13,7 +13,7 @@ static bool recognise(const char *path, const char *text)
     return strstr(text, "distributed_type") && strstr(text, "num_processes");
 }
 
-static const char launcher[] = "how processes find each other", nvme[] = "offloading to NVMe";
+static const char launcher[] = "how processes find each other";
 static const char wrapping[] = "how FSDP wraps and fetches", compiler[] = "details of the compiler";
 
 // clang-format off
@@ -31,8 +31,8 @@ static const struct mfu_import_row rows[] = {
     {"deepspeed_config.zero_stage", "zero", NULL, NULL, false},
     {"deepspeed_config.gradient_accumulation_steps", "accum", NULL, NULL, false},
     {"deepspeed_config.gradient_clipping", "grad_clip", NULL, NULL, false},
-    {"deepspeed_config.offload_optimizer_device", "offload_optimizer", "cpu=on none=off", nvme, true},
-    {"deepspeed_config.offload_param_device", "offload_params", "cpu=on none=off", nvme, true},
+    {"deepspeed_config.offload_optimizer_device", "offload_optimizer", "cpu=on nvme=on none=off", NULL, false},
+    {"deepspeed_config.offload_param_device", "offload_params", "cpu=on nvme=on none=off", NULL, false},
     {"deepspeed_config.deepspeed_config_file", NULL, NULL, "import that file, too", true},
     {"deepspeed_config.*", NULL, NULL, launcher, false},
     {"dynamo_config.dynamo_backend", "runtime", "NO=eager INDUCTOR=compile", NULL, false},
@@ -78,6 +78,8 @@ static void finish(struct mfu_import *m)
         leave_section(m, "fsdp_config.");
     if (!deepspeed)
         leave_section(m, "deepspeed_config.");
+    mfu_import_drive(m, "deepspeed_config.offload_optimizer_device", "nvme_optimizer");
+    mfu_import_drive(m, "deepspeed_config.offload_param_device", "nvme_params");
     strategy = mfu_import_find(m, "fsdp_config.fsdp_sharding_strategy");
     if (!strategy)
         strategy = mfu_import_find(m, "fsdp_config.fsdp_reshard_after_forward");

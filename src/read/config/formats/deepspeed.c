@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "read/config/import.h"
 
@@ -14,7 +15,7 @@ static bool recognise(const char *path, const char *text)
 }
 
 static const char training[] = "concerns what is learnt, not how fast", files[] = "logging";
-static const char tuning[] = "tuning of communication", nvme[] = "offloading to NVMe";
+static const char tuning[] = "tuning of communication";
 static const char offloading[] = "details of offloading", buckets[] = "buckets are planned as 5e8 elements";
 static const char quantised[] = "ZeRO++: quantised or hierarchical communication",
                   other[] = "another part of DeepSpeed";
@@ -27,8 +28,13 @@ static const struct mfu_import_row rows[] = {
     {"gradient_clipping", "grad_clip", NULL, NULL, false},
     {"zero_optimization", "zero", "true=1 false=0", NULL, false},
     {"zero_optimization.stage", "zero", NULL, NULL, false},
-    {"zero_optimization.offload_optimizer.device", "offload_optimizer", "cpu=on none=off", nvme, true},
-    {"zero_optimization.offload_param.device", "offload_params", "cpu=on none=off", nvme, true},
+    {"zero_optimization.offload_optimizer.device", "offload_optimizer", "cpu=on nvme=on none=off", NULL, false},
+    {"zero_optimization.offload_param.device", "offload_params", "cpu=on nvme=on none=off", NULL, false},
+    {"zero_optimization.offload_optimizer.buffer_count", "nvme_buffers", NULL, NULL, false},
+    {"zero_optimization.offload_param.buffer_count", "nvme_param_buffers", NULL, NULL, false},
+    {"zero_optimization.offload_param.buffer_size", "nvme_param_buffer", NULL, NULL, false},
+    {"zero_optimization.offload_param.max_in_cpu", "max_in_cpu", NULL, NULL, false},
+    {"zero_optimization.sub_group_size", "sub_group_size", NULL, NULL, false},
     {"zero_optimization.offload_optimizer.ratio", NULL, "1=- 1.0=-", "part of the states stays on the GPU (Twin-Flow)", true},
     {"zero_optimization.offload_*", NULL, NULL, offloading, false},
     {"zero_optimization.cpu_offload", "offload_optimizer", "true=on false=off", NULL, false},
@@ -148,8 +154,27 @@ static void find_precision(struct mfu_import *m)
         mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
 }
 
+static bool is_true(const struct mfu_entry *e)
+{
+    return e && strcasecmp(e->value, "true") == 0;
+}
+
+static void find_pipeline(struct mfu_import *m)
+{
+    static const char *const names[] = {"none", "read", "write", "both"};
+    struct mfu_entry *read = mfu_import_find(m, "zero_optimization.offload_optimizer.pipeline_read");
+    struct mfu_entry *write = mfu_import_find(m, "zero_optimization.offload_optimizer.pipeline_write");
+
+    if (is_true(read) || is_true(write))
+        mfu_import_set(m, is_true(read) ? read : write, "nvme_pipeline", "", "%s",
+                       names[is_true(read) + 2 * is_true(write)]);
+}
+
 static void finish(struct mfu_import *m)
 {
+    find_pipeline(m);
+    mfu_import_drive(m, "zero_optimization.offload_optimizer.device", "nvme_optimizer");
+    mfu_import_drive(m, "zero_optimization.offload_param.device", "nvme_params");
     for (int i = 0; i < m->n; i++)
         if (is_auto(&m->entries[i]))
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "\"auto\": the Trainer fills it in");
