@@ -70,6 +70,7 @@ static inline struct pairs any_pairs(void)
 {
     static const char *const vectors[] = {"64", "256", "1024", "4096", "100", NULL};
     static const char *const offloads[] = {"offload_optimizer", "offload_params", "offload_activations"};
+    static const char *const drives[] = {"nvme_optimizer", "nvme_params", NULL};
     struct pairs p = {.gpu = gpus[any(n_gpus)], .model = models[any(n_models)]};
 
     add_number(&p, "batch", 1 + any(24));
@@ -121,8 +122,11 @@ static inline struct pairs any_pairs(void)
         add_number(&p, "zero", any(4));
     }
     for (size_t i = 0; i < sizeof offloads / sizeof offloads[0]; i++)
-        if (any(12) == 0)
+        if (any(12) == 0) {
             add(&p, offloads[i], "on");
+            if (drives[i] && (state >> 33) % 3 == 0)
+                add(&p, drives[i], "on");
+        }
     return p;
 }
 
