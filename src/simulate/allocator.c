@@ -102,16 +102,11 @@ static bool should_split(const struct mfu_allocator *a, int b, uint64_t size)
  * a place in its pool, or fresh from the driver (NULL); leaves the rest there. */
 static int take(struct mfu_allocator *a, int b, uint64_t size, const struct mfu_block_place *at)
 {
-    struct mfu_block_set *set = &a->pools[a->blocks[b].pool].free;
-    bool was_split = mfu_block_is_split(&a->blocks[b]), counts = !mfu_block_expandable(a, b);
-    uint64_t *inactive = &a->stats.inactive_split_bytes;
     int low;
 
     if (!should_split(a, b, size)) {
         if (at)
-            mfu_block_set_remove(set, *at);
-        if (was_split && counts)
-            *inactive -= a->blocks[b].size;
+            mfu_block_set_remove(&a->pools[a->blocks[b].pool].free, *at);
         return b;
     }
     low = mfu_block_cut_low(a, b, size);
@@ -121,8 +116,6 @@ static int take(struct mfu_allocator *a, int b, uint64_t size, const struct mfu_
         mfu_block_move_free(a, b, *at);
     else
         mfu_block_put_free(a, b);
-    if (counts)
-        *inactive += was_split ? -size : a->blocks[b].size;
     return low;
 }
 
@@ -136,12 +129,9 @@ static void now_allocated(struct mfu_allocator *a, int b, uint64_t bytes)
     s->mallocs++;
     s->blocks++;
     s->allocated_bytes += block->size;
-    s->active_bytes += block->size;
     s->requested_bytes += bytes;
     if (s->peak_allocated_bytes < s->allocated_bytes)
         s->peak_allocated_bytes = s->allocated_bytes;
-    if (s->peak_active_bytes < s->active_bytes)
-        s->peak_active_bytes = s->active_bytes;
     if (s->peak_requested_bytes < s->requested_bytes)
         s->peak_requested_bytes = s->requested_bytes;
 }
@@ -154,10 +144,8 @@ static void free_block(struct mfu_allocator *a, int b)
     struct block *block = &a->blocks[b];
     int left = mfu_block_mergeable(a, b, block->previous) ? block->previous : 0;
     int right = mfu_block_mergeable(a, b, block->next) ? block->next : 0, kept = left ? left : right;
-    uint64_t own = block->size;
 
     s->blocks--;
-    s->active_bytes -= own;
     s->requested_bytes -= block->requested;
     block->requested = 0;
     if (!kept) {
@@ -174,8 +162,6 @@ static void free_block(struct mfu_allocator *a, int b)
             mfu_block_absorb(a, b, right);
         mfu_block_move_free(a, b, at);
     }
-    if (!mfu_block_expandable(a, b))
-        s->inactive_split_bytes += mfu_block_is_split(block) ? own : own - block->size;
 }
 
 static void release_cached(struct mfu_allocator *a)
@@ -344,7 +330,6 @@ void mfu_allocator_reset_peaks(struct mfu_allocator *a)
     struct mfu_allocator_stats *s = &a->stats;
 
     s->peak_allocated_bytes = s->allocated_bytes;
-    s->peak_active_bytes = s->active_bytes;
     s->peak_reserved_bytes = s->reserved_bytes;
     s->peak_requested_bytes = s->requested_bytes;
 }

@@ -27,7 +27,7 @@ int mfu_block_new(struct mfu_allocator *a)
 
 void mfu_block_drop(struct mfu_allocator *a, int b)
 {
-    a->blocks[b] = (struct block){.next = a->unused_block};
+    a->blocks[b].next = a->unused_block;
     a->unused_block = b;
 }
 

@@ -25,9 +25,8 @@ struct mfu_allocator_options {
  * blocks is active.all.current. As there, pages of expandable segments are
  * neither segments nor inactive_split. */
 struct mfu_allocator_stats {
-    uint64_t allocated_bytes, active_bytes, reserved_bytes, requested_bytes;
-    uint64_t peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes, peak_requested_bytes;
-    uint64_t inactive_split_bytes; /* free pieces of segments that are in use */
+    uint64_t allocated_bytes, reserved_bytes, requested_bytes;
+    uint64_t peak_allocated_bytes, peak_reserved_bytes, peak_requested_bytes;
     long segments, blocks;
     long mallocs, frees, cuda_mallocs, cuda_frees, retries, ooms;
 };

@@ -64,6 +64,27 @@ void mfu_block_set_release(struct mfu_block_set *s)
     *s = (struct mfu_block_set){0};
 }
 
+/* A linked bin gets a size: is it the first of its class? */
+static void enter_class(struct mfu_block_set *s, struct mfu_block_bin *bin, uint64_t size)
+{
+    bin->size = size;
+    bin->class = class_of(size);
+    if (s->bins[bin->previous].class != bin->class) {
+        s->first[bin->class] = (int)(bin - s->bins);
+        s->classes[bin->class / 64] |= (uint64_t)1 << (bin->class % 64);
+    }
+}
+
+static void leave_class(struct mfu_block_set *s, const struct mfu_block_bin *bin)
+{
+    if (s->bins[bin->previous].class == bin->class)
+        return;
+    if (s->bins[bin->next].class == bin->class)
+        s->first[bin->class] = bin->next;
+    else
+        s->classes[bin->class / 64] &= ~((uint64_t)1 << (bin->class % 64));
+}
+
 /* An empty bin before bin `next`; 0 when out of memory. */
 static int open_bin(struct mfu_block_set *s, uint64_t size, int next)
 {
@@ -80,16 +101,11 @@ static int open_bin(struct mfu_block_set *s, uint64_t size, int next)
     }
     bin = &s->bins[b];
     s->unused = bin->next;
-    bin->size = size;
-    bin->class = class_of(size);
     bin->next = next;
     bin->previous = s->bins[next].previous;
     s->bins[bin->previous].next = b;
     s->bins[next].previous = b;
-    if (s->bins[bin->previous].class != bin->class) {
-        s->first[bin->class] = b;
-        s->classes[bin->class / 64] |= (uint64_t)1 << (bin->class % 64);
-    }
+    enter_class(s, bin, size);
     return b;
 }
 
@@ -97,10 +113,7 @@ static void close_bin(struct mfu_block_set *s, int b)
 {
     struct mfu_block_bin *bin = &s->bins[b];
 
-    if (s->bins[bin->next].class == bin->class)
-        s->first[bin->class] = s->first[bin->class] == b ? bin->next : s->first[bin->class];
-    else if (s->bins[bin->previous].class != bin->class)
-        s->classes[bin->class / 64] &= ~((uint64_t)1 << (bin->class % 64));
+    leave_class(s, bin);
     s->bins[bin->previous].next = bin->next;
     s->bins[bin->next].previous = bin->previous;
     bin->next = s->unused;
@@ -124,7 +137,8 @@ static bool widen(struct mfu_block_bin *bin)
 
 int mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, uint64_t address, int block)
 {
-    int b = bin_from(s, size), slot, above;
+    int b = bin_from(s, size), at;
+    struct mfu_block_entry *e;
     struct mfu_block_bin *bin;
 
     if ((!b || s->bins[b].size != size) && (b = open_bin(s, size, b)) == 0)
@@ -135,16 +149,15 @@ int mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, uint64_t addres
             close_bin(s, b);
         return 0;
     }
-    above = down_to(bin, address);
-    slot = bin->begin + above;
-    if (above < bin->n - above) {
-        memmove(&bin->entries[bin->begin - 1], &bin->entries[bin->begin], (size_t)above * sizeof bin->entries[0]);
-        bin->begin--;
-        slot--;
-    } else if (above < bin->n) {
-        memmove(&bin->entries[slot + 1], &bin->entries[slot], (size_t)(bin->n - above) * sizeof bin->entries[0]);
+    e = bin->entries;
+    if (bin->n > 0 && address > e[bin->begin + bin->n / 2].address) {
+        for (at = --bin->begin; e[at + 1].address > address; at++)
+            e[at] = e[at + 1];
+    } else {
+        for (at = bin->begin + bin->n; at > bin->begin && e[at - 1].address < address; at--)
+            e[at] = e[at - 1];
     }
-    bin->entries[slot] = (struct mfu_block_entry){address, block};
+    e[at] = (struct mfu_block_entry){address, block};
     bin->n++;
     return b;
 }
@@ -219,9 +232,10 @@ int mfu_block_set_move(struct mfu_block_set *s, struct mfu_block_place place, ui
     struct mfu_block_bin *bin = &s->bins[place.bin];
 
     /* Alone in its bin, it takes the bin along as long as that keeps its place. */
-    if (bin->n == 1 && bin->class == class_of(size) && (!bin->previous || s->bins[bin->previous].size < size)
+    if (bin->n == 1 && (!bin->previous || s->bins[bin->previous].size < size)
         && (!bin->next || s->bins[bin->next].size > size)) {
-        bin->size = size;
+        leave_class(s, bin);
+        enter_class(s, bin, size);
         bin->entries[place.slot] = (struct mfu_block_entry){address, block};
         return place.bin;
     }

@@ -113,7 +113,6 @@ static void sample(struct replayer *p)
                                     .micro_step = p->micro,
                                     .phase = p->launch >= 0 ? p->like->phase : MFU_OPTIMIZER_PHASE,
                                     .allocated = s->allocated_bytes,
-                                    .active = s->active_bytes,
                                     .reserved = s->reserved_bytes};
     if (x->allocated > out->samples[out->peak_sample].allocated || out->n_samples == 0)
         out->peak_sample = out->n_samples;

@@ -48,7 +48,7 @@ struct mfu_memory_sample {
     int launch;     /* of the program of its micro-step; -1: none */
     int micro_step; /* 0 first, 1 later; -1: optimizer */
     enum mfu_phase phase;
-    uint64_t allocated, active, reserved;
+    uint64_t allocated, reserved;
 };
 
 /* One tensor's life in the recorded step, for snapshots and lists. */
