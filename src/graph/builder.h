@@ -95,6 +95,7 @@ struct mfu_builder {
     int stage, stages;                        /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[2 * MFU_MAX_OPS];    /* of the model's, then of their adapters; without one, that of the op */
     bool summed[MFU_MAX_OPS][2]; /* weight, bias: tensor ranks have a copy each, and a part of its gradient */
+    bool shares[MFU_MAX_OPS];    /* its result is gathered, since ranks share heads of keys */
     bool routed[MFU_MAX_OPS];    /* its result lies in the order of experts */
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;

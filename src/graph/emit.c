@@ -220,6 +220,14 @@ int *mfu_ends_new(struct mfu_builder *s, int n)
     return s->ends - n;
 }
 
+/* Whether each tensor rank computes all of it. */
+static bool same_at_ranks(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return s->config->setting[MFU_S_TP] > 1 && s->config->setting[MFU_S_SP] == 0 && n->op >= s->operations
+        && n->op < s->operations + MFU_MAX_OPS && (mfu_is(n->op, MFU_ROUTES) || !s->routed[n->op - s->operations])
+        && s->split[n->op - s->operations] == MFU_SPLIT_NONE;
+}
+
 static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int n_in, const int *in, int n_out,
                                  const int *out)
 {
@@ -237,6 +245,7 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     l->section = s->section;
     l->op = s->node >= 0 ? s->nodes[s->node].op->name : "";
     l->routed = s->node >= 0 && mfu_is_routed(s, &s->nodes[s->node]);
+    l->same = s->node >= 0 && same_at_ranks(s, &s->nodes[s->node]);
     l->suffix = suffix;
     l->phase = s->phase;
     l->recomputed = s->recomputing;

@@ -467,7 +467,8 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     }
     if (p->apart_params > 0 && check_apart(c, err) < 0)
         return NULL;
-    mfu_split_operations(s);
+    if (mfu_split_operations(s, err) < 0)
+        return NULL;
     mfu_count_rank(s);
     s->frozen_parts = p->rank_trained < p->rank_params;
     if (p->rank_params > 0 && p->rank_trained == 0) {

@@ -120,6 +120,7 @@ struct mfu_launch {
     bool apart : 1;      /* of a frozen model that is no part of the one that trains */
     bool in_layer : 1;   /* of a repeated section */
     bool routed : 1;     /* on rows of experts that ranks share; */
+    bool same : 1;       /* every tensor rank runs it, on the same rows; */
     bool padded : 1;     /* it multiplies as many rows as these have places, not those that tokens ask for */
     bool communicates;   /* a collective, or a copy that is made for one */
     signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */

@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/extreme.h"
 #include "graph/adapter_steps.h"
 #include "graph/builder_private.h"
@@ -125,6 +126,35 @@ static void divide(struct mfu_operation *op, unsigned mask, double ranks)
             op->attribute[a] = ceil(op->attribute[a] / ranks);
 }
 
+/* Of what an operation gives, the columns that a rank needs where more ranks than heads of keys share these; 0: it gives no
+ * queries, keys or values. */
+static double shared_width(const struct mfu_builder *s, const struct mfu_model_section *sec, int op)
+{
+    const struct mfu_model *m = s->config->model;
+    double ranks = ranks_of(s, MFU_AXIS_TP), heads = mfu_config_dim(s->config, "n_kv_head"), parts = 0;
+
+    for (int i = op + 1; i < sec->first + sec->count; i++)
+        for (int k = 0; k < m->ops[i].n_in; k++) {
+            const struct mfu_operation *reader = &s->operations[i];
+            double keys, width;
+
+            if (m->ops[i].in[k] != op || (s->left_out[i] && s->passes[i] != k))
+                continue;
+            if (!s->left_out[i] && mfu_is(reader, MFU_MIXES_ROWS)) {
+                if (!reader->primitive->key_elements)
+                    return 0;
+                width = s->operations[op].out_width;
+                keys = m->ops[i].n_in < 3 ? reader->primitive->key_elements(reader) : k > 0 ? width : 0;
+                return (width - keys) / ranks + keys / heads;
+            }
+            if (!s->left_out[i] && !mfu_is(reader, MFU_TAKES_COLUMNS)
+                && reader->out_width != s->operations[op].out_width)
+                return 0;
+            parts += shared_width(s, sec, i);
+        }
+    return parts;
+}
+
 static double width_of_input(const struct mfu_builder *s, int section, int i, int k)
 {
     const struct mfu_model *m = s->config->model;
@@ -172,14 +202,26 @@ static void find_summed(struct mfu_builder *s, int i, const struct mfu_weights *
     s->summed[i][1] = sees_part && part.bias == whole->bias;
 }
 
-static void split_operation(struct mfu_builder *s, int section, int i)
+/* A norm over all heads of queries or keys has a part of its rows at each rank.  transformers 5.23 gathers them and computes
+ * attention whole at each rank (models/olmo2: colwise_gather_output); Megatron's has the width of a head. */
+static int refuse_part(const struct mfu_builder *s, int i, struct mfu_error *err)
+{
+    return mfu_fail(
+        err, MFU_EINPUT,
+        "tp: %s of %s spans all heads, of which each of %.0f ranks would have a part: transformers gathers them "
+        "and computes attention whole at each rank, Megatron has no such norm; neither is modelled (set tp 1: "
+        "dp, FSDP, cp and pp take it)",
+        s->operations[i].name, s->config->model->name, ranks_of(s, MFU_AXIS_TP));
+}
+
+static int split_operation(struct mfu_builder *s, int section, int i, struct mfu_error *err)
 {
     const struct mfu_model_section *sec = &s->config->model->sections[section];
     const struct mfu_model_op *source = &s->config->model->ops[i];
     struct mfu_operation *op = &s->operations[i];
     struct mfu_weights whole = op->primitive->params ? op->primitive->params(op) : (struct mfu_weights){0};
     bool split_input = false;
-    double ranks;
+    double ranks, shared = 0, all = op->out_width;
 
     s->routed[i] = !s->left_out[i] && mfu_is(op, MFU_ROUTES);
     for (int k = 0; k < source->n_in; k++)
@@ -189,14 +231,19 @@ static void split_operation(struct mfu_builder *s, int section, int i)
         }
     ranks = ranks_of(s, s->routed[i] ? MFU_AXIS_ETP : MFU_AXIS_TP);
     s->split[i] = s->left_out[i] ? (split_input ? MFU_SPLIT_WITHIN : MFU_SPLIT_NONE) : choose(s, sec, i, split_input);
+    if (s->split[i] == MFU_SPLIT_WITHIN && !s->left_out[i] && of_whole_rows(op) && shared_width(s, sec, i) > 0)
+        return refuse_part(s, i, err);
+    if (is_split(s->split[i]) && !s->left_out[i] && ranks > mfu_config_dim(s->config, "n_kv_head"))
+        shared = shared_width(s, sec, i);
+    s->shares[i] = shared > 0 && mfu_is(op, MFU_MULTIPLIES);
     if (is_split(s->split[i]))
-        divide(op, op->primitive->split_columns, ranks);
+        divide(op, op->primitive->split_columns, shared > 0 && mfu_is(op, MFU_TAKES_COLUMNS) ? all / shared : ranks);
     if (s->split[i] == MFU_SPLIT_ROWS)
         divide(op, op->primitive->split_rows, ranks);
     divide(op, op->primitive->split_experts, ranks_of(s, MFU_AXIS_EP));
     for (int k = 0; k < source->n_in; k++)
         op->in_width[k] = width_of_input(s, section, i, k);
-    op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : op->primitive->shape(op);
+    op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : s->shares[i] ? shared : op->primitive->shape(op);
     if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS))
         s->logits_width = op->in_width[0];
     s->split[MFU_MAX_OPS + i] = s->split[i];
@@ -204,20 +251,24 @@ static void split_operation(struct mfu_builder *s, int section, int i)
         find_summed(s, i, &whole);
     if (s->split[i] != MFU_SPLIT_NONE && mfu_adapted(s, i, false))
         split_adapter(s, i, ranks);
+    return 0;
 }
 
-void mfu_split_operations(struct mfu_builder *s)
+int mfu_split_operations(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
 
     memset(s->split, 0, sizeof s->split);
     memset(s->routed, 0, sizeof s->routed);
     memset(s->summed, 0, sizeof s->summed);
+    memset(s->shares, 0, sizeof s->shares);
     if (ranks_of(s, MFU_AXIS_TP) <= 1 && ranks_of(s, MFU_AXIS_EP) <= 1 && ranks_of(s, MFU_AXIS_ETP) <= 1)
-        return;
+        return 0;
     for (int section = 0; section < m->n_sections; section++)
         for (int i = m->sections[section].first; i < m->sections[section].first + m->sections[section].count; i++)
-            split_operation(s, section, i);
+            if (split_operation(s, section, i, err) < 0)
+                return -1;
+    return 0;
 }
 
 /* ---- collectives ---------------------------------------------------------- */
@@ -242,14 +293,26 @@ static double places(double of, double visits)
     return of > 1 ? of * (1 - pow(1 - 1 / of, visits)) : of;
 }
 
+/* Of the model's router, by its name; `otherwise` where it has none. */
+static double of_router(const struct mfu_builder *s, const char *attribute, double otherwise)
+{
+    const struct mfu_model *m = s->config->model;
+
+    for (int i = 0; i < m->n_ops; i++)
+        for (int a = 0; !s->left_out[i] && mfu_is(&s->operations[i], MFU_ROUTES) && a < MFU_ATTRIBUTES; a++)
+            if (m->ops[i].primitive->attributes[a].name && !strcmp(m->ops[i].primitive->attributes[a].name, attribute))
+                return s->operations[i].attribute[a];
+    return otherwise;
+}
+
 /* Of the copies of a token for each of its experts, those that leave: one for each of the units, ranks or nodes, where any
  * of them is.  Experts are chosen evenly; where the router first chooses groups of them (DeepSeek-V3, node-limited
  * routing; Megatron-LM d98e8a64, moe_utils.py: group_limited_topk), of those in its groups. */
 static double copies_share(const struct mfu_builder *s)
 {
     struct mfu_group g = mfu_mesh_group(&s->program->mesh, MFU_AXIS_BIT(MFU_AXIS_EP), mfu_config_unit_gpus(s->config));
-    double units = g.units > 1 ? g.units : g.ranks, visits = mfu_config_dim(s->config, "top_k");
-    double groups = mfu_config_dim(s->config, "router_groups"), chosen = mfu_config_dim(s->config, "top_groups");
+    double units = g.units > 1 ? g.units : g.ranks, visits = of_router(s, "top_k", 1);
+    double groups = of_router(s, "groups", 1), chosen = of_router(s, "top_groups", 1);
 
     if (s->config->setting[MFU_S_DISPATCHER] < MFU_DISPATCH_FLEX || !(visits > 1))
         return 1;
@@ -301,6 +364,34 @@ static void beside(struct mfu_builder *s, int product, enum mfu_tp_overlap least
         return;
     l->beside = product;
     l->beside_share = least == MFU_TP_GRADIENTS ? 1 : 1 - 1 / ranks_of(s, MFU_AXIS_TP);
+}
+
+/* Where ranks share heads of keys, products are split as ever, and gathered; each rank takes its heads.  The gradient of what
+ * others took is added up (Megatron-LM d98e8a64, core/transformer/attention.py: get_query_key_value_tensors;
+ * tensor_parallel/mappings.py: parts of rows are joined, and taken apart, by a copy beside the message). */
+static bool shares_heads(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op >= s->operations && n->op < s->operations + MFU_MAX_OPS && s->shares[n->op - s->operations];
+}
+
+static int own_heads(struct mfu_builder *s, const struct mfu_node *n, bool backward, int view)
+{
+    double ranks = ranks_of(s, MFU_AXIS_TP), whole = n->op->primitive->shape(n->op) * ranks;
+    int all = backward ? MFU_NO_VIEW : over_parts(s, MFU_ALL_GATHER, MFU_AXIS_TP, view, true), to;
+
+    to = mfu_tensor_new(s, mfu_view_rows(s, view), backward ? whole : n->op->out_width, mfu_view_type(s, view),
+                        MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = "heads",
+                 .kind = MFU_COPY,
+                 .traffic = MFU_C_DRAM_IRREGULAR,
+                 .fusion = MFU_ALONE,
+                 .launches = 2,
+                 .extra_read_bytes = 2 * mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)],
+                 .temporary_bytes = mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)]},
+             1, backward ? &view : &all, 1, &to);
+    return backward ? over_parts(s, MFU_REDUCE_SCATTER, MFU_AXIS_TP, to, true) : to;
 }
 
 /* A partial sum becomes a whole tensor, or this rank's tokens of it. */
@@ -469,6 +560,8 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
         leave_context(s, n, false);
     if (n->out == MFU_NO_VIEW || (s->recomputing && mfu_last_recomputed(s, node)))
         return;
+    if (shares_heads(s, n))
+        n->out = own_heads(s, n, false, n->out);
     if (how(s, n) == MFU_SPLIT_ROWS) {
         n->out = sum(s, axis_of(s, n), n->out);
         if (mfu_is(n->op, MFU_MULTIPLIES) && sequence_parallel(s, axis_of(s, n)))
@@ -486,6 +579,8 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
     struct mfu_node *n = &s->nodes[node];
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
+    if (shares_heads(s, n) && n->gradient != MFU_NO_VIEW)
+        n->gradient = own_heads(s, n, true, n->gradient);
     if (n->partial != MFU_NO_VIEW) {
         n->partial = sum(s, axis_of(s, n), n->partial);
         if (n->summed_beside)

@@ -8,8 +8,9 @@
 #include "graph/builder.h"
 
 /* After all operations were evaluated as one GPU would run them: lays them out over
- * the mesh; attributes, widths and parameters become those of one rank. */
-void mfu_split_operations(struct mfu_builder *);
+ * the mesh; attributes, widths and parameters become those of one rank.
+ * -1 where a norm would need what other ranks hold; `err` says which. */
+int mfu_split_operations(struct mfu_builder *, struct mfu_error *err);
 
 /* Collectives around one node: call them before and after its primitive's pass. */
 void mfu_split_before_forward(struct mfu_builder *, int node);

@@ -227,7 +227,7 @@ static void add_up_time(struct mfu_plan *p)
 
 /* Model FLOPs: the products of forward and backward, three times those of forward
  * where all weights train (a frozen weight has no gradient: two times, 4 N), for every token
- * and all its experts.  Hardware FLOPs: and those that checkpointing runs again. */
+ * and all its experts.  Hardware FLOPs: and those that checkpointing runs again, or every tensor rank. */
 static void add_up_flops(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
@@ -235,18 +235,19 @@ static void add_up_flops(struct mfu_plan *p)
     struct mfu_mfu_answer *a = &p->mfu;
     double forward = p->sums.forward_flops, backward = p->sums.backward_flops;
     /* Of places that experts compute, those that no token fills; less than none where tokens find no place. */
-    double empty = 1 - 1 / c->experts.fill;
+    double empty = 1 - 1 / c->experts.fill, again = 1 - 1 / c->setting[MFU_S_TP];
+    double unneeded_forward = empty * p->sums.padded_forward + again * p->sums.same_forward;
+    double unneeded_backward = empty * p->sums.padded_backward + again * p->sums.same_backward;
 
     p->matmul_seconds = p->sums.product_s;
     a->peak = mfu_precisions[c->precision].linear_math;
     a->peak_flops = c->gpu->peak_flops[a->peak];
-    forward -= empty * p->sums.padded_forward;
-    backward -= empty * p->sums.padded_backward;
+    forward -= unneeded_forward;
+    backward -= unneeded_backward;
     if (g->trainable_params == g->params - g->apart_params)
         backward = 2 * forward; /* as conventions have it, whatever fused kernels compute again */
     a->model_flops = (forward + backward + p->sums.reference_flops) * c->ranks;
-    a->hardware_flops =
-        a->model_flops + (p->sums.again_flops + empty * (p->sums.padded_forward + p->sums.padded_backward)) * c->ranks;
+    a->hardware_flops = a->model_flops + (p->sums.again_flops + unneeded_forward + unneeded_backward) * c->ranks;
 }
 
 /* ---- memory ------------------------------------------------------------- */

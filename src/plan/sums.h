@@ -21,6 +21,7 @@ struct mfu_sums {
     double product_s;                       /* of what MFU counts */
     double forward_flops, backward_flops;   /* as MFU counts them, */
     double padded_forward, padded_backward; /* of these, of experts that compute all their places; */
+    double same_forward, same_backward;     /* of what every tensor rank computes; */
     double again_flops;                     /* those that run again, or are of frozen models apart */
     double reference_flops;                 /* and those of a reference model */
     double rules_s[MFU_COEFFICIENT_COUNT];  /* of kernels, without overhead, by the coefficient that rules them */
@@ -53,7 +54,11 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
         s->again_flops += flops;
     else
         s->backward_flops += flops * (l->kernel.backward ? 2 : 1);
-    if (l->padded && !l->reference && !l->recomputed)
+    if (l->reference || l->apart || l->recomputed)
+        return;
+    if (l->same)
+        *(l->phase == MFU_FORWARD ? &s->same_forward : &s->same_backward) += flops * (l->kernel.backward ? 2 : 1);
+    if (l->padded)
         *(l->phase == MFU_FORWARD ? &s->padded_forward : &s->padded_backward) += flops;
 }
 

@@ -138,9 +138,30 @@ static int check_divides(const struct mfu_config *c, const char *dim, enum mfu_s
                     mfu_settings[by].key, ranks, divisors(n, 1, fmin(n, 64), which, sizeof which));
 }
 
+/* Whether each rank holds whole heads of keys, or shares one with its neighbours. */
+static int check_keys(const struct mfu_config *c, struct mfu_error *err)
+{
+    double keys = mfu_config_dim(c, "n_kv_head"), tp = c->setting[MFU_S_TP], year = c->setting[MFU_S_SOFTWARE];
+    double since = mfu_trainers[c->trainer].shares_keys_since;
+    char which[160];
+
+    if (!(keys >= 1) || fmod(keys, tp) == 0)
+        return 0;
+    if (fmod(tp, keys) != 0 || !(since > 0) || (year > 0 && year < since))
+        return mfu_fail(err, MFU_EINPUT, "tp: n_kv_head %.0f does not divide by tp %.0f; %s do%s", keys, tp,
+                        divisors(keys, 1, fmin(keys, 64), which, sizeof which),
+                        fmod(tp, keys) == 0 ? " (ranks share heads with trainer megatron-te only)" : "");
+    if (c->setting[MFU_S_LORA] > 0)
+        return mfu_fail(err, MFU_EINPUT,
+                        "tp: adapters beside heads of keys that %.0f ranks share are not modelled; up to tp %.0f they "
+                        "are",
+                        tp / keys, keys);
+    return 0;
+}
+
 static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const char *const dims[] = {"n_head", "n_kv_head", "d_ff"};
+    static const char *const dims[] = {"n_head", "d_ff"};
 
     if (c->setting[MFU_S_TP] > 1 && mfu_runtimes[c->runtime].c_program)
         return mfu_fail(err, MFU_EINPUT, "tp: not possible with runtime %s: it splits no layers",
@@ -148,6 +169,8 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
         if (check_divides(c, dims[i], MFU_S_TP, err) < 0)
             return -1;
+    if (check_keys(c, err) < 0)
+        return -1;
     if (c->setting[MFU_S_SP] > 0 && fmod(c->tokens, c->setting[MFU_S_TP]) != 0)
         return mfu_fail(err, MFU_EINPUT, "sp: %.0f tokens do not divide by tp %.0f", c->tokens, c->setting[MFU_S_TP]);
     return 0;
@@ -155,10 +178,9 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
 
 double mfu_config_key_copies(const struct mfu_config *c)
 {
-    double keys = mfu_config_dim(c, "n_kv_head") / c->setting[MFU_S_TP], ranks = c->setting[MFU_S_CP_HEADS];
+    double keys = fmax(mfu_config_dim(c, "n_kv_head") / c->setting[MFU_S_TP], 1), ranks = c->setting[MFU_S_CP_HEADS];
 
-    return mfu_trainers[c->trainer].repeats_keys && keys >= 1 && ranks > keys && fmod(ranks, keys) == 0 ? ranks / keys
-                                                                                                        : 1;
+    return mfu_trainers[c->trainer].repeats_keys && ranks > keys && fmod(ranks, keys) == 0 ? ranks / keys : 1;
 }
 
 /* Each tensor rank exchanges whole heads of its own (context_parallel.py: num_heads % cp_size == 0). */

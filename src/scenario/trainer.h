@@ -103,13 +103,13 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .pipes_whole = true,                           \
       .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                                              \
-    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_TE,                \
-      .synchronizes = true, .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS, .gathers_adapters = true,      \
-      .aliases = "megatron+te megatron-core mcore")                                                                    \
-    X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
-      .transformer_engine = true, .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS,                         \
-      .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .whole_experts = true, \
-      .gathers_adapters = true, .aliases = "nemo")                                                                     \
+    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .shares_keys_since = 2026, .pads_vocab = 128,                  \
+      .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS,   \
+      .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore")                                          \
+    X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .shares_keys_since = 2026, .overlaps_reduce = true,    \
+      .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,                               \
+      .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX,                      \
+      .host_layer = MFU_C_HOST_TE, .whole_experts = true, .gathers_adapters = true, .aliases = "nemo")                 \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \
@@ -151,26 +151,28 @@ struct mfu_trainer {
     bool
         compiles_layers; /* one by one; embedding, last norm and head stay eager PyTorch; the loss is a graph of its own */
     int compiles_loss_since; /* a year of the software; 0: always */
-    bool complex_rotary;   /* its models rotate heads as complex numbers (torchtitan b5bcd76c, models/common/rope.py) */
-    bool whole_norms;      /* brings its own kernels of RMSNorm and rotary */
-    bool prints_resident;  /* its "allocated" leaves out activations: the peak since the optimizer began */
-    bool of_first_rank;    /* what it prints of memory is the first pipeline rank's */
-    bool saves_gathered;   /* what sequence parallelism gathered in forward is kept for backward */
-    bool adds_up_wide;     /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
-    bool half_shards;      /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
+    bool complex_rotary;  /* its models rotate heads as complex numbers (torchtitan b5bcd76c, models/common/rope.py) */
+    bool whole_norms;     /* brings its own kernels of RMSNorm and rotary */
+    bool prints_resident; /* its "allocated" leaves out activations: the peak since the optimizer began */
+    bool of_first_rank;   /* what it prints of memory is the first pipeline rank's */
+    bool saves_gathered;  /* what sequence parallelism gathered in forward is kept for backward */
+    bool adds_up_wide;    /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
+    bool half_shards;     /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
-    bool synchronizes;     /* the host waits for the GPU after each message of a pipeline */
-    bool plain_zero;       /* calls zero_grad() as PyTorch has it */
-    bool polls;            /* and both hosts look for the end of a message after pauses */
-    bool scatters;         /* each tensor rank sends its part of a message, the receivers gather */
-    double pads_vocab;     /* to a multiple of this for each tensor rank; 0: not */
-    bool repeats_keys;     /* exchanging heads over more ranks than there are of keys, it repeats those */
-    bool gathers_adapters; /* beside products split by rows: their second product is split by columns */
-    bool whole_experts;    /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
-    bool counts_ends;      /* embedding and head count as a layer each where stages are cut */
-    bool pipes_whole;      /* a pipeline's stages shard no gradients and no weights */
-    bool pipes_once;       /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */
-    bool balances_cost;    /* or as what they cost */
+    bool synchronizes;    /* the host waits for the GPU after each message of a pipeline */
+    bool plain_zero;      /* calls zero_grad() as PyTorch has it */
+    bool polls;           /* and both hosts look for the end of a message after pauses */
+    bool scatters;        /* each tensor rank sends its part of a message, the receivers gather */
+    double pads_vocab;    /* to a multiple of this for each tensor rank; 0: not */
+    bool repeats_keys;    /* exchanging heads over more ranks than there are of keys, it repeats those */
+    double shares_keys_since; /* a year of the software: more tensor ranks than heads of keys gather queries, keys and
+                                 values, and take theirs (Megatron-LM f7dfb997); 0: never */
+    bool gathers_adapters;    /* beside products split by rows: their second product is split by columns */
+    bool whole_experts;       /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
+    bool counts_ends;         /* embedding and head count as a layer each where stages are cut */
+    bool pipes_whole;         /* a pipeline's stages shard no gradients and no weights */
+    bool pipes_once;          /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */
+    bool balances_cost;       /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
     bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */
     double usual_dropout;

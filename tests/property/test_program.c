@@ -555,7 +555,7 @@ static void splitting_keeps_the_model(void **state)
                 const char *const settings[] = {"runtime", "fused",      "checkpoint", checkpoints[c],
                                                 "tp",      splits[k].tp, "cp",         splits[k].cp,
                                                 "sp",      splits[k].sp, NULL};
-                double params, flops, layers, per_layer[MFU_COLLECTIVE_COUNT] = {0}, again = c ? 1 : 0, group;
+                double params, flops, layers, per_layer[MFU_COLLECTIVE_COUNT] = {0}, again = c ? 1 : 0, group, shared;
 
                 assert_true(make(&plan, "h100-sxm", models[m], one));
                 params = plan.program.params;
@@ -577,9 +577,11 @@ static void splitting_keeps_the_model(void **state)
                             per_layer[x->collective.kind] += plan.program.segments[i].repeat / layers;
                     }
                 assert_near(per_layer[MFU_ALL_REDUCE], (1 + again) * splits[k].sums + splits[k].back_sums, EXACT);
-                assert_near(per_layer[MFU_REDUCE_SCATTER], (1 + again) * splits[k].scatters + splits[k].back_scatters,
-                            EXACT);
-                assert_near(per_layer[MFU_ALL_GATHER], (1 + again) * splits[k].gathers + splits[k].back_gathers, EXACT);
+                shared = group > mfu_config_dim(&plan.config, "n_kv_head") ? 3 : 0; /* queries, keys, values */
+                assert_near(per_layer[MFU_REDUCE_SCATTER],
+                            (1 + again) * splits[k].scatters + splits[k].back_scatters + shared, EXACT);
+                assert_near(per_layer[MFU_ALL_GATHER],
+                            (1 + again) * (splits[k].gathers + shared) + splits[k].back_gathers, EXACT);
             }
 }
 

@@ -347,6 +347,123 @@ static void megatron_keeps_nothing_behind_an_expert(void **state)
     assert_near(kept[1] - kept[0], 2 * rows * width, 0.001);
 }
 
+/* What attention and its products compute in a step at one rank; what they exchange but the result's sum. */
+static double attention_flops(const struct mfu_plan *p, double *gathered)
+{
+    double flops = 0;
+
+    *gathered = 0;
+    for (int k = 0; k < p->program.n_segments; k++)
+        for (int i = p->program.segments[k].first; i < p->program.segments[k].first + p->program.segments[k].count;
+             i++) {
+            const struct mfu_launch *l = &p->program.launches[i];
+            double times = mfu_plan_times(p, &p->program.segments[k]);
+
+            if (strncmp(l->op, "attn.", 5) != 0)
+                continue;
+            flops += l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION ? times * l->kernel.flops : 0;
+            if (l->collective.axes && strcmp(l->op, "attn.o") != 0)
+                *gathered += times * l->kernel.launches * l->collective.bytes;
+        }
+    return flops;
+}
+
+/* With more tensor ranks than heads of keys, each has its part of all weights, attends with its own queries, and all that
+ * the products give is gathered once, as its gradient is added up once. */
+static void ranks_share_heads_of_keys(void **state)
+{
+    static const char *const set[][3] = {
+        {"starcoder", "1", "4"}, {"starcoder", "1", "8"}, {"llama-3-70b", "4", "8"}, {"llama-3-70b", "2", "16"}};
+    static struct mfu_plan one, p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+        double tp = atof(set[i][2]), gathered, none, whole, width;
+        const char *const settings[] = {"trainer", "megatron-te", "n_layer", "4", "n_kv_head",
+                                        set[i][1], "tp",          set[i][2], NULL};
+
+        plan(&p, "h100-sxm", set[i][0], settings);
+        plan(&one, "h100-sxm", set[i][0],
+             (const char *const[]){"trainer", "megatron-te", "n_layer", "4", "n_kv_head", set[i][1], NULL});
+        whole = attention_flops(&one, &none);
+        assert_near(tp * attention_flops(&p, &gathered), whole, 1e-9);
+        width = mfu_config_dim(&p.config, "head_dim")
+            * (mfu_config_dim(&p.config, "n_head") + 2 * mfu_config_dim(&p.config, "n_kv_head"));
+        assert_near(gathered, 2 * 4 * p.config.tokens * width * 2, 1e-9); /* both ways, of two bytes */
+        assert_near(none, 0, 0);
+        mfu_plan_release(&p);
+        mfu_plan_release(&one);
+    }
+}
+
+/* What every tensor rank computes (MLA's products down, a router) is model FLOP once. */
+static void ranks_count_a_product_once(void **state)
+{
+    static const char *const models[] = {"deepseek-v2-lite", "qwen3-30b-a3b", "llama-3-8b"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        static struct mfu_plan p;
+        double flops = 0, computed = 0;
+
+        for (int i = 0; i < 4; i++) {
+            plan(&p, "h100-sxm", models[m],
+                 (const char *const[]){"tp", i ? "4" : "1", "sp", i > 1 ? "on" : "off", "pp", i > 2 ? "2" : "1",
+                                       "accum", "2", NULL});
+            if (i == 0)
+                flops = p.mfu.model_flops, computed = p.mfu.hardware_flops;
+            assert_near(p.mfu.model_flops, flops, 1e-9);
+            assert_true(i == 1 && m < 2 ? p.mfu.hardware_flops > computed * 1.0001
+                                        : p.mfu.hardware_flops < computed * (1 + 1e-9));
+            mfu_plan_release(&p);
+        }
+    }
+}
+
+/* However many experts a token visits, and whatever a model calls that: one copy of it goes to each node, at most. */
+static void a_token_goes_to_each_node_once(void **state)
+{
+    static struct mfu_plan p;
+    double bytes[2];
+
+    (void)state;
+    for (int dense = 0; dense < 2; dense++) { /* one expert, or all 16 */
+        bytes[dense] = 0;
+        plan(&p, "h100-sxm", "llama-4-scout-text",
+             (const char *const[]){"trainer", "megatron-bridge", "gpus", "16", "ep", "16", "dense_experts",
+                                   dense ? "1" : "0", NULL});
+        for (int i = 0; i < p.program.n_launches; i++)
+            if (p.program.launches[i].collective.kind == MFU_ALL_TO_ALL)
+                bytes[dense] = fmax(bytes[dense], p.program.launches[i].collective.bytes);
+        mfu_plan_release(&p);
+    }
+    assert_near(bytes[1], 2 * bytes[0], 0.01); /* of 2 nodes */
+}
+
+static void a_norm_over_all_heads_is_refused(void **state)
+{
+    static const char *const models[] = {"olmo-2-7b", "olmoe-1b-7b", "minimax-m2",
+                                         "qwen3-8b",  "llama-3-8b",  "bamba-9b"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct mfu_scenario s =
+            mfu_scenario_start(mfu_catalog_model(catalog, models[i], NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+        struct mfu_error err = {0};
+        static struct mfu_plan p;
+
+        s.gpu_given = s.model_given = true;
+        assert_int_equal(mfu_scenario_set(&s, "tp", "2", &err), 0);
+        if (i >= 3) {
+            assert_int_equal(mfu_plan_make(&p, &s, &err), 0);
+            mfu_plan_release(&p);
+            continue;
+        }
+        assert_true(mfu_plan_make(&p, &s, &err) < 0);
+        assert_non_null(strstr(err.text, "spans all heads"));
+    }
+}
+
 /* Whatever the layout: it is refused, or the GPUs of each process stand in its machine and hold whole layers. */
 static void one_process_stays_in_its_machine(void **state)
 {
@@ -385,6 +502,10 @@ static void one_process_stays_in_its_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_share_heads_of_keys),
+        cmocka_unit_test(ranks_count_a_product_once),
+        cmocka_unit_test(a_token_goes_to_each_node_once),
+        cmocka_unit_test(a_norm_over_all_heads_is_refused),
         cmocka_unit_test(one_process_stays_in_its_machine),
         cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
         cmocka_unit_test(experts_are_shared_without_loss_or_gain),
