@@ -26,8 +26,9 @@ static const struct group {
     {"none", "", 0}, /* and what else says so: */
     {"all-but-vision", "", MFU_MODULES_ALL & ~B(VISION)},
     {"all-linear", "linear lora_target_linear", MFU_MODULE_ALL_LINEAR},
-    {"attention", "attn self_attn", B(QUERY) | B(KEY) | B(VALUE) | B(QKV) | B(OUT)},
-    {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(GATE_UP) | B(DOWN)},
+    {"attention", "attn self_attn",
+     B(QUERY) | B(KEY) | B(VALUE) | B(QKV) | B(OUT) | B(ADD_QUERY) | B(ADD_KEY) | B(ADD_VALUE) | B(ADD_OUT)},
+    {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(GATE_UP) | B(DOWN) | B(CONTEXT_UP) | B(CONTEXT_DOWN)},
 };
 #define NOTHING "none false off"
 #define N_GROUPS (sizeof groups / sizeof groups[0])
@@ -81,14 +82,25 @@ enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *op)
     return MFU_MODULE_OTHERS;
 }
 
+/* The kinds that one word names. */
+static unsigned kinds_called(const char *word, size_t n)
+{
+    unsigned set = 0;
+
+    for (int i = 0; i < MFU_MODULE_COUNT; i++)
+        if (among(rows[i].name, word, n) || among(rows[i].aliases, word, n))
+            set |= 1u << i;
+    return set;
+}
+
 /* What one word of n characters says; 0: nothing.  "mlp.c_proj" is that c_proj which the MLP has, "*norm*" and
  * "model.layers.*.mlp.*" are read, too; a layer's number says nothing that a kind could. */
 static unsigned set_of_word(const char *word, size_t n)
 {
     const char *point = memchr(word, '.', n);
-    unsigned set = 0;
+    unsigned set = kinds_called(word, n);
 
-    if (point)
+    if (point && !set)
         return set_of_word(word, (size_t)(point - word)) & set_of_word(point + 1, n - (size_t)(point + 1 - word));
     if (among("* model layers language_model transformer h weight", word, n))
         return MFU_MODULES_ALL;
@@ -99,10 +111,7 @@ static unsigned set_of_word(const char *word, size_t n)
     for (size_t i = 0; i < N_GROUPS; i++)
         if (among(groups[i].name, word, n) || among(groups[i].aliases, word, n))
             set |= groups[i].set;
-    for (int i = 0; i < MFU_MODULE_COUNT; i++)
-        if (among(rows[i].name, word, n) || among(rows[i].aliases, word, n))
-            set |= 1u << i;
-    return set;
+    return set | kinds_called(word, n);
 }
 
 int mfu_modules_parse(const char *text, unsigned *set, char *unknown, size_t size)

@@ -16,15 +16,22 @@ struct mfu_model_op;
 
 /* X(identifier, name, aliases, operations) */
 #define MFU_MODULE_KINDS(X)                                                                                            \
-    X(QUERY, "q", "q_proj query wq", "q")                                                                              \
-    X(KEY, "k", "k_proj key wk", "k")                                                                                  \
-    X(VALUE, "v", "v_proj value wv", "v")                                                                              \
-    X(QKV, "qkv", "c_attn query_key_value wqkv qkv_proj in_proj", "qkv")                                               \
-    X(OUT, "o", "o_proj out_proj wo output_proj c_proj", "attn.o attn.out attn.proj")                                  \
+    X(ADD_QUERY, "add_q", "add_q_proj", "attn.add_q")                                                                  \
+    X(ADD_KEY, "add_k", "add_k_proj", "attn.add_k")                                                                    \
+    X(ADD_VALUE, "add_v", "add_v_proj", "attn.add_v")                                                                  \
+    X(ADD_OUT, "add_o", "to_add_out", "attn.add_o")                                                                    \
+    X(CONTEXT_UP, "context_up", "ff_context.net.0.proj linear_in", "mlp_context.fc1 mlp_context.gate_up")              \
+    X(CONTEXT_DOWN, "context_down", "ff_context.net.2 linear_out", "mlp_context.fc2 mlp_context.down")                 \
+    X(QUERY, "q", "q_proj query wq to_q", "q")                                                                         \
+    X(KEY, "k", "k_proj key wk to_k", "k")                                                                             \
+    X(VALUE, "v", "v_proj value wv to_v", "v")                                                                         \
+    X(QKV, "qkv", "c_attn query_key_value wqkv qkv_proj in_proj to_qkv_mlp_proj", "qkv qkv_mlp")                       \
+    X(OUT, "o", "o_proj out_proj wo output_proj c_proj to_out to_out.0", "attn.o attn2.o attn.out attn.proj")          \
     X(GATE, "gate", "gate_proj w1", "mlp.gate")                                                                        \
-    X(UP, "up", "up_proj w3 w2_in c_fc fc1 fc_in dense_h_to_4h", "mlp.up mlp.fc mlp.fc1 ffn.up")                       \
-    X(GATE_UP, "gate_up", "gate_up_proj", "mlp.gate_up")                                                               \
-    X(DOWN, "down", "down_proj w2 c_proj fc2 fc_out dense_4h_to_h", "mlp.down mlp.proj mlp.fc2 ffn.down")              \
+    X(UP, "up", "up_proj w3 w2_in c_fc fc1 fc_in dense_h_to_4h ff.net.0.proj", "mlp.up mlp.fc mlp.fc1 ffn.up")         \
+    X(GATE_UP, "gate_up", "gate_up_proj linear_in", "mlp.gate_up")                                                     \
+    X(DOWN, "down", "down_proj w2 c_proj fc2 fc_out dense_4h_to_h ff.net.2 linear_out",                                \
+      "mlp.down mlp.proj mlp.fc2 ffn.down")                                                                            \
     X(EXPERTS, "experts", "moe", "moe.gate moe.up moe.down")                                                           \
     X(HEAD, "head", "lm_head output embed_out", "lm_head head decoder score classifier")                               \
     X(EMBEDDINGS, "embeddings", "embedding embed_tokens wte word_embeddings tok_embeddings", "")                       \
@@ -45,7 +52,9 @@ enum mfu_module_kind {
 /* The linears of layers. */
 #define MFU_MODULE_ALL_LINEAR                                                                                          \
     (MFU_MODULE_BIT(QUERY) | MFU_MODULE_BIT(KEY) | MFU_MODULE_BIT(VALUE) | MFU_MODULE_BIT(QKV) | MFU_MODULE_BIT(OUT)   \
-     | MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(GATE_UP) | MFU_MODULE_BIT(DOWN))
+     | MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(GATE_UP) | MFU_MODULE_BIT(DOWN)                      \
+     | MFU_MODULE_BIT(ADD_QUERY) | MFU_MODULE_BIT(ADD_KEY) | MFU_MODULE_BIT(ADD_VALUE) | MFU_MODULE_BIT(ADD_OUT)       \
+     | MFU_MODULE_BIT(CONTEXT_UP) | MFU_MODULE_BIT(CONTEXT_DOWN))
 
 /* The kind that an operation's weight is of. */
 enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *);

@@ -689,6 +689,10 @@ def diffusion_cases():
     yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
     yield row("flux-pure-ckpt", "flux", batch=4, seq="", dims="image=512 text=512", **pure, **ckpt)
+    yield row("flux2-amp", "flux2", batch=2, seq="", dims="image=512 text=512")
+    yield row("flux2-pure", "flux2", batch=2, seq="", dims="image=512 text=512", **pure)
+    yield row("flux2-pure-one", "flux2", batch=1, seq="", dims="image=1024 text=512", **pure)
+    yield row("flux2-pure-ckpt", "flux2", batch=4, seq="", dims="image=512 text=512", **pure, **ckpt)
 
 # ---------------------------------------------------------------- models
 
@@ -749,7 +753,11 @@ class Diffusion(nn.Module):
                         pooled_projections=new(config.pooled_projection_dim), timestep=new(), target=new(*latents))
         if name.startswith("Flux"):
             latents = ((edge // 2) ** 2, config.in_channels)
-            ids = lambda n: torch.zeros(n, 3, dtype=dtype, device="cuda")
+            ids = lambda n: torch.zeros(n, len(config.axes_dims_rope), dtype=dtype, device="cuda")
+            if name.startswith("Flux2"):
+                return dict(hidden_states=new(*latents), timestep=new(), guidance=new() if config.guidance_embeds else None,
+                            encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
+                            img_ids=ids(latents[0]), txt_ids=ids(dims["text"]), target=new(*latents))
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
                         pooled_projections=new(config.pooled_projection_dim), timestep=new(), guidance=new(),
                         img_ids=ids(latents[0]), txt_ids=ids(dims["text"]), target=new(*latents))

@@ -242,6 +242,9 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         return;
     }
     mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
+    for (size_t i = 0; mfu_measured_usual_targets(run, i); i++)
+        if (plan(p, simulation, &run->scenario, &err) == 0)
+            mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
     if (run->skipped[0]) {
         snprintf(v->skipped, sizeof v->skipped, "%.190s", run->skipped);
         v->trains_other = run->trains_other;

@@ -4,26 +4,30 @@
  *
  * With `fold` so many rows that follow each other become one, which is a look, too.
  *
- * A part is a look at the tensor, and its gradient a part of that tensor's; what is joined, repeated over
+ * A part is a look at the tensor, and its gradient a part of that tensor's (of code that slices, rather than splits,
+ * a tensor of zeros with the part's in it); what is joined, repeated over
  * heads or padded is copied, and its gradient is copied (summed over heads) apart again.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
-enum { WIDTH, FOLD };
+enum { WIDTH, FOLD, SLICED };
 
 static double shape(const struct mfu_operation *op)
 {
     return op->attribute[WIDTH];
 }
 
-static void copy(struct mfu_builder *s, const char *suffix, int n, const int *in, int out)
+static void copy(struct mfu_builder *s, const char *suffix, double launches, int n, const int *in, int out)
 {
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        n, in, 1, &out);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_IRREGULAR,
+                                    .fusion = MFU_MAP,
+                                    .launches = launches},
+             n, in, 1, &out);
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -43,13 +47,14 @@ static void forward(struct mfu_builder *s, int index)
     for (int i = 0; i < n->source->n_in; i++)
         in[i] = mfu_node_input(s, n, i);
     n->out = mfu_tensor_new(s, mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    copy(s, "cat", n->source->n_in, in, n->out);
+    copy(s, "cat", 1, n->source->n_in, in, n->out);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int dx, g = n->gradient;
+    bool sliced = n->op->attribute[SLICED] > 0;
 
     if (n->op->attribute[FOLD] > 1) {
         mfu_grad_add(s, n, 0, mfu_view_slice(s, g, mfu_view_rows(s, g) * n->op->attribute[FOLD], n->op->in_width[0]));
@@ -60,14 +65,15 @@ static void backward(struct mfu_builder *s, int index)
 
         if (!mfu_wants_gradient(s, n, i))
             continue;
-        if (n->source->n_in == 1 && columns >= n->op->out_width && s->nodes[n->in[0]].gradient != MFU_NO_VIEW) {
+        if (!sliced && n->source->n_in == 1 && columns >= n->op->out_width
+            && s->nodes[n->in[0]].gradient != MFU_NO_VIEW) {
             dx = mfu_view_slice(s, s->nodes[n->in[0]].gradient, mfu_view_rows(s, g), columns);
-            copy(s, "grad", 1, &g, dx); /* beside the other parts' */
+            copy(s, "grad", 1, 1, &g, dx); /* beside the other parts' */
             s->nodes[n->in[0]].gradient = dx;
             continue;
         }
         dx = mfu_tensor_new(s, mfu_view_rows(s, g), columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
-        copy(s, "grad", 1, &g, dx);
+        copy(s, "grad", 1 + sliced, 1, &g, dx); /* zeros before it */
         mfu_grad_add(s, n, i, dx);
     }
 }
@@ -76,7 +82,8 @@ const struct mfu_primitive mfu_primitive_columns = {
     .name = "columns",
     .summary = "a part of a row, or several parts joined",
     .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"},
-                   [FOLD] = {"fold", "1", NULL, "rows that become one", 1}},
+                   [FOLD] = {"fold", "1", NULL, "rows that become one", 1},
+                   [SLICED] = {"sliced", "0", NULL, "whether the part is a slice, not of a split"}},
     .least_inputs = 1,
     .most_inputs = MFU_INPUTS,
     .traits = MFU_TAKES_COLUMNS,

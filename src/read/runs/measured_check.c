@@ -163,8 +163,29 @@ void mfu_measured_check_size(struct mfu_measured_run *run, double params, double
 
     if (differ(params / 1e6, run->params_m, SAME_SIZE))
         mfu_row_assume(&r, "params_m %.6g is not used: the model has %.4g", run->params_m, params / 1e6);
+    if (run->trains_other) /* with the targets before */
+        run->skipped[0] = '\0';
     run->trains_other = differ(trainable / 1e6, run->trainable_m, SAME_TRAINED);
     if (run->trains_other)
         mfu_row_skip(&r, "trainable_m %.6g: what the row states trains %.6g, so it was set otherwise", run->trainable_m,
                      trainable / 1e6);
+}
+
+bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i)
+{
+    /* The last: diffusers' linears of blocks, by name, which the single stream's to_out is not (FLUX.2). */
+    static const char *const usual[] = {
+        "attention",
+        "q,v",
+        "q,k,v",
+        "mlp",
+        "q,k,v,qkv,o,up,gate_up,down,add_q,add_k,add_v,add_o,context_up,context_down",
+    };
+    struct mfu_row r = {.run = run};
+
+    if (!run->trains_other || !run->targets_open || i >= sizeof usual / sizeof *usual)
+        return false;
+    if (i == 0)
+        mfu_row_assume(&r, "lora_targets: of the usual ones those that train so many");
+    return mfu_row_set(&r, "lora_targets", usual[i]);
 }

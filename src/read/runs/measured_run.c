@@ -1008,6 +1008,7 @@ static bool set_adapters(struct mfu_row *r)
         mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
     }
     snprintf(text, sizeof text, "%s", mfu_row_cell(r, "lora_targets"));
+    r->run->targets_open = !*text && (row->place == MFU_ADAPTS_RESULT || row->place == MFU_ADAPTS_SCALE);
     if ((more = strstr(text, beside)))
         *more = '\0';
     target =
