@@ -21,7 +21,7 @@
 #include "descriptor/packed.h"
 #include "descriptor/yaml.h"
 
-#define MOST_TYPES 128   /* that one message can choose from */
+#define MOST_TYPES 400   /* that one message can choose from */
 #define PEEK (64 * 1024) /* a model file has 5 KB */
 
 /* A config.json while it is being read. */
@@ -372,13 +372,13 @@ static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml
 
 /* A dim that config.json does not give, and for which the tables assume
  * nothing, is as the model file has it when that is worked out from other dims,
- * or a yes or no.  A size would be that of another model. */
+ * or a yes or no, or when a table says that no key gives it.  A size would be that of another model. */
 static int check_absent(struct reader *r, const struct mfu_model *m, int dim, int i, struct mfu_yaml_node *theirs)
 {
     struct mfu_yaml_node *each = mfu_node_each(theirs, 0);
     double value;
 
-    if (!mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
+    if (!each || !mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
         return 0;
     mfu_fail(r->err, MFU_EINPUT, "'%.80s' is missing, and nothing is assumed for it in %.120s",
              mfu_node_text(r->chain[i], each), mfu_yaml_name(r->yaml));
@@ -695,17 +695,19 @@ static bool says_nothing(struct reader *r, struct mfu_yaml_node *node)
         || (is_number(text) && (strtod(text, &end) == 0 || (strtod(text, &end) == 1 && strchr(text, '.'))));
 }
 
-/* Whether a key has the value with which the model file was written; `says`: whether a table names one. */
+/* Whether a key has a value with which the model file was written; `says`: whether a table names any. */
 static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_node *node, bool *says)
 {
     int i;
     const char *inner = within_text(r, key);
-    struct mfu_yaml_node *usual = entry(r, "usual", inner ? inner : key, &i), *first = mfu_node_each(node, 0);
-    const char *ours = usual ? mfu_node_text(r->chain[i], usual) : NULL;
+    struct mfu_yaml_node *usual = entry(r, "usual", inner ? inner : key, &i), *first = mfu_node_each(node, 0), *each;
     const char *theirs = first ? mfu_node_text(r->config, first) : NULL;
 
     *says = usual != NULL;
-    return ours && theirs && strcmp(ours, theirs) == 0;
+    for (size_t k = 0; theirs && usual && (each = mfu_node_each(usual, k)); k++)
+        if (strcmp(mfu_node_text(r->chain[i], each), theirs) == 0)
+            return true;
+    return false;
 }
 
 /* Notes what config.json says and nobody reads: it may change the model.  `prefix` is where `within` stands. */

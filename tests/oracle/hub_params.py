@@ -2,6 +2,7 @@
 
 Run again: pip install torch transformers==5.23 (CPU, two minutes).  A size is a row of a file's table `variants:`; PROGRAM
 says its dims, the file's `huggingface:` what config.json calls them, and the model is built without memory.
+With a text behind PROGRAM: the sizes alone whose names contain it.
 """
 import csv, glob, json, os, re, subprocess, sys, warnings
 
@@ -11,11 +12,12 @@ from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCaus
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SIZES = {"n_layer", "n_encoder_layer", "n_head", "n_encoder_head", "n_kv_head", "n_embd", "head_dim", "d_ff", "encoder_ff", "vocab_size",
-         "embed_dim", "n_experts", "top_k", "expert_ff", "audio", "n_positions", "n_segments", "n_groups",
+         "embed_dim", "n_experts", "top_k", "expert_ff", "audio", "n_positions", "n_segments", "n_groups", "embed_width", "head_width",
          "n_dense", "kv_heads", "norms", "bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
 FLAGS = {"bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
-CLASSES = {"t5": AutoModelForSeq2SeqLM, "bart": AutoModelForSeq2SeqLM, "whisper": AutoModelForSpeechSeq2Seq,
-           "bert": AutoModel, "roberta": AutoModelForMaskedLM, "modernbert": AutoModelForMaskedLM}
+CLASSES = {"whisper": AutoModelForSpeechSeq2Seq, "bert": AutoModel, "electra": AutoModel,
+           **dict.fromkeys(["t5", "bart", "mbart", "pegasus", "marian", "m2m_100", "blenderbot", "blenderbot-small"], AutoModelForSeq2SeqLM),
+           **dict.fromkeys(["roberta", "xlm-roberta-xl", "roberta-prelayernorm", "megatron-bert", "rembert", "modernbert"], AutoModelForMaskedLM)}
 # What a dim says by another number than config.json.
 WORDS = {"opt-350m": {"do_layer_norm_before": False}}
 
@@ -60,6 +62,8 @@ for path in sorted(glob.glob(os.path.join(ROOT, "models", "*.yaml"))):
     if "vocab_size" in file["huggingface"]["dims"] and "patch" not in file["huggingface"]["dims"] and "tower" not in file:     # texts alone
         # transformers 5 ties the heads of T5 1.1, whose files hold them apart.
         kind = file["huggingface"]["model_type"][0]
-        for name in (n for n in file["variants"] if kind in CONFIG_MAPPING and not n.startswith(("flan-", "t5-v1_1", "mt5", "byt5"))):
+        for name in (n for n in file["variants"] if kind in CONFIG_MAPPING and not n.startswith(("flan-", "t5-v1_1", "mt5", "umt5", "byt5"))):
+            if len(sys.argv) > 2 and sys.argv[2] not in name:
+                continue
             out.writerow([name, parameters(name, file)])
             sys.stdout.flush()

@@ -648,6 +648,15 @@ def encoder_cases():
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
         yield row(f"{m}-pure-eager", m, batch=4, seq=384, **pure, **eager)
+    for m in ("electra", "electra-cls", "megatron-bert", "rembert", "nomic-bert", "gte"):
+        yield row(f"{m}-amp", m, batch=8, seq=384)
+        yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
+    for m in ("dinov2-registers", "ijepa"):
+        yield row(f"{m}-amp", m, batch=16, seq="")
+        yield row(f"{m}-pure", m, batch=16, seq="", **pure)
+    for m in ("mbart", "pegasus", "m2m100", "umt5"):
+        yield row(f"{m}-amp", m, batch=4, **lengths)
+        yield row(f"{m}-pure", m, batch=8, **lengths, **pure)
     for m in ("resnet-18", "resnet-50", "convnext", "hf-vit"):
         yield row(f"{m}-amp", m, batch=32, seq="")
         yield row(f"{m}-pure", m, batch=32, seq="", **pure)

@@ -137,7 +137,7 @@ static void no_type_is_planned_as_another(void **state)
     }
     mfu_arena_free(&arena);
     print_message("%zu types: %d exact, %d refused for a size\n", csv.n_rows, exact, refused);
-    assert_true(exact >= 48 && refused <= 3);
+    assert_true(exact >= 70 && refused <= 3);
 }
 
 static void check_variants(struct fixture *f, const char *table)

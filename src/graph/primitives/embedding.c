@@ -9,7 +9,7 @@
 #include "graph/builder.h"
 #include "scenario/setting.h"
 
-enum { ROWS, WIDTH, INDEX, LENGTH, FIXED };
+enum { ROWS, WIDTH, INDEX, LENGTH, FIXED, BUFFER };
 enum { TOKEN, POSITION, SEQUENCE };
 static const char *const indices[] = {"token", "position", "sequence", NULL};
 
@@ -20,7 +20,7 @@ static double shape(const struct mfu_operation *op)
 
 static struct mfu_weights params(const struct mfu_operation *op)
 {
-    double n = op->attribute[ROWS] * op->attribute[WIDTH];
+    double n = op->attribute[BUFFER] > 0 ? 0 : op->attribute[ROWS] * op->attribute[WIDTH];
 
     return (struct mfu_weights){.weight = n, .active = n, .fixed = op->attribute[FIXED] > 0};
 }
@@ -58,7 +58,7 @@ static void backward(struct mfu_builder *s, int index)
     double scratch = 4 * mfu_type_bytes[MFU_I64] * mfu_view_rows(s, n->gradient);
     int table;
 
-    if (!mfu_trains(s, n, 0))
+    if (!mfu_trains(s, n, 0) || n->op->attribute[BUFFER] > 0)
         return; /* checkpointing wants a gradient of its result */
     table = mfu_tensor_new(s, n->op->attribute[ROWS], n->op->attribute[WIDTH], s->numerics.weight, MFU_PART_GRADIENTS);
     mfu_emit(s,
@@ -83,6 +83,7 @@ const struct mfu_primitive mfu_primitive_embedding = {
             [INDEX] = {"index", "token", indices, "what selects the entry"},
             [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq"},
             [FIXED] = {"fixed", "0", NULL, "whether the table is given and never trains"},
+            [BUFFER] = {"buffer", "0", NULL, "whether it is no parameter, but worked out beforehand"},
         },
     .traits = MFU_LOOKS_UP,
     .split_rows = 1u << ROWS,
