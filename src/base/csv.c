@@ -172,6 +172,7 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
     csv->n_columns = (size_t)n;
     if (make_room(csv, text, arena, err) < 0)
         return -1;
+    csv->tabs = strchr(fields[0], '\t') != NULL;
     for (int i = 0; i < n; i++) {
         csv->header[i] = clean(fields[i]);
         csv->hashes[i] = mfu_hash_text(MFU_HASH, csv->header[i]);

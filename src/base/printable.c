@@ -63,11 +63,11 @@ static size_t show(char *to, size_t *n, const char *from)
     uint32_t code = 0;
     size_t length = mfu_utf8_character(from, strnlen(from, 4), &code);
 
-    if (length > 0 && (!mfu_is_control(code) || code == '\t')) {
+    if (length > 0 && !mfu_is_control(code)) {
         memmove(to, from, length);
         *n += length;
     } else {
-        *to = '?';
+        *to = code == '\t' ? ' ' : '?';
         ++*n;
     }
     return length > 0 ? length : 1;

@@ -25,8 +25,8 @@ bool mfu_is_control(uint32_t code);
 /* Whether a file's name would change the line or the script that it stands in. */
 bool mfu_has_control(const char *text);
 
-/* A copy on one line: what is a control character (but for a tab) or no UTF-8
- * becomes '?'.  At most size - 1 bytes.  Returns `buf`. */
+/* A copy on one line: a tab, which would begin a cell, becomes a blank; what is another control
+ * character or no UTF-8 becomes '?'.  At most size - 1 bytes.  Returns `buf`. */
 const char *mfu_printable(char *buf, size_t size, const char *text);
 
 /* The same where the text stands, at its length or shorter.  Returns `text`. */

@@ -177,24 +177,36 @@ def as_text(root, i, name):
         quoted = json.dumps(name.decode("utf-8")).encode()
     except UnicodeDecodeError:
         quoted = b'"' + name.replace(b'"', b"") + b'"'
+    text = name.decode("latin-1")
     model, gpu = (re.sub(rb"(?m)^name:.*$", lambda _: b"name: " + quoted, text) for text in (MODEL, GPU))
     for file, content in (("m.yaml", model), ("g.yaml", gpu), ("l.log", name + b"\n" + LOG % 1 * 40),
                           ("v.csv", b"id,gpu,model,precision,notes\n" + b",".join([b'"' + name.replace(b'"', b'""') + b'"'] * 5) + b"\n"),
                           ("c.json", json.dumps({"model_type": "gpt2", "_name_or_path": name.decode("latin-1"), "n_layer": 2,
                                                  "architectures": [name.decode("latin-1")]}).encode()),
+                          ("t.json", json.dumps({"model_type": "llava", "text_config": {"model_type": "llama", "hidden_act": text},
+                                                 "vision_config": {"model_type": text, text: 1}, "torch_dtype": text, text: [text]}).encode()),
+                          ("a.json", json.dumps({"peft_type": "LORA", "r": 8, "target_modules": [text, "q_proj"], "modules_to_save": [text],
+                                                 "base_model_name_or_path": "x/" + text}).encode()),
+                          ("d.json", json.dumps({"device_map": {text: 0, "": text}, "model_name_or_path": text, "bf16": text}).encode()),
+                          ("k.json", json.dumps({"traceEvents": [{"ph": "X", "cat": cat, "name": text, "ts": at, "dur": 9, "tid": 7, "pid": 0,
+                                                                  "args": {"stream": 7, text: text}} for at in range(0, 990, 10)
+                                                                 for cat in ("kernel", "user_annotation", "gpu_memcpy")]}).encode()),
+                          ("c.csv", b"model,GPU,MFU (%),tokens/s," + quoted + b"\n" + b",".join([b'"' + name.replace(b'"', b'""') + b'"'] * 5) + b"\n"),
                           ("i.sh", b"torchrun pretrain_gpt.py --num-layers " + quoted + b" --" + name + b"\n"),
                           ("i.py", b"batch_size = " + quoted + b"\n" + quoted + b" = 4\n"), ("s.mfu", b"set " + word(name) + b" 3\n")):
         with open(os.path.join(folder, file.encode()), "wb") as f:
             f.write(content)
     for json_too in ((), ("--json",)):
-        for file, kind in (("m.yaml", "model"), ("g.yaml", "gpu"), ("c.json", "model")):
+        for file, kind in (("m.yaml", "model"), ("g.yaml", "gpu"), ("c.json", "model"), ("t.json", "model")):
             for teller in TELLERS[:7] if not json_too else TELLERS[:4]:
                 run(folder, *json_too, "-e", f"{kind} ./{file}; ".encode() + teller)
-        for command in ("validate v.csv", "calibrate from v.csv", "observe l.log", "observe v.csv", "import i.sh", "import i.py", "source s.mfu"):
+        for command in ("validate v.csv", "calibrate from v.csv", "observe l.log", "observe v.csv", "import i.sh", "import i.py", "source s.mfu",
+                        "import a.json; plan; why", "import d.json; show; save -", "import t.json; show", "trace compare k.json", "audit c.csv", "audit l.log"):
             run(folder, *json_too, "-e", command)
         for command in (b"set", b"print", b"check", b"keep", b"use", b"explain", b"why", b"help", b"sweep", b"solve", b"kernel", b"lesson",
-                        b"unset", b"model", b"gpu", b"plot", b""):
+                        b"unset", b"model", b"gpu", b"plot", b"audit", b"order", b"watch", b"rollout", b"complete", b""):
             run(folder, *json_too, "-e", command + b" " + word(name))
+        run(folder, *json_too, "-e", b"audit " + word(b"MFU 40 % of " + name + b" on 8 H100 with Llama-3-8B, " + name + b" 9 tok/s"))
     run(folder, "-e", "model ./m.yaml; gpu ./g.yaml; trace t.json; report r.html; plot split p.svg; memory --snapshot m.json; memory --snapshot m.pickle")
     check_written(folder)
 

@@ -10,6 +10,7 @@
 
 #include "answer/trace/events.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/input_file.h"
 #include "base/list.h"
 #include "graph/program.h"
@@ -138,7 +139,7 @@ static const char *keep_text(struct mfu_arena *arena, const char *text)
 {
     char *copy = mfu_arena_alloc(arena, strlen(text) + 1, 1);
 
-    return copy ? strcpy(copy, text) : "";
+    return copy ? mfu_printable_in_place(strcpy(copy, text)) : "";
 }
 
 /* "2x64x64;64", of a list of lists; "float;c10::BFloat16", of a list of texts. */

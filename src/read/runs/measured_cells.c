@@ -215,7 +215,7 @@ int mfu_measured_columns(const struct mfu_csv *csv, const char *path, struct mfu
             return 0;
     if (strchr(first, ';'))
         hint = "; these seem to be separated by semicolons";
-    else if (strchr(first, '\t'))
+    else if (csv->tabs)
         hint = "; these seem to be separated by tabs";
     mfu_fail(err, MFU_EINPUT,
              "no column is known: expected a header line with names such as gpu, family, seq_len, "

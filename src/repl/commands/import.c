@@ -107,7 +107,7 @@ static void list_reasons(struct mfu_session *s, const struct mfu_import *m, enum
         }
         fclose(out);
         fputs("  ", s->out);
-        mfu_print_wrapped(s->out, &s->term, 2, 4, line);
+        mfu_print_wrapped(s->out, &s->term, 2, 4, mfu_printable_in_place(line));
         free(line);
     }
     free(done);

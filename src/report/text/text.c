@@ -351,7 +351,7 @@ void mfu_table_cells(struct mfu_table *t, const char *format, ...)
         if (t->columns[t->next].bar)
             row->share = strtod(cell, NULL);
         else
-            snprintf(row->cell[t->next], MFU_CELL, "%s", cell);
+            snprintf(row->cell[t->next], MFU_CELL, "%s", mfu_printable_in_place(cell));
         if (++t->next == t->n_columns) {
             t->next = 0;
             t->n_rows++;
