@@ -82,6 +82,8 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     wide = r->gradient == MFU_GRADIENT_FP32 && c->setting[MFU_S_GRAD_REDUCE] != MFU_REDUCE_BF16;
     if ((wide || mfu_trainers[c->trainer].adds_up_wide) && form != PURE && !row->scaler)
         n.gradient = MFU_F32;
+    if (n.masters && c->setting[MFU_S_MAIN_PARAMS] != MFU_MASTER_FP32)
+        n.master = MFU_F16;
     n.quantises = row->operand != MFU_OPERAND_AS_COMPUTED;
     n.operand = n.quantises ? operands[row->operand] : n.compute;
     n.product = c->setting[MFU_S_FP8_WEIGHTS] > 0 ? n.operand : n.weight;

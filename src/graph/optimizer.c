@@ -23,6 +23,47 @@ static double state_bytes(const struct mfu_optimizer_row *r, double own)
     return r->state_bytes > 0 ? r->state_bytes : own;
 }
 
+/* What TransformerEngine's FusedAdam runs around its update for a state, or masters, that its kernel does not take as
+ * they are: an fp32 copy (scaled, if fp16), its largest value, and the copy back.  bf16 moments are no such where both
+ * are.  Bytes of an element, and launches of a tensor (d0067d0d, pytorch/optimizers/fused_adam.py: get_unscaled_state,
+ * _apply_scale). */
+static const struct narrow {
+    double bytes, read, write, launches;
+} narrow[MFU_STATE_TYPE_COUNT] = {
+    [MFU_STATE_FP32] = {4, 0, 0, 0},
+    [MFU_STATE_BF16] = {2, 2 + 4 + 2, 4 + 2 + 2, 3},
+    [MFU_STATE_FP16] = {2, 2 + 4 + 4 + 4 + 4, 4 + 4 + 4 + 2, 10},
+    [MFU_STATE_FP8] = {1, 1 + 4 + 4, 4 + 1, 8},
+};
+
+/* The states of Adam that have a type of their own, and masters with a scale, as `narrow` has them. */
+static int find_narrow(const struct mfu_config *c, struct narrow list[3])
+{
+    int m = (int)c->setting[MFU_S_EXP_AVG], v = (int)c->setting[MFU_S_EXP_AVG_SQ], n = 0;
+    bool fused = m == MFU_STATE_BF16 && v == MFU_STATE_BF16;
+
+    for (int i = 0; i < 2; i++)
+        if (!fused && narrow[i ? v : m].launches > 0)
+            list[n++] = narrow[i ? v : m];
+    if (c->setting[MFU_S_MAIN_PARAMS] == MFU_MASTER_FP16)
+        list[n++] = narrow[MFU_STATE_FP16];
+    return n;
+}
+
+/* Bytes of a parameter's states: as they are kept, or as the kernel reads them. */
+static double states_bytes(const struct mfu_config *c, const struct mfu_optimizer_row *r, double own, bool kept)
+{
+    int type[] = {(int)c->setting[MFU_S_EXP_AVG], (int)c->setting[MFU_S_EXP_AVG_SQ]};
+    bool fused = type[0] == MFU_STATE_BF16 && type[1] == MFU_STATE_BF16;
+    double bytes = 0;
+
+    if (type[0] == MFU_STATE_OWN && type[1] == MFU_STATE_OWN)
+        return r->states * state_bytes(r, own);
+    for (int i = 0; i < 2; i++)
+        bytes += type[i] == MFU_STATE_OWN ? own : kept || fused ? narrow[type[i]].bytes : 4;
+    return bytes;
+}
+
 /* ---- hidden matrices ----------------------------------------------------- */
 
 static bool is_repeated(const struct mfu_model *m, const char *section)
@@ -109,7 +150,7 @@ double mfu_optimizer_state_bytes(const struct mfu_builder *s)
     double own = mfu_trained_bytes(s, s->numerics.moment), hidden;
 
     if (r->newton_schulz_steps <= 0)
-        return r->states * state_bytes(r, own) * p->rank_trained;
+        return states_bytes(c, r, own, true) * p->rank_trained;
     hidden = hidden_params(s);
     return r->states * state_bytes(r, own) * hidden
         + others->states * state_bytes(others, own) * (p->rank_trained - hidden);
@@ -139,7 +180,11 @@ static void stream(struct mfu_builder *s, const char *name, double n, double flo
 static void update_tensors(struct mfu_builder *s, const struct mfu_optimizer_row *r, double n, double tensors,
                            double at_once, double g, double temporary_bytes, int gradient)
 {
-    double p = master_bytes(s), moved = r->p * p + r->g * g + r->s * state_bytes(r, p);
+    const struct mfu_config *c = s->config;
+    bool remainders = c->setting[MFU_S_MAIN_PARAMS] == MFU_MASTER_REMAINDERS;
+    double p = c->setting[MFU_S_MAIN_PARAMS] == MFU_MASTER_FP16 ? 4 : master_bytes(s);
+    double states = r->states > 0 ? r->s / r->states * states_bytes(c, r, mfu_trained_bytes(s, s->numerics.moment), false) : 0;
+    double moved = r->p * p + r->g * g + states + (remainders ? mfu_weight_bytes(s) : 0);
     /* The narrower copy that forward reads is written beside the master. */
     double copy = s->numerics.masters ? mfu_weight_bytes(s) : 0;
     /* Of parameters, gradients and states more is read than written: 4 of 7
@@ -147,6 +192,13 @@ static void update_tensors(struct mfu_builder *s, const struct mfu_optimizer_row
      * sums of many are exact (scale.h). */
     double read = rint(moved * 0.6 * 0x1p10) * 0x1p-10;
 
+    struct narrow list[3];
+    int n_narrow = find_narrow(c, list);
+
+    for (int i = 0; i < n_narrow; i++) {
+        stream(s, "convert_states", n, 1, list[i].read, list[i].write, list[i].launches * tensors, 4 * n * n_narrow);
+        temporary_bytes += 4 * n;
+    }
     pass(s, r->kernel, n, r->flops, read, moved - read + copy, r->launches_per_tensor * tensors,
          r->scratch * p * at_once + temporary_bytes, gradient);
     if (s->failed || r->launches_per_tensor > 0)

@@ -7,7 +7,8 @@
  * the early BERT repositories NVIDIA's optimization.py (temporaries count as p).
  * Sources: torch.optim, bitsandbytes (8-bit states in blocks of 256 with two
  * fp32 maxima; README of 0.50.2: CUDA and ROCm have them, Metal is planned), Shazeer 2018
- * (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).  Paged: bitsandbytes 0.50 optim/optimizer.py get_state_buffer().
+ * (Adafactor), torchao 36027d82 (optim/adam.py: one compiled kernel a tensor, states in blocks of 256, of 128 with four bits),
+ * Chen 2023 (Lion), Jordan 2024 (Muon).  Paged: bitsandbytes 0.50 optim/optimizer.py get_state_buffer().
  */
 #ifndef MFU_SCENARIO_OPTIMIZER_H
 #define MFU_SCENARIO_OPTIMIZER_H
@@ -36,7 +37,13 @@
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
     X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
       .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
-      .aliases = "adamw8bit adamw_bnb_8bit", .stands_for = "adamwfp8 adamw-fp8")                                       \
+      .aliases = "adamw8bit adamw_bnb_8bit ao_adamw_8bit adamw_torch_8bit")                                            \
+    X(ADAMW_FP8, "adamw-fp8", "adamw_fp8", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,           \
+      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
+      .aliases = "adamwfp8 adamfp8 ao_adamw_fp8")                                                                      \
+    X(ADAMW_4BIT, "adamw4bit", "adamw4bit", .states = 2, .state_bytes = .5 + 4. / 128, .p = 2, .g = 1, .s = 4,         \
+      .launches_per_tensor = 1, .flops = 40, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
+      .aliases = "adam4bit adamw_torch_4bit ao_adamw_4bit")                                                            \
     X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 19, .g = 2, .scratch = 2,           \
       .launches_per_tensor = 24, .flops = 20)                                                                          \
     X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \

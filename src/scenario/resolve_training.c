@@ -247,6 +247,36 @@ static int check_zero_grad(const struct mfu_config *c, struct mfu_error *err)
                     mfu_settings[MFU_S_ZERO_GRAD].key, why);
 }
 
+/* Types of states are those of TransformerEngine's FusedAdam, on the GPU. */
+static int check_states(const struct mfu_config *c, struct mfu_error *err)
+{
+    bool master = c->setting[MFU_S_MAIN_PARAMS] != MFU_MASTER_FP32;
+    const char *key = mfu_settings[master                              ? MFU_S_MAIN_PARAMS
+                                       : c->setting[MFU_S_EXP_AVG] > 0 ? MFU_S_EXP_AVG
+                                                                       : MFU_S_EXP_AVG_SQ]
+                          .key;
+    const char *with = c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 ? "offload_optimizer"
+        : c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0          ? "optimizer_in_backward"
+        : master && c->setting[MFU_S_ZERO] >= 3                ? "zero 3"
+        : master && (mfu_precisions[c->precision].scaler || !mfu_precisions[c->precision].half)
+        ? mfu_precision_names[c->precision]
+        : mfu_runtimes[c->runtime].c_program ? mfu_runtime_names[c->runtime]
+                                             : NULL;
+
+    if (!master && c->setting[MFU_S_EXP_AVG] == 0 && c->setting[MFU_S_EXP_AVG_SQ] == 0)
+        return 0;
+    if (c->optimizer != MFU_ADAMW) {
+        mfu_fail(err, MFU_EINPUT, "%s: %s has its own types; TransformerEngine's FusedAdam is adamw", key,
+                 mfu_optimizers[c->optimizer].name);
+        return mfu_error_suggest(err, mfu_optimizer_names[MFU_ADAMW]);
+    }
+    if (with)
+        return mfu_fail(err, MFU_EINPUT, "%s: with %s it is not modelled", key, with);
+    if (master && !mfu_runtimes[c->runtime].half_weights && c->setting[MFU_S_HALF_WEIGHTS] == 0)
+        return mfu_fail(err, MFU_EINPUT, "%s: there are no masters: weights are fp32 (runtime fused)", key);
+    return 0;
+}
+
 /* What needs all gradients at once, or gradients that stay, has none. */
 static int check_optimizer(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -467,7 +497,8 @@ int mfu_check_training(const struct mfu_config *c, struct mfu_error *err)
 {
     return check_precision(c->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0 || check_half_weights(c, err) < 0
             || check_part(c, err) < 0 || check_package(c, err) < 0 || check_objective(c, err) < 0
-            || check_optimizer(c, err) < 0 || check_zero_grad(c, err) < 0 || check_attention(c, err) < 0
+            || check_optimizer(c, err) < 0 || check_states(c, err) < 0 || check_zero_grad(c, err) < 0
+            || check_attention(c, err) < 0
         ? -1
         : 0;
 }

@@ -21,6 +21,8 @@
 
 // clang-format off
 const char *const mfu_switch_names[] = {"off", "on", NULL};
+const char *const mfu_state_type_names[] = {"own", "fp32", "bf16", "fp16", "fp8", NULL};
+const char *const mfu_master_names[] = {"fp32", "fp16", "remainders", NULL};
 const char *const mfu_nvme_pipeline_names[] = {"none", "read", "write", "both", NULL};
 const char *const mfu_padding_names[] = {"seq", "longest", NULL};
 const char *const mfu_tp_overlap_names[] = {"off", "gradients", "products", NULL};

@@ -89,6 +89,14 @@ struct mfu_error;
       "parameters of a process that nvme_params leaves in the host's memory")                                          \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime",    \
       "optimizer and its implementation")                                                                              \
+    X(EXP_AVG, "exp_avg_dtype", "", MFU_COUNT, 0, MFU_STATE_TYPE_COUNT - 1, MFU_STATE_OWN, mfu_state_type_names,       \
+      "numerics", "type of Adam's first moment, where it is not the optimizer's own (TransformerEngine's FusedAdam)")  \
+    X(EXP_AVG_SQ, "exp_avg_sq_dtype", "", MFU_COUNT, 0, MFU_STATE_TYPE_COUNT - 1, MFU_STATE_OWN, mfu_state_type_names, \
+      "numerics", "the same of the second moment")                                                                     \
+    X(MAIN_PARAMS, "main_params_dtype", "master_weight_dtype", MFU_COUNT, 0, MFU_MASTER_COUNT - 1, MFU_MASTER_FP32,    \
+      mfu_master_names, "numerics",                                                                                    \
+      "type of the masters beside 16-bit weights: fp16 with a scale, or the 16 bits by which fp32 ones differ from "   \
+      "bf16 weights (FusedAdam's store_param_remainders)")                                                             \
     X(OBJECTIVE, "objective", "rl preference_loss", MFU_COUNT, 0, MFU_OBJECTIVE_COUNT - 1, MFU_NEXT_TOKEN,             \
       mfu_objective_names, "training",                                                                                 \
       "what is learnt: the next token, which of two answers is better (dpo, orpo, reward: a sample of the batch is a " \
@@ -290,6 +298,12 @@ struct mfu_setting {
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
 extern const char *const mfu_switch_names[];  /* "off", "on", NULL */
 extern const char *const mfu_padding_names[]; /* "seq", "longest", NULL */
+
+/* Types of the states and masters of TransformerEngine's FusedAdam. */
+enum { MFU_STATE_OWN, MFU_STATE_FP32, MFU_STATE_BF16, MFU_STATE_FP16, MFU_STATE_FP8, MFU_STATE_TYPE_COUNT };
+extern const char *const mfu_state_type_names[MFU_STATE_TYPE_COUNT + 1];
+enum { MFU_MASTER_FP32, MFU_MASTER_FP16, MFU_MASTER_REMAINDERS, MFU_MASTER_COUNT };
+extern const char *const mfu_master_names[MFU_MASTER_COUNT + 1];
 
 /* Bits: reads ahead, writes behind. */
 enum { MFU_NVME_READS_AHEAD = 1, MFU_NVME_WRITES_BEHIND = 2 };

@@ -636,6 +636,24 @@ static void deepspeed_completes_the_batch(void **state)
     done();
 }
 
+/* Megatron's precision-aware optimizer: types of moments; masters are the bits that bf16 weights lack. */
+static void megatron_states_have_types(void **state)
+{
+    (void)state;
+    read_as("m.sh",
+            "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 1024 "
+            "--max-position-embeddings 1024 --micro-batch-size 1 --bf16 --transformer-impl transformer_engine "
+            "--use-distributed-optimizer --use-precision-aware-optimizer --main-grads-dtype bf16 --exp-avg-dtype fp8 "
+            "--exp-avg-sq-dtype bf16\n",
+            "megatron", "8");
+    assert_near(setting(MFU_S_EXP_AVG), MFU_STATE_FP8, 0);
+    assert_near(setting(MFU_S_EXP_AVG_SQ), MFU_STATE_BF16, 0);
+    assert_near(setting(MFU_S_MAIN_PARAMS), MFU_MASTER_REMAINDERS, 0);
+    assert_near(setting(MFU_S_GRAD_REDUCE), MFU_REDUCE_BF16, 0);
+    assert_int_equal(fate("--use-precision-aware-optimizer"), MFU_IGNORED);
+    done();
+}
+
 /* ZeRO-Infinity's drives, their buffers and what overlaps. */
 static void deepspeed_swaps_to_drives(void **state)
 {
@@ -1448,6 +1466,7 @@ int main(void)
         cmocka_unit_test(torchtitan_of_2024_is_understood),
         cmocka_unit_test(deepspeed_completes_the_batch),
         cmocka_unit_test(deepspeed_swaps_to_drives),
+        cmocka_unit_test(megatron_states_have_types),
         cmocka_unit_test(models_of_the_hub_are_known),
         cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
         cmocka_unit_test(what_is_off_is_ignored),

@@ -17,7 +17,7 @@ static bool recognise(const char *path, const char *text)
 
 static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
 static const char launcher[] = "how processes find each other", assumed[] = "assumed";
-static const char offload[] = "offloading to the CPU", states[] = "types of the optimizer's states: fp32 is planned";
+static const char offload[] = "offloading to the CPU";
 
 // clang-format off
 static const struct mfu_import_row rows[] = {
@@ -73,9 +73,11 @@ static const struct mfu_import_row rows[] = {
     {"--use-custom-fsdp", NULL, NULL, "taken with the sharding strategy", false},
     {"--use-megatron-fsdp", NULL, NULL, "taken with the sharding strategy", false},
     {"--grad-reduce-in-bf16", "grad_reduce", "=bf16 true=bf16", NULL, false},
-    {"--use-precision-aware-optimizer", NULL, NULL, states, true}, {"--main-grads-dtype", NULL, "fp32=-", states, true},
-    {"--main-params-dtype", NULL, "fp32=-", states, true}, {"--exp-avg-dtype", NULL, "fp32=-", states, true},
-    {"--exp-avg-sq-dtype", NULL, "fp32=-", states, true},
+    {"--use-precision-aware-optimizer", NULL, NULL, "taken with the states' types", false},
+    {"--main-grads-dtype", "grad_reduce", "fp32=- bf16=bf16", NULL, false},
+    {"--main-params-dtype", "main_params_dtype", "fp32=- fp16=fp16", NULL, false},
+    {"--exp-avg-dtype", "exp_avg_dtype", "fp32=- bf16=bf16 fp16=fp16 fp8=fp8", NULL, false},
+    {"--exp-avg-sq-dtype", "exp_avg_sq_dtype", "fp32=- bf16=bf16 fp16=fp16 fp8=fp8", NULL, false},
     {"--optimizer-cpu-offload", "offload_optimizer", "=on true=on", NULL, false},
     {"--optimizer-offload-fraction", NULL, "1=- 1.0=-", "part of the states stays on the GPU", true},
     {"--overlap-cpu-optimizer-d2h-h2d", NULL, NULL, "copies of new weights beside the CPU's update", false},
@@ -459,8 +461,21 @@ static void leave_others(struct mfu_import *m)
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "another command's");
 }
 
+/* With fp32 masters a precision-aware optimizer keeps the bits that bf16 weights lack, but beside fp8 recipes other than
+ * delayed (d98e8a64, core/optimizer/optimizer_config.py: store_param_remainders). */
+static void find_masters(struct mfu_import *m)
+{
+    const struct mfu_entry *recipe = mfu_import_find(m, "--fp8-recipe"),
+                           *type = mfu_import_find(m, "--main-params-dtype");
+
+    if (mfu_import_find(m, "--use-precision-aware-optimizer") && !(type && strcmp(type->value, "fp16") == 0)
+        && (!recipe || strcmp(recipe->value, "delayed") == 0))
+        mfu_import_assume(m, "main_params_dtype", "remainders", "store_param_remainders is on by itself");
+}
+
 static void finish(struct mfu_import *m)
 {
+    find_masters(m);
     leave_others(m);
     find_model(m);
     compare_layers(m);

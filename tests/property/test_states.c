@@ -1,0 +1,83 @@
+/*
+ * Laws of states in types of their own: their bytes are those of the types, whatever else the scenario says; two bf16
+ * moments save traffic, what needs fp32 copies costs time and room for them.
+ */
+#include "../unit/any_scenario.h"
+
+#define TRIES 150
+
+static struct mfu_plan plan, other;
+
+static double states_of(const struct mfu_plan *p)
+{
+    return p->program.constant_bytes[MFU_PART_OPTIMIZER] / (p->program.rank_trained / p->config.replicas);
+}
+
+static void states_have_the_bytes_of_their_types(void **unused)
+{
+    static const double bytes[MFU_STATE_TYPE_COUNT] = {4, 4, 2, 2, 1};
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        int m = i % MFU_STATE_TYPE_COUNT, v = i / MFU_STATE_TYPE_COUNT % MFU_STATE_TYPE_COUNT;
+        struct mfu_scenario s;
+        double had;
+
+        next(&s, &plan);
+        mfu_scenario_set(&s, "gpus", "1", NULL);
+        mfu_scenario_set(&s, "optimizer", "adamw", NULL);
+        if (mfu_plan_make(&plan, &s, NULL) < 0 || !replan_as(&other, &s, "exp_avg_dtype", mfu_state_type_names[m])
+            || !replan_as(&other, &other.scenario, "exp_avg_sq_dtype", mfu_state_type_names[v])
+            || plan.program.rank_trained == 0)
+            continue;
+        n++;
+        had = states_of(&plan) >= 8 ? 4 : 2; /* pure 16 bits have moments like weights */
+        HOLDS_NEAR(states_of(&plan) - states_of(&other),
+                   2 * had - (m == MFU_STATE_OWN ? had : bytes[m]) - (v == MFU_STATE_OWN ? had : bytes[v]), 1e-6);
+        if (had == 4 && m == MFU_STATE_BF16 && v == MFU_STATE_BF16)
+            HOLDS(other.step.optimizer_s < plan.step.optimizer_s);
+        if (had == 4 && (m == MFU_STATE_FP8 || v == MFU_STATE_FP16))
+            HOLDS(other.step.optimizer_s > plan.step.optimizer_s);
+        HOLDS(other.memory.peak.bytes >= other.program.constant_bytes[MFU_PART_OPTIMIZER]);
+    }
+    assert_true(n > 20);
+}
+
+/* Masters of two bytes. */
+static void masters_are_halved(void **unused)
+{
+    static const char *const types[] = {"remainders", "fp16"};
+
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        struct mfu_scenario s =
+            mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+
+        assert_int_equal(mfu_scenario_set(&s, "runtime", "fused", NULL), 0);
+        assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+        assert_true(replan_as(&other, &s, "main_params_dtype", types[i]));
+        HOLDS_NEAR(states_of(&plan), 12, 1e-6);
+        HOLDS_NEAR(states_of(&other), 10, 1e-6);
+        HOLDS((other.step.optimizer_s < plan.step.optimizer_s) == (i == 0));
+        assert_int_equal(mfu_scenario_set(&s, "runtime", "eager", NULL), 0);
+        assert_false(replan_as(&other, &s, "main_params_dtype", types[i])); /* no masters */
+    }
+}
+
+static int close_all(void **state_)
+{
+    mfu_plan_release(&plan);
+    mfu_plan_release(&other);
+    return close_any(state_);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_have_the_bytes_of_their_types),
+        cmocka_unit_test(masters_are_halved),
+    };
+
+    return cmocka_run_group_tests(tests, open_any, close_all);
+}
