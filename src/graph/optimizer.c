@@ -183,7 +183,8 @@ static void update_tensors(struct mfu_builder *s, const struct mfu_optimizer_row
     const struct mfu_config *c = s->config;
     bool remainders = c->setting[MFU_S_MAIN_PARAMS] == MFU_MASTER_REMAINDERS;
     double p = c->setting[MFU_S_MAIN_PARAMS] == MFU_MASTER_FP16 ? 4 : master_bytes(s);
-    double states = r->states > 0 ? r->s / r->states * states_bytes(c, r, mfu_trained_bytes(s, s->numerics.moment), false) : 0;
+    double states =
+        r->states > 0 ? r->s / r->states * states_bytes(c, r, mfu_trained_bytes(s, s->numerics.moment), false) : 0;
     double moved = r->p * p + r->g * g + states + (remainders ? mfu_weight_bytes(s) : 0);
     /* The narrower copy that forward reads is written beside the master. */
     double copy = s->numerics.masters ? mfu_weight_bytes(s) : 0;

@@ -95,7 +95,7 @@ struct mfu_optimizer_row {
     enum mfu_optimizer_kind others; /* What is no hidden matrix (embeddings, head, vectors) has this one then. */
     bool in_c_programs;             /* llm.c has it */
     bool gpu_only;                  /* no CPU runs it */
-    bool apex;                      /* before 2023 apex's alone, whose zero_grad() frees (set_grad_none) */
+    bool apex;                      /* FusedAdam; before 2023 apex's alone, whose zero_grad() frees (set_grad_none) */
     unsigned lacks;                 /* MFU_ON() software of cards that do not run it */
 };
 extern const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT];

@@ -250,22 +250,25 @@ static int check_zero_grad(const struct mfu_config *c, struct mfu_error *err)
 /* Types of states are those of TransformerEngine's FusedAdam, on the GPU. */
 static int check_states(const struct mfu_config *c, struct mfu_error *err)
 {
-    bool master = c->setting[MFU_S_MAIN_PARAMS] != MFU_MASTER_FP32;
-    const char *key = mfu_settings[master                              ? MFU_S_MAIN_PARAMS
-                                       : c->setting[MFU_S_EXP_AVG] > 0 ? MFU_S_EXP_AVG
-                                                                       : MFU_S_EXP_AVG_SQ]
-                          .key;
-    const char *with = c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 ? "offload_optimizer"
-        : c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0          ? "optimizer_in_backward"
-        : master && c->setting[MFU_S_ZERO] >= 3                ? "zero 3"
+    static const enum mfu_setting_id types[] = {MFU_S_MAIN_PARAMS, MFU_S_EXP_AVG, MFU_S_EXP_AVG_SQ};
+    const char *key, *with;
+    bool master;
+    int i = 0;
+
+    while (i < 3 && c->setting[types[i]] == mfu_settings[types[i]].initial)
+        i++;
+    if (i == 3)
+        return 0;
+    key = mfu_settings[types[i]].key;
+    master = i == 0;
+    with = c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0    ? "offload_optimizer"
+        : c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0 ? "optimizer_in_backward"
+        : master && c->setting[MFU_S_ZERO] >= 3       ? "zero 3"
         : master && (mfu_precisions[c->precision].scaler || !mfu_precisions[c->precision].half)
         ? mfu_precision_names[c->precision]
         : mfu_runtimes[c->runtime].c_program ? mfu_runtime_names[c->runtime]
                                              : NULL;
-
-    if (!master && c->setting[MFU_S_EXP_AVG] == 0 && c->setting[MFU_S_EXP_AVG_SQ] == 0)
-        return 0;
-    if (c->optimizer != MFU_ADAMW) {
+    if (!mfu_optimizers[c->optimizer].apex) {
         mfu_fail(err, MFU_EINPUT, "%s: %s has its own types; TransformerEngine's FusedAdam is adamw", key,
                  mfu_optimizers[c->optimizer].name);
         return mfu_error_suggest(err, mfu_optimizer_names[MFU_ADAMW]);
