@@ -129,6 +129,7 @@ struct mfu_builder {
         double layers; /* of a section that repeats, at this rank; each is gathered by itself (FSDP): */
         double params, trained, experts, expert_trained;
     } unit[MFU_MAX_SECTIONS];
+    double image_tokens;                     /* of a sequence that has no place for them, or no whole ones; -1: none */
     const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
     struct mfu_layer *layers;                /* that are traced (layers.h) */
     int cap_layers, layer;                   /* the one that is being traced */

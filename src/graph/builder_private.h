@@ -55,6 +55,8 @@ void mfu_count_parameters(struct mfu_builder *);
 void mfu_count_rank(struct mfu_builder *); /* the same of one rank, once operations are split */
 /* How often a section is repeated; whether an op uses another's weight. */
 double mfu_repeats(const struct mfu_config *, const struct mfu_model_section *);
+/* Says that a sequence has no place for so many tokens of its images, or that they are no whole number; -1. */
+int mfu_fail_images(const struct mfu_config *, double tokens, struct mfu_error *err);
 /* How it stands apart: 0 not at all; 1 in the 16 bits of the step, 2 in fp32. */
 double mfu_apart(const struct mfu_config *, const struct mfu_model_section *);
 bool mfu_shares_weight(const struct mfu_builder *, int op);

@@ -21,15 +21,36 @@ static size_t count_choices(const char *const *choices)
     return n;
 }
 
-static int check_attribute(const struct mfu_model *m, const struct mfu_model_section *section,
+int mfu_fail_images(const struct mfu_config *c, double tokens, struct mfu_error *err)
+{
+    double own[MFU_MAX_DIMS];
+    int image = mfu_model_dim_find(c->model, "image", NULL);
+
+    if (tokens > c->seq)
+        return mfu_fail(err, MFU_EINPUT,
+                        "seq: the images of a sequence are %.0f tokens, and it has %.0f (set seq %.0f)", tokens, c->seq,
+                        tokens + 1);
+    if (image < 0)
+        return mfu_fail(err, MFU_EINPUT, "%s: the images of a sequence are %g tokens", c->model->slug, tokens);
+    mfu_model_dim_values(c->model, own);
+    return mfu_fail(err, MFU_EINPUT, "image: images of %.0f pixels are %g tokens, in whole patches (set image %.0f)",
+                    c->dim[image], tokens, own[image]);
+}
+
+static int check_attribute(const struct mfu_config *c, const struct mfu_model_section *section,
                            const struct mfu_model_op *op, int a, double value, bool runs, struct mfu_error *err)
 {
+    const struct mfu_model *m = c->model;
     const struct mfu_attribute *attribute = &op->primitive->attributes[a];
     size_t n = count_choices(attribute->choices);
+    double given;
 
     if (!isfinite(value) || value < 0 || value > 1e15)
         return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug, attribute->name, section->name, op->name,
                         value);
+    if (runs && value < 1 && strcmp(attribute->name, "length") == 0
+        && !mfu_expression_constant(op->attribute[a], &given))
+        return mfu_fail_images(c, value, err);
     if (runs && value < attribute->least)
         return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g: expected %g or more", m->slug, attribute->name,
                         section->name, op->name, value, attribute->least);
@@ -57,7 +78,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
             s->left_out[i] = !runs || (source->when && !(mfu_expression_eval(source->when, s->config->dim) > 0));
             for (int a = 0; a < MFU_ATTRIBUTES && source->primitive->attributes[a].name; a++) {
                 op->attribute[a] = mfu_expression_eval(source->attribute[a], s->config->dim);
-                if (check_attribute(m, sec, source, a, op->attribute[a], !s->left_out[i], err) < 0)
+                if (check_attribute(s->config, sec, source, a, op->attribute[a], !s->left_out[i], err) < 0)
                     return -1;
             }
             s->passes[i] = 0;

@@ -429,6 +429,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->node = -1;
     s->old_logits = s->returned = s->fp32_outputs = MFU_NO_VIEW;
     s->loaded_bytes = 0;
+    s->image_tokens = -1;
     s->logits_section = NULL;
     s->logits_width = -1;
     mfu_fold_free(p);
@@ -590,6 +591,8 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
     layers = s->layers;
     if (s->failed) /* its nodes are not all there */
         goto done;
+    if (s->image_tokens >= 0)
+        return mfu_fail_images(c, s->image_tokens, err);
     if (ends_autocast(s) && !loss_is_apart(s))
         free_casts(s, layers, n);         /* autocast's cache ends with forward */
     if (s->fp32_outputs != MFU_NO_VIEW) { /* after autocast's end */

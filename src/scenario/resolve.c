@@ -88,6 +88,30 @@ bool mfu_config_packs_across(const struct mfu_config *c)
         && !(row->packs_by_te && mfu_trainers[c->trainer].transformer_engine);
 }
 
+/* The nearest size in place of one that is given with which dim i may be as it follows, as " (set image 944)"; "": none. */
+static const char *other_size(const struct mfu_scenario *s, const struct mfu_config *c, int i, char text[80])
+{
+    enum { FURTHEST = 64 }; /* chosen: patches are no larger */
+    const struct mfu_model *m = s->model;
+    const struct mfu_dim_row *known = mfu_dim_row(m->dims[i].name);
+    double at[MFU_MAX_DIMS];
+
+    text[0] = '\0';
+    for (int step = 2; step < 2 * FURTHEST && !text[0]; step++)
+        for (int k = 0; k < m->n_dims && !text[0]; k++) {
+            if (k == i || !s->dim_given[k])
+                continue;
+            memcpy(at, c->dim, sizeof at);
+            at[k] += step % 2 ? step / 2 : -step / 2;
+            for (int n = 0; n < m->n_dims; n++)
+                if (!s->dim_given[m->dim_order[n]])
+                    at[m->dim_order[n]] = mfu_expression_eval(m->dims[m->dim_order[n]].value, at);
+            if (at[k] >= 1 && at[i] >= known->least && at[i] <= known->most && at[i] == floor(at[i]))
+                snprintf(text, 80, " (set %.40s %.0f)", m->dims[k].name, at[k]);
+        }
+    return text;
+}
+
 /* The tokens of a picture are no choice. */
 static int check_picture(const struct mfu_scenario *s, const struct mfu_config *c, struct mfu_error *err)
 {
@@ -119,17 +143,18 @@ static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct
     for (int i = 0; i < m->n_dims; i++) {
         const struct mfu_dim_row *known = mfu_dim_row(m->dims[i].name);
         double value = c->dim[i];
+        char hint[80];
 
         if (!isfinite(value))
             return mfu_fail(err, MFU_EINPUT, "%s: '%s' has no finite value", m->dims[i].name, m->dims[i].text);
         if (!known)
             continue;
         if (known->whole && value != floor(value))
-            return mfu_fail(err, MFU_EINPUT, "%s: '%s' gives %g, not a whole number", m->dims[i].name, m->dims[i].text,
-                            value);
+            return mfu_fail(err, MFU_EINPUT, "%s: '%s' gives %g, not a whole number%s", m->dims[i].name,
+                            m->dims[i].text, value, other_size(s, c, i, hint));
         if (value < known->least || value > known->most)
-            return mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g", m->dims[i].name, value, known->least,
-                            known->most);
+            return mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g%s", m->dims[i].name, value, known->least,
+                            known->most, other_size(s, c, i, hint));
     }
     return 0;
 }

@@ -51,6 +51,8 @@ static void forward(struct mfu_builder *s, int index)
     int x = mfu_autocast(s, mfu_tensor_new(s, rows(s, n), features, s->numerics.weight, MFU_PART_ACTIVATIONS));
     int w = mfu_node_weight(s, n, 0), all;
 
+    if (rows(s, n) < 1)
+        s->image_tokens = 0;
     s->loaded_bytes += rows(s, n) * features * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)
         mfu_node_weight(s, n, 1);

@@ -5,6 +5,7 @@
  * A mask says where, of a byte per token; masked_scatter() takes the sums of the mask so far, of all elements, in
  * int64 (aten/src/ATen/native/cuda/IndexKernel.cpp).  Backward fills zeros there, and takes the rows out.
  */
+#include <math.h>
 #include <stddef.h>
 
 #include "graph/builder.h"
@@ -21,8 +22,11 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int into = mfu_node_input(s, n, INTO), rows = mfu_node_input(s, n, ROWS);
+    double tokens = mfu_view_rows(s, rows) / s->config->batch;
     int mask = mfu_tensor_new(s, mfu_view_rows(s, into), 1, MFU_U8, MFU_PART_ACTIVATIONS);
 
+    if (mfu_compare(s, tokens, s->config->seq) > 0 || tokens < 1 || tokens != floor(tokens))
+        s->image_tokens = tokens;
     rows = mfu_emit_rows(s, "cat", mfu_view_rows(s, rows), rows, MFU_NO_VIEW);
     rows = mfu_emit_cast(s, rows, mfu_view_type(s, into));
     mfu_emit(s,

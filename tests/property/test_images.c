@@ -1,0 +1,108 @@
+/*
+ * Laws of image sizes at random: each is planned, or refused with a setting that can be planned; a sequence has the tokens of
+ * its images; larger images are no less work.
+ */
+#include "../unit/any_scenario.h"
+
+#define TRIES 400
+
+static struct mfu_plan plan, other;
+
+/* A model with images, and a size of theirs (and of the sequence) at random; what was set is `told`. */
+static bool any_images(struct mfu_scenario *s, double *image, struct mfu_error *err)
+{
+    const struct mfu_model *m;
+    char text[24];
+
+    do
+        m = mfu_catalog_model(catalog, models[any(n_models)], NULL);
+    while (mfu_model_dim_find(m, "image", NULL) < 0 && mfu_model_dim_find(m, "height", NULL) < 0);
+    *s = mfu_scenario_start(m, mfu_catalog_gpu(catalog, "h200-sxm", NULL));
+    s->gpu_given = s->model_given = true;
+    *image = (double)(1 + any(any(3) ? 1200 : 40));
+    snprintf(text, sizeof text, "%.0f", *image);
+    snprintf(told, sizeof told, "model %s; set image %s", m->slug, text);
+    if (mfu_scenario_set(s, mfu_model_dim_find(m, "image", NULL) < 0 ? "height" : "image", text, err) < 0)
+        return false;
+    if (mfu_model_writes(m) && any(2)) {
+        snprintf(text, sizeof text, "%d", 1 + (int)any(2000));
+        snprintf(told + strlen(told), sizeof told - strlen(told), " seq %s", text);
+        assert_int_equal(mfu_scenario_set(s, "seq", text, err), 0);
+    }
+    return true;
+}
+
+/* Does what a refusal says: "(set seq 577)". */
+static bool follow(struct mfu_scenario *s, const struct mfu_error *err)
+{
+    const char *hint = strstr(err->text, "(set ");
+    char key[24], value[24];
+
+    return hint && sscanf(hint, "(set %23s %23[0-9.])", key, value) == 2 && mfu_scenario_set(s, key, value, NULL) == 0;
+}
+
+static void sizes_are_planned_or_refused_with_what_works(void **unused)
+{
+    int refused = 0, planned = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        struct mfu_scenario s;
+        struct mfu_error err = {0};
+        double image;
+
+        if (!any_images(&s, &image, &err)) { /* a dim follows that is no size */
+            HOLDS(err.text[0] != '\0');
+            continue;
+        }
+        for (int k = 0; k < 3; k++) {
+            err = (struct mfu_error){0};
+            if (mfu_plan_make(&plan, &s, &err) == 0)
+                break;
+            refused += k == 0;
+            if (!follow(&s, &err))
+                breaks("%s\n  in: %s", err.text, told);
+        }
+        HOLDS(!err.text[0]);
+        planned += !err.text[0];
+        if (!err.text[0])
+            HOLDS(plan.step.time_s > 0 && plan.memory.peak.bytes > plan.program.constant_bytes[MFU_PART_WEIGHTS]);
+    }
+    assert_true(refused > 20 && planned > TRIES / 4);
+}
+
+static void larger_images_are_no_less_work(void **unused)
+{
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        struct mfu_scenario s;
+        struct mfu_error err = {0};
+        double image;
+
+        if (!any_images(&s, &image, &err) || mfu_model_dim_find(s.model, "image", NULL) < 0
+            || mfu_plan_make(&plan, &s, &err) < 0 || !replan(&other, &s, "image", image + 1 + (double)any(300)))
+            continue;
+        n++;
+        HOLDS(other.mfu.model_flops >= plan.mfu.model_flops * (1 - EXACT));
+    }
+    assert_true(n > 50);
+}
+
+static int close_all(void **state_)
+{
+    mfu_plan_release(&plan);
+    mfu_plan_release(&other);
+    return close_any(state_);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_planned_or_refused_with_what_works),
+        cmocka_unit_test(larger_images_are_no_less_work),
+    };
+
+    return cmocka_run_group_tests(tests, open_any, close_all);
+}
