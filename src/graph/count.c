@@ -23,18 +23,17 @@ static size_t count_choices(const char *const *choices)
 
 int mfu_fail_images(const struct mfu_config *c, double tokens, struct mfu_error *err)
 {
-    double own[MFU_MAX_DIMS];
-    int image = mfu_model_dim_find(c->model, "image", NULL);
+    double image = mfu_config_dim(c, "image"), patch = mfu_config_dim(c, "patch"), merge = mfu_config_dim(c, "merge");
+    double unit = patch * (merge > 1 ? merge : 1);
 
     if (tokens > c->seq)
         return mfu_fail(err, MFU_EINPUT,
                         "seq: the images of a sequence are %.0f tokens, and it has %.0f (set seq %.0f)", tokens, c->seq,
                         tokens + 1);
-    if (image < 0)
+    if (!(image > 0 && unit > 0))
         return mfu_fail(err, MFU_EINPUT, "%s: the images of a sequence are %g tokens", c->model->slug, tokens);
-    mfu_model_dim_values(c->model, own);
     return mfu_fail(err, MFU_EINPUT, "image: images of %.0f pixels are %g tokens, in whole patches (set image %.0f)",
-                    c->dim[image], tokens, own[image]);
+                    image, tokens, fmax(round(image / unit), 1) * unit);
 }
 
 static int check_attribute(const struct mfu_config *c, const struct mfu_model_section *section,
