@@ -17,10 +17,15 @@
 #define SAME_TRAINED 0.005 /* the same of those that train, which are counted one by one */
 #define SAME_SIZE 0.03     /* the same of parameters, whose counts differ by conventions */
 
+/* Whether one of its operations that runs, as its file stands, is of that kind. */
 static bool has(const struct mfu_model *m, const char *primitive)
 {
+    double dims[MFU_MAX_DIMS];
+
+    mfu_model_dim_values(m, dims);
     for (int i = 0; i < m->n_ops; i++)
-        if (strcmp(m->ops[i].primitive->name, primitive) == 0)
+        if (strcmp(m->ops[i].primitive->name, primitive) == 0
+            && (!m->ops[i].when || mfu_expression_eval(m->ops[i].when, dims) > 0))
             return true;
     return false;
 }
