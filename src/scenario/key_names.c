@@ -31,6 +31,8 @@ static const struct mfu_dim_row dims[] = {
     {"keep_logits", "", "whether the logits live until the end of backward, as where a model returns them", 0, 1, true},
     {"upcast_logits", "", "whether the loss copies the logits to fp32 first", 0, 1, true},
     {"image",      "image_size", "pixels along the edge of an image", 1, 65536, true},
+    {"height",     "", "pixels from the top of an image or a video to its end", 1, 65536, true},
+    {"width",      "", "pixels across an image or a video", 1, 65536, true},
     {"patch",      "patch_size", "pixels along the edge of a patch, one token", 1, 65536, true},
     {"channels",   "num_channels", "channels of an image", 1, 65536, true},
     {"channels_last", "", "whether an image's channels lie beside each other in memory", 0, 1, true},

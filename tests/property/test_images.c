@@ -91,6 +91,47 @@ static void larger_images_are_no_less_work(void **unused)
     assert_true(n > 50);
 }
 
+static bool as_much(double a, double b)
+{
+    return fabs(a - b) <= EXACT * b;
+}
+
+/* A picture that is turned by a quarter is as much work and memory; a square is what `image` says. */
+static void turned_pictures_cost_as_much(void **unused)
+{
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        const struct mfu_model *m = mfu_catalog_model(catalog, models[any(n_models)], NULL);
+        unsigned height = 16 * (4 + (unsigned)any(60)), width = any(2) ? height : 16 * (4 + (unsigned)any(60));
+        struct mfu_scenario s = mfu_scenario_start(m, mfu_catalog_gpu(catalog, "h200-sxm", NULL)), turned;
+        char text[2][24];
+
+        if (mfu_model_dim_find(m, "height", NULL) < 0)
+            continue;
+        n++;
+        snprintf(told, sizeof told, "model %s; set height %u width %u", m->slug, height, width);
+        snprintf(text[0], sizeof text[0], "%u", height);
+        snprintf(text[1], sizeof text[1], "%u", width);
+        turned = s;
+        assert_int_equal(mfu_scenario_set(&s, "height", text[0], NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "width", text[1], NULL), 0);
+        assert_int_equal(mfu_scenario_set(&turned, "height", text[1], NULL), 0);
+        assert_int_equal(mfu_scenario_set(&turned, "width", text[0], NULL), 0);
+        HOLDS(mfu_plan_make(&plan, &s, NULL) == 0 && mfu_plan_make(&other, &turned, NULL) == 0);
+        HOLDS(as_much(plan.step.time_s, other.step.time_s) && as_much(plan.memory.peak.bytes, other.memory.peak.bytes)
+              && plan.config.seq == other.config.seq);
+        if (height != width || mfu_model_dim_find(m, "image", NULL) < 0)
+            continue;
+        assert_int_equal(mfu_scenario_unset(&turned, "height", NULL), 0);
+        assert_int_equal(mfu_scenario_unset(&turned, "width", NULL), 0);
+        assert_int_equal(mfu_scenario_set(&turned, "image", text[0], NULL), 0);
+        HOLDS(mfu_plan_make(&other, &turned, NULL) == 0 && as_much(plan.step.time_s, other.step.time_s));
+    }
+    assert_true(n > 5);
+}
+
 static int close_all(void **state_)
 {
     mfu_plan_release(&plan);
@@ -103,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_planned_or_refused_with_what_works),
         cmocka_unit_test(larger_images_are_no_less_work),
+        cmocka_unit_test(turned_pictures_cost_as_much),
     };
 
     return cmocka_run_group_tests(tests, open_any, close_all);
