@@ -67,6 +67,7 @@ struct mfu_parameter {
     int users, given; /* ops that use it; gradients received */
     enum mfu_type type;
     const struct mfu_base_row *packed; /* how it is held; NULL: as its type says */
+    double packed_bytes;               /* of one weight then */
     bool trains;
     bool borrowed; /* a place that another op's weight fills (tied) */
 };

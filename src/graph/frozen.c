@@ -85,7 +85,7 @@ struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool fr
         return (struct mfu_held){.type = mfu_numerics_apart(s->config, apart > 1).weight};
     h.trains &= !w.fixed;
     if (base->quantised && !h.trains && which == 0 && linear)
-        h.packed = base;
+        h.packed = base, h.packed_bytes = base->code + base->scale / s->config->setting[MFU_S_QUANT_BLOCK];
     else if (s->config->setting[MFU_S_FP32_REST] > 0)
         h.type = MFU_F32;
     return h;
@@ -296,7 +296,7 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
         struct mfu_held h = mfu_held(s, op, which, frozen);
         double elements = which ? w.bias : shares ? 0 : w.weight;
 
-        hold(&z, elements, h.packed ? h.packed->bytes : mfu_type_bytes[h.type], h.trains);
+        hold(&z, elements, h.packed ? h.packed_bytes : mfu_type_bytes[h.type], h.trains);
         /* peft's modules_to_save trains a copy and keeps what it copied. */
         z.summed += h.trains && s->summed[op][which] ? elements : 0;
         if (h.trains && s->config->setting[MFU_S_LORA] > 0)

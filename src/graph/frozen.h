@@ -12,6 +12,7 @@
 struct mfu_held {
     enum mfu_type type;                /* as it is used, unless it is quantised */
     const struct mfu_base_row *packed; /* NULL: it is not */
+    double packed_bytes;               /* of one weight then */
     bool trains;
 };
 struct mfu_held mfu_held(const struct mfu_builder *, int op, int which, bool frozen);

@@ -178,7 +178,7 @@ static int unpack(struct mfu_builder *s, const struct mfu_parameter *p)
                                         .kind = MFU_CAST,
                                         .traffic = passes[i].traffic,
                                         .fusion = MFU_ALONE,
-                                        .extra_read_bytes = i == 0 ? p->elements * p->packed->bytes : 0,
+                                        .extra_read_bytes = i == 0 ? p->elements * p->packed_bytes : 0,
                                         .launches = passes[i].launches},
                  i > 0, &in, 1, &out);
     }
@@ -195,15 +195,14 @@ static int dequantise(struct mfu_builder *s, const struct mfu_parameter *p)
         return unpack(s, p);
     out = mfu_tensor_new(s, 1, p->elements, s->numerics.compute, MFU_PART_WEIGHT_CASTS);
 
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "dequantise",
-                               .kind = MFU_CAST,
-                               .traffic = MFU_C_DRAM_DEQUANTISE,
-                               .fusion = MFU_ALONE,
-                               .extra_read_bytes = p->elements * (base->traffic - mfu_type_bytes[s->numerics.compute]),
-                               .launches = base->kernels},
-        0, NULL, 1, &out);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "dequantise",
+                                    .kind = MFU_CAST,
+                                    .traffic = MFU_C_DRAM_DEQUANTISE,
+                                    .fusion = MFU_ALONE,
+                                    .extra_read_bytes = p->elements * p->packed_bytes,
+                                    .launches = base->kernels},
+             0, NULL, 1, &out);
     return out;
 }
 

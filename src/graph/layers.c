@@ -83,6 +83,7 @@ static void add_parameter(struct mfu_builder *s, struct mfu_node *n, int which, 
                                                               .users = 1,
                                                               .type = held.type,
                                                               .packed = held.packed,
+                                                              .packed_bytes = held.packed_bytes,
                                                               .trains = held.trains};
 }
 

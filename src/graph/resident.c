@@ -153,8 +153,8 @@ void mfu_resident_memory(struct mfu_builder *s)
 
 static struct mfu_weight_tensor weight_tensor(const struct mfu_parameter *w)
 {
-    return (struct mfu_weight_tensor){
-        w->elements, w->elements * (w->packed ? w->packed->bytes : mfu_type_bytes[w->type]), w->trains};
+    return (struct mfu_weight_tensor){w->elements,
+                                      w->elements * (w->packed ? w->packed_bytes : mfu_type_bytes[w->type]), w->trains};
 }
 
 /* The weights one by one, as a framework allocates them. */

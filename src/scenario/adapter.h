@@ -3,8 +3,8 @@
  * them; a row each.
  *
  * Sources: peft 0.21 tuners/lora/layer.py and dora.py (kernel by kernel);
- * bitsandbytes 0.50 functional.py (blocks of 64 with an fp32 maximum, nested:
- * int8 maxima in blocks of 256) and autograd/_functions.py (MatMul4Bit: the weight
+ * bitsandbytes 0.50 functional.py (blocks of 64, if not told otherwise, with an fp32
+ * maximum, nested: int8 maxima in blocks of 256) and autograd/_functions.py (MatMul4Bit: the weight
  * is dequantised in forward and again in backward, the input is not kept);
  * torchtune modules/peft/lora.py; unsloth kernels/fast_lora.py; AutoGPTQ 0.7 qlinear_cuda_old.py (what has no desc_act:
  * plain PyTorch, whose product keeps the weight that it multiplied).
@@ -14,25 +14,25 @@
 
 #include <stdbool.h>
 
-/* X(identifier, name, fields).  Bytes per weight of the linears in the layers; what
- * is not quantised has 16 bits.  A dequantisation moves `traffic` bytes per weight
- * at the rate of its kind, in `kernels` launches. */
+/* X(identifier, name, fields).  A weight of a linear in the layers has `code` bytes, a block of them `scale` bytes more
+ * (double quantisation: a byte, and an fp32 or 16-bit maximum of 256 such bytes, a number that both programs fix); what is
+ * not quantised has 16 bits.  A dequantisation reads that and writes 16 bits, in `kernels` launches. */
 #define MFU_BASES(X)                                                                                                   \
     X(BASE_AS_TRAINED, "as-trained", .aliases = "none same")                                                           \
-    X(BASE_FP32, "fp32", .wide = true, .bytes = 4, .aliases = "float32")                                               \
-    X(BASE_16BIT, "bf16", .half = true, .bytes = 2, .aliases = "fp16 16bit bfloat16 float16")                          \
-    X(BASE_INT8, "int8", .half = true, .quantised = true, .bytes = 1 + 4. / 4096, .traffic = 3, .kernels = 1,          \
+    X(BASE_FP32, "fp32", .wide = true, .aliases = "float32")                                                           \
+    X(BASE_16BIT, "bf16", .half = true, .aliases = "fp16 16bit bfloat16 float16")                                      \
+    X(BASE_INT8, "int8", .half = true, .quantised = true, .code = 1, .block = 4096, .scale = 4, .kernels = 1,          \
       .kbit = true, .aliases = "8bit bnb8 load_in_8bit")                                                               \
-    X(BASE_NF4, "nf4", .half = true, .quantised = true, .bytes = 0.5 + 4. / 64, .traffic = 2.5625, .kernels = 1,       \
+    X(BASE_NF4, "nf4", .half = true, .quantised = true, .code = 0.5, .block = 64, .scale = 4, .kernels = 1,            \
       .kbit = true, .four_bit = true, .aliases = "4bit bnb4 load_in_4bit")                                             \
-    X(BASE_NF4_DOUBLE, "nf4-double", .half = true, .quantised = true, .bytes = 0.5 + 1. / 64 + 4. / (64 * 256),        \
-      .traffic = 2.5159, .kernels = 3, .kbit = true, .four_bit = true, .aliases = "nf4-dq bnb.nf4-dq")                 \
-    X(BASE_FP4, "fp4", .half = true, .quantised = true, .bytes = 0.5 + 4. / 64, .traffic = 2.5625, .kernels = 1,       \
+    X(BASE_NF4_DOUBLE, "nf4-double", .half = true, .quantised = true, .code = 0.5, .block = 64, .scale = 1 + 4. / 256, \
+      .kernels = 3, .kbit = true, .four_bit = true, .aliases = "nf4-dq bnb.nf4-dq")                                    \
+    X(BASE_FP4, "fp4", .half = true, .quantised = true, .code = 0.5, .block = 64, .scale = 4, .kernels = 1,            \
       .kbit = true, .four_bit = true)                                                                                  \
-    X(BASE_TORCHAO_NF4, "torchao-nf4", .half = true, .quantised = true, .bytes = 0.5 + 1. / 64 + 2. / (64 * 256),      \
-      .traffic = 2.5157, .kernels = 3, .four_bit = true)                                                               \
-    X(BASE_INT4, "int4", .half = true, .quantised = true, .bytes = 0.52, .unpacks = true, .four_bit = true,            \
-      .aliases = "gptq awq gptq-int4")
+    X(BASE_TORCHAO_NF4, "torchao-nf4", .half = true, .quantised = true, .code = 0.5, .block = 64,                      \
+      .scale = 1 + 2. / 256, .kernels = 3, .four_bit = true)                                                           \
+    X(BASE_INT4, "int4", .half = true, .quantised = true, .code = 0.5, .block = 128, .scale = 2.5, .unpacks = true,    \
+      .four_bit = true, .aliases = "gptq awq gptq-int4")
 
 enum mfu_base {
 #define X(id, ...) MFU_##id,
@@ -50,9 +50,10 @@ struct mfu_base_row {
     bool four_bit;
     bool kbit;      /* bitsandbytes: peft's prepare_model_for_kbit_training makes the rest fp32 */
     bool unpacks;   /* by PyTorch's own pointwise kernels, of which backward keeps the result */
-    double bytes;   /* of one weight of a linear */
-    double traffic; /* of one dequantisation, per weight */
-    double kernels; /* that it launches */
+    double code;    /* bytes of one weight of a linear */
+    double block;   /* weights that share a scale: as the program has it, where quant_block says nothing */
+    double scale;   /* bytes of it, with a zero point and its part in a scale of scales */
+    double kernels; /* that a dequantisation launches */
 };
 
 /* Fine-tuning methods of peft 0.21.2.  X(identifier, name, where, fields); sources: tuners/METHOD/layer.py and config.py,

@@ -1,6 +1,6 @@
 /*
  * Laws of states in types of their own: their bytes are those of the types, whatever else the scenario says; two bf16
- * moments save traffic, what needs fp32 copies costs time and room for them.
+ * moments save traffic, what needs fp32 copies costs time and room for them.  And of quantised weights.
  */
 #include "../unit/any_scenario.h"
 
@@ -65,6 +65,34 @@ static void masters_are_halved(void **unused)
     }
 }
 
+/* A block has one scale, whatever its length: bytes of frozen linears are code + scale / block of each of the two formats,
+ * and what dequantises reads them. */
+static void blocks_have_the_bytes_of_their_scales(void **unused)
+{
+    static const struct {
+        const char *base;
+        double code, scale;
+    } forms[] = {{"nf4", .5, 4}, {"fp4", .5, 4}, {"nf4-double", .5, 1 + 4. / 256}, {"torchao-nf4", .5, 1 + 2. / 256}};
+    static const char *const blocks[] = {"32", "128", "1024", "4096"};
+
+    (void)unused;
+    for (int i = 0; i < 16; i++) {
+        struct mfu_scenario s =
+            mfu_scenario_start(mfu_catalog_model(catalog, "llama-3.2-1b", NULL), mfu_catalog_gpu(catalog, "l4", NULL));
+        double linears = 16 * (2 * 2048. * 2048 + 2 * 2048. * 512 + 3 * 2048. * 8192), had, has;
+
+        assert_int_equal(mfu_scenario_set(&s, "lora", "8", NULL), 0);
+        assert_false(replan_as(&other, &s, "quant_block", "128")); /* of 16 bits */
+        assert_int_equal(mfu_scenario_set(&s, "base_precision", forms[i / 4].base, NULL), 0);
+        assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+        assert_false(replan_as(&other, &s, "quant_block", "96"));
+        assert_true(replan_as(&other, &s, "bnb_4bit_blocksize", blocks[i % 4]));
+        had = plan.program.rank_bytes, has = other.program.rank_bytes;
+        HOLDS_NEAR(has - had, linears * forms[i / 4].scale * (1 / atof(blocks[i % 4]) - 1. / 64), 1e-9);
+        HOLDS((other.step.time_s < plan.step.time_s) == (has < had));
+    }
+}
+
 static int close_all(void **state_)
 {
     mfu_plan_release(&plan);
@@ -77,6 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_have_the_bytes_of_their_types),
         cmocka_unit_test(masters_are_halved),
+        cmocka_unit_test(blocks_have_the_bytes_of_their_scales),
     };
 
     return cmocka_run_group_tests(tests, open_any, close_all);
