@@ -79,13 +79,14 @@ struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool fr
     struct mfu_held h = {.type = type_of(s, op, which), .trains = trains(s, op, which, frozen)};
     struct mfu_weights w = s->operations[op].primitive->params(&s->operations[op]);
     double apart = mfu_apart(s->config, section_of(s, op));
+    double block = s->config->setting[MFU_S_QUANT_BLOCK];
     bool linear = is_linear(s, op) || s->config->model->ops[op].module_kind == MFU_MODULE_EXPERTS;
 
     if (apart > 0)
         return (struct mfu_held){.type = mfu_numerics_apart(s->config, apart > 1).weight};
     h.trains &= !w.fixed;
     if (base->quantised && !h.trains && which == 0 && linear)
-        h.packed = base, h.packed_bytes = base->code + base->scale / s->config->setting[MFU_S_QUANT_BLOCK];
+        h.packed = base, h.packed_bytes = base->code + base->scale / (block > 0 ? block : base->block);
     else if (s->config->setting[MFU_S_FP32_REST] > 0)
         h.type = MFU_F32;
     return h;

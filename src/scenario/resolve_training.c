@@ -210,7 +210,6 @@ static void derive_adapters(struct mfu_config *c)
     if (mfu_precisions[c->precision].half)
         mfu_derive(c, MFU_S_BASE, MFU_BASE_16BIT);
     mfu_derive(c, MFU_S_FP32_REST, code->casts && mfu_bases[(int)c->setting[MFU_S_BASE]].kbit);
-    mfu_derive(c, MFU_S_QUANT_BLOCK, mfu_bases[(int)c->setting[MFU_S_BASE]].block);
 }
 
 const struct mfu_reference_row *mfu_config_reference(const struct mfu_config *c)
@@ -440,11 +439,10 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     if (base->quantised && !adapters)
         return mfu_fail(err, MFU_EINPUT, "base_precision: %s weights cannot train: they need adapters (set lora 16)",
                         base->name);
-    if (c->setting[MFU_S_QUANT_BLOCK] != base->block && !base->four_bit)
+    if (c->setting[MFU_S_QUANT_BLOCK] > 0 && !base->four_bit)
         return mfu_fail(err, MFU_EINPUT, "quant_block: %s weights have no blocks to choose (set base_precision nf4)",
                         base->name);
-    if (base->four_bit
-        && (c->setting[MFU_S_QUANT_BLOCK] < 32 || frexp(c->setting[MFU_S_QUANT_BLOCK], &(int){0}) != 0.5))
+    if (c->setting[MFU_S_QUANT_BLOCK] > 0 && frexp(c->setting[MFU_S_QUANT_BLOCK], &(int){0}) != 0.5)
         return mfu_fail(err, MFU_EINPUT, "quant_block: %g is none of 32, 64, 128, ... 4096",
                         c->setting[MFU_S_QUANT_BLOCK]);
     if (base->half && !mfu_precisions[c->precision].half)

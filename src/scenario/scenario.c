@@ -248,7 +248,7 @@ static int set(struct mfu_scenario *s, struct mfu_key key, const char *name, con
         if (check_range(row->key, value, row->least, row->most, mfu_scenario_range(s, key).whole, dim, err) < 0)
             return -1;
         if (value > 0 && value < row->least_but_0)
-            return mfu_fail(err, MFU_EINPUT, "%s: %g is less than %g; 0 leaves it to the GPU", row->key, value,
+            return mfu_fail(err, MFU_EINPUT, "%s: %g is less than %g; 0 leaves it open", row->key, value,
                             row->least_but_0);
         s->setting[key.id] = value;
         s->setting_given[key.id] = true;

@@ -136,7 +136,7 @@ struct mfu_error;
     X(BASE, "base_precision", "base", MFU_COUNT, 0, MFU_BASE_COUNT - 1, MFU_BASE_AS_TRAINED, mfu_base_names,           \
       "training", "form in which frozen weights are held")                                                             \
     X(QUANT_BLOCK, "quant_block", "bnb_4bit_blocksize quant_block_size group_size", MFU_COUNT, 0, 4096, 0, NULL,       \
-      "training", "weights of a quantised base that share a scale; 0: none do")                                        \
+      "training", "weights of a 4-bit base that share a scale; 0: as its program has it", .least_but_0 = 32)           \
     X(FP32_REST, "fp32_rest", "prepare_kbit", MFU_COUNT, 0, 1, 0, mfu_switch_names, "training",                        \
       "embeddings, norms and head in fp32 beside a quantised base (peft's prepare_model_for_kbit_training)")           \
     X(OPTIMIZER_IN_BACKWARD, "optimizer_in_backward", "optimizer_in_bwd fused_backward_pass", MFU_COUNT, 0, 1, 0,      \
