@@ -19,7 +19,9 @@
 
 #include "graph/builder_private.h"
 #include "graph/copies.h"
+#include "graph/frozen.h"
 #include "graph/optimizer.h"
+#include "graph/stage.h"
 #include "scenario/setting.h"
 
 /* What trainers do, by ZeRO stage. */
@@ -234,17 +236,25 @@ double mfu_driven_share(const struct mfu_builder *s)
     return set[MFU_S_NVME_PARAMS] > 0 && params > 0 ? 1 - kept / params : 0;
 }
 
+/* An operation has two tensors that train at most. */
 double mfu_swapped_gradients(const struct mfu_builder *s)
 {
-    const struct mfu_program *p = s->program;
-    double share = mfu_state_share(s, MFU_STATE_OPTIMIZER) * mfu_host_gradient_bytes(s), all = 0, swapped = 0;
+    const struct mfu_model *m = s->config->model;
+    double least = LEAST_SWAPPED_BYTES / (mfu_state_share(s, MFU_STATE_OPTIMIZER) * mfu_host_gradient_bytes(s)),
+           swapped = 0;
 
-    for (int i = 0; i < p->n_weights; i++)
-        if (p->weights[i].trains) {
-            all += p->weights[i].elements;
-            swapped += share * p->weights[i].elements >= LEAST_SWAPPED_BYTES ? p->weights[i].elements : 0;
-        }
-    return swapped / fmax(all, 1);
+    for (const struct mfu_model_section *sec = m->sections; sec < m->sections + m->n_sections; sec++) {
+        double times = mfu_stage_repeats(s, (int)(sec - m->sections)) - mfu_frozen_layers(s, sec->name, true);
+
+        for (int i = sec->first; i < sec->first + sec->count; i++)
+            if (!s->left_out[i] && s->operations[i].primitive->params) {
+                struct mfu_op_size z = mfu_op_size(s, i, mfu_shares_weight(s, i), false);
+                double other = z.trained - z.largest_trained;
+
+                swapped += times * ((z.largest_trained >= least) * z.largest_trained + (other >= least) * other);
+            }
+    }
+    return fmin(swapped / fmax(s->program->rank_trained, 1), 1);
 }
 
 /* ---- writing ------------------------------------------------------------- */
