@@ -66,11 +66,13 @@ struct mfu_advice;
 struct mfu_training;
 struct mfu_rollout;
 struct mfu_iteration;
+struct mfu_buckets;
 void mfu_text_why(FILE *, const struct mfu_term *, const struct mfu_why *);
 void mfu_text_order(FILE *, const struct mfu_term *, const struct mfu_diagnosis *);
 void mfu_text_advice(FILE *, const struct mfu_term *, const struct mfu_advice *);
 void mfu_text_training(FILE *, const struct mfu_term *, const struct mfu_plan *, const struct mfu_training *);
 void mfu_text_rollout(FILE *, const struct mfu_term *, const struct mfu_rollout *);
 void mfu_text_iteration(FILE *, const struct mfu_term *, const struct mfu_iteration *);
+void mfu_text_buckets(FILE *, const struct mfu_term *, const struct mfu_plan *, const struct mfu_buckets *);
 
 #endif

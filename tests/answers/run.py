@@ -25,7 +25,7 @@ TYPES = {"number": lambda x: isinstance(x, (int, float)) and not isinstance(x, b
 
 LINES = ["plan", "memory", "memory timeline", "memory --snapshot {tmp}/s.pickle", "kernels", "step", "mfu", "metrics",
          "metrics --over 300ms", "roofline", "why", "why vram", "why slow", "why batch", "why gemm", "order",
-         "audit \"MFU 20 -> 38 %, 4x faster on H100\"", "advise", "rollout", "iteration new 64 prompt 64", "solve batch", "solve checkpoint memory 8GiB",
+         "audit \"MFU 20 -> 38 %, 4x faster on H100\"", "advise", "rollout", "iteration new 64 prompt 64", "model dit-xl-2; buckets 256x256:3,192x320; buckets 3 images 1k", "solve batch", "solve checkpoint memory 8GiB",
          "solve accum smallest where tokens_per_step >= 50000", "sweep batch=1,2 runtime=eager,compile columns mfu,fits",
          "search maximize mfu over batch=1,2,4 runtime=eager,compile", "train 10B", "train 10B price 2 mtbf 2000h", "kernel gemm 512 512 512",
          "kernel softmax 1024 1024", "print mfu", "print runtime", "print bound", "check fits", "keep a; keep",

@@ -25,7 +25,7 @@ COMMANDS = [["-e", SMALL + "plan"], ["-e", LARGE + "check fits"], ["--json", "-e
             ["-e", SMALL + "trace compare " + os.path.join(DATA, "tests/data/traces/gpu.json")],
             ["-q", "-e", SMALL + "watch -"], ["-e", SMALL + "observe train.log"],
             ["-e", SMALL + 'audit "MFU 20 -> 38 %, 4x faster, same model on H100"'], ["-e", SMALL + "audit table.csv"],
-            ["-e", SMALL + "order"], ["--json", "-e", SMALL + "order"],
+            ["-e", "gpu rtx4070; model dit-xl-2; set n_layer 3; buckets 3 images 1k"], ["-e", SMALL + "order"], ["--json", "-e", SMALL + "order"],
             ["-e", SMALL + "set trainer deepspeed zero 2 gpus 2 offload optimizer; memory; step"],
             ["-e", SMALL + "set offload activations; plan"], ["-e", SMALL + "solve checkpoint memory 4GiB"],
             ["-e", SMALL + "set seq 512 doc_len 100 packing on; plan"], ["-e", SMALL + "set objective dpo; memory"],

@@ -204,7 +204,7 @@ def as_text(root, i, name):
                         "import a.json; plan; why", "import d.json; show; save -", "import t.json; show", "trace compare k.json", "audit c.csv", "audit l.log"):
             run(folder, *json_too, "-e", command)
         for command in (b"set", b"print", b"check", b"keep", b"use", b"explain", b"why", b"help", b"sweep", b"solve", b"kernel", b"lesson",
-                        b"unset", b"model", b"gpu", b"plot", b"audit", b"order", b"watch", b"rollout", b"complete", b""):
+                        b"unset", b"model", b"gpu", b"plot", b"audit", b"order", b"watch", b"rollout", b"buckets", b"complete", b""):
             run(folder, *json_too, "-e", command + b" " + word(name))
         run(folder, *json_too, "-e", b"audit " + word(b"MFU 40 % of " + name + b" on 8 H100 with Llama-3-8B, " + name + b" 9 tok/s"))
     run(folder, "-e", "model ./m.yaml; gpu ./g.yaml; trace t.json; report r.html; plot split p.svg; memory --snapshot m.json; memory --snapshot m.pickle")

@@ -3,10 +3,12 @@
  * its images; larger images are no less work.
  */
 #include "../unit/any_scenario.h"
+#include "plan/buckets.h"
 
 #define TRIES 400
 
 static struct mfu_plan plan, other;
+static struct mfu_simulation simulation;
 
 /* A model with images, and a size of theirs (and of the sequence) at random; what was set is `told`. */
 static bool any_images(struct mfu_scenario *s, double *image, struct mfu_error *err)
@@ -132,10 +134,55 @@ static void turned_pictures_cost_as_much(void **unused)
     assert_true(n > 5);
 }
 
+/* One size is its plan; several lie between the least and the most of them, nearer to the most the more ranks wait for each
+ * other; the largest must fit; every picture of an epoch is in a batch that is full or left over. */
+static void buckets_lie_between_their_sizes(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 6; i++) {
+        const struct mfu_model *m = mfu_catalog_model(catalog, i % 2 ? "dit-xl-2" : "sd3-medium", NULL);
+        struct mfu_buckets_options options = {.images = 1000 + (double)any(9000), .step = 64};
+        struct mfu_scenario s = mfu_scenario_start(m, mfu_catalog_gpu(catalog, "h200-sxm", NULL));
+        double least = INFINITY, most = 0, memory = 0, ranks[2];
+        struct mfu_buckets b;
+        char sizes[96];
+
+        snprintf(sizes, sizeof sizes, "512x512:%u,256x%u:%u,%ux256", 1 + (unsigned)any(9), 256 * (2 + (unsigned)any(3)),
+                 1 + (unsigned)any(9), 64 * (3 + (unsigned)any(9)));
+        snprintf(told, sizeof told, "model %s; buckets %s", m->slug, sizes);
+        assert_int_equal(mfu_scenario_set(&s, "batch", i % 3 ? "4" : "1", NULL), 0);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(mfu_scenario_set(&s, "gpus", k ? "8" : "1", NULL), 0);
+            assert_int_equal(mfu_buckets_plan(&s, sizes, &options, &plan, &simulation, &b, NULL), 0);
+            ranks[k] = b.waits_s / b.step_s;
+        }
+        for (size_t k = 0; k < b.n; k++) {
+            least = fmin(least, b.row[k].step_s);
+            most = fmax(most, b.row[k].step_s);
+            memory = fmax(memory, b.row[k].memory_bytes);
+        }
+        HOLDS(b.n == 3 && b.step_s >= least && b.step_s <= most * (1 + EXACT)
+              && b.row[b.largest].memory_bytes == memory);
+        HOLDS(ranks[0] < EXACT && ranks[1] > 0);
+        HOLDS(b.left_images < 3 * plan.config.batch
+              && b.epoch_s >= options.images / b.samples_per_s * (1 - 1e-3) - b.step_s);
+        HOLDS((b.left_images == 0) == (plan.config.batch == 1 || b.partial_batches == 0));
+        snprintf(sizes, sizeof sizes, "%.0fx%.0f", b.row[1].width, b.row[1].height);
+        least = b.row[1].step_s;
+        assert_int_equal(mfu_buckets_plan(&s, sizes, &options, &plan, &simulation, &b, NULL), 0);
+        HOLDS(b.step_s == plan.step.time_s && as_much(b.step_s, least) && b.tokens == plan.config.seq);
+        assert_int_equal(mfu_buckets_plan(&s, "7", &options, &plan, &simulation, &b, NULL), 0);
+        for (size_t k = 0; k < b.n; k++)
+            HOLDS(b.row[k].width * b.row[k].height <= pow(mfu_config_dim(&plan.config, "image"), 2)
+                  && fmod(b.row[k].width, 64) == 0 && as_much(b.row[k].share, 1. / 7));
+    }
+}
+
 static int close_all(void **state_)
 {
     mfu_plan_release(&plan);
     mfu_plan_release(&other);
+    mfu_simulation_release(&simulation);
     return close_any(state_);
 }
 
@@ -145,6 +192,7 @@ int main(void)
         cmocka_unit_test(sizes_are_planned_or_refused_with_what_works),
         cmocka_unit_test(larger_images_are_no_less_work),
         cmocka_unit_test(turned_pictures_cost_as_much),
+        cmocka_unit_test(buckets_lie_between_their_sizes),
     };
 
     return cmocka_run_group_tests(tests, open_any, close_all);
