@@ -297,6 +297,18 @@ static bool has_words(const struct reader *r)
     return false;
 }
 
+/* Of a list that says the same of each layer, its first entry; otherwise the node itself. */
+static struct mfu_yaml_node *of_all(const struct reader *r, struct mfu_yaml_node *node)
+{
+    struct mfu_yaml_node *first = mfu_node_each(node, 0), *each;
+    const char *text = first ? mfu_node_text(r->config, first) : NULL, *other;
+
+    for (size_t i = 1; text && (each = mfu_node_each(node, i)); i++)
+        if (!(other = mfu_node_text(r->config, each)) || strcmp(text, other) != 0)
+            return node;
+    return text ? first : node;
+}
+
 /* What config.json says about one dim; a boolean counts as 1 or 0. */
 static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
@@ -499,7 +511,7 @@ static int fill_dim(struct reader *r, struct mfu_model *m, int i, const char *na
 
     if (null && set_dim(r, m, dim, mfu_node_text(r->chain[of], null)) < 0)
         return mfu_node_error(r->chain[of], null, r->err);
-    if (found && take(r, m, dim, found) < 0)
+    if (found && take(r, m, dim, of_all(r, found)) < 0)
         return mfu_within(r->err, "%s", key);
     if (r->text_defaults && mfu_node_find(r->text_defaults, name))
         return 0;

@@ -58,7 +58,7 @@ struct mfu_error;
 struct mfu_yaml;
 
 #define MFU_MAX_DIMS 128        /* of one model */
-#define MFU_MAX_OPS 440         /* of one model, all sections */
+#define MFU_MAX_OPS 640         /* of one model, all sections */
 #define MFU_MAX_SECTIONS 40     /* of one model */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)

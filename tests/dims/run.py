@@ -13,7 +13,7 @@ ASSUMED = {"scan": {"heads": "n_head", "head_dim": "head_dim"}, "attention": {"h
 BY_NAME = ("seq", "head_dim", "attn_softcap", "math_attention")
 # Those that choose: an attribute has a word in their place.
 WORDS = {"activation": ("gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new", "copy", "clamp", "silu_parts", "fp32", "as_weight", "relu2", "sigmoid"), "added_mask": ("fill", "add"),
-         "norm_kind": ("layer", "rms", "rms_fp32", "layer_fp32", "layer_by_hand", "rms_given", "batch", "rms_whole", "layer_1p", "group"), "fp32_softmax": ("as_given", "fp32")}
+         "norm_kind": ("layer", "rms", "rms_fp32", "layer_fp32", "layer_by_hand", "rms_given", "batch", "rms_whole", "layer_1p", "group"), "fp32_softmax": ("as_given", "fp32"), "rotary_type": ("as_given", "pairs", "halves", "complex")}
 WORDS["vision_activation"] = WORDS["pooler_activation"] = WORDS["activation"]
 failures = []
 

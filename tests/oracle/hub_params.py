@@ -13,13 +13,13 @@ from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCaus
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SIZES = {"n_layer", "n_encoder_layer", "n_head", "n_encoder_head", "n_kv_head", "n_embd", "head_dim", "d_ff", "encoder_ff", "vocab_size",
          "embed_dim", "n_experts", "top_k", "expert_ff", "audio", "n_positions", "n_segments", "n_groups", "embed_width", "head_width",
-         "n_dense", "kv_heads", "norms", "bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
+         "n_dense", "shared", "kv_heads", "wide_ff", "shared_ff", "delta_heads", "longest", "norms", "bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
 FLAGS = {"bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
 CLASSES = {"whisper": AutoModelForSpeechSeq2Seq, "bert": AutoModel, "electra": AutoModel,
            **dict.fromkeys(["t5", "bart", "mbart", "pegasus", "marian", "m2m_100", "blenderbot", "blenderbot-small"], AutoModelForSeq2SeqLM),
            **dict.fromkeys(["roberta", "xlm-roberta-xl", "roberta-prelayernorm", "megatron-bert", "rembert", "modernbert"], AutoModelForMaskedLM)}
 # What a dim says by another number than config.json.
-WORDS = {"opt-350m": {"do_layer_norm_before": False}}
+WORDS = {"opt-350m": {"do_layer_norm_before": False}, "LFM2": {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}}
 
 
 def table(name):

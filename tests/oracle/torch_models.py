@@ -438,7 +438,7 @@ def cases():
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
     # ---- the gated delta rule beside gated attention
-    for m in ("qwen3-next", "qwen3-next-8"):
+    for m in ("qwen3-next", "qwen3-next-8", "qwen3.5"):
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
@@ -448,11 +448,11 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-amp-eager", m, **eager)
-    for m in ("cwm", "jais2"):
+    for m in ("cwm", "jais2", "bitnet", "lfm2"):
         yield row(f"{m}-amp", m)
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
-    for m in ("granitemoeshared", "minimax-m2", "dots1"):
+    for m in ("granitemoeshared", "minimax-m2", "dots1", "afmoe"):
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-short", m, batch=4, seq=256, **pure)
