@@ -200,7 +200,8 @@ struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, str
         key.kind = MFU_KEY_COEFFICIENT;
     else if (err && dim_called(name)) {
         if (model)
-            mfu_fail(err, MFU_EINPUT, "%s: the model %s has no such dimension", name, model->slug);
+            mfu_fail(err, MFU_EINPUT, "%s: the model %s has no such dimension (%s)", name, model->slug,
+                     dim_called(name)->meaning);
         else
             mfu_fail(err, MFU_EINPUT, "%s: choose a model first (model gpt2, for instance)", name);
     } else if (err && (other = find_synonym(name))) {

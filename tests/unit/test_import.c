@@ -185,6 +185,62 @@ static void training_arguments_are_understood(void **state)
     done();
 }
 
+static void trainers_of_diffusion_are_understood(void **state)
+{
+    (void)state;
+    read_file(DATA "diffusers-flux-lora.sh", "diffusion");
+    assert_string_equal(next.model->slug, "flux-dev");
+    assert_near(config.batch * config.accum, 8, 0);
+    assert_near(config.seq, 1024, 0); /* 512 x 512 */
+    assert_near(mfu_config_dim(&config, "autoencoder"), 1, 0);
+    assert_int_equal(config.optimizer, MFU_ADAM8BIT);
+    assert_int_equal(config.checkpoint, MFU_FULL);
+    assert_near(setting(MFU_S_LORA), 16, 0);
+    assert_string_equal(next.not_modelled, "");
+    done();
+    read_file(DATA "sd-scripts-sd3.toml", "diffusion");
+    assert_string_equal(next.model->slug, "sd3.5-large");
+    assert_near(mfu_config_dim(&config, "width"), 1216, 0);
+    assert_near(config.seq, 76 * 52, 0);
+    assert_near(mfu_config_dim(&config, "autoencoder"), 0, 0);
+    assert_int_equal(fate("dataset.enable_bucket"), MFU_IGNORED);
+    assert_int_equal(fate("training.cache_text_encoder_outputs"), MFU_IGNORED);
+    assert_non_null(strstr(next.not_modelled, "lora_targets"));
+    done();
+}
+
+/* What runs in the step unless it is cached is never passed over. */
+static void uncached_encoders_are_never_silent(void **state)
+{
+    static const struct {
+        const char *lines, *left;
+        double autoencoder;
+    } all[] = {
+        {"network_module = \"networks.lora_sd3\"\n", "cache_text_encoder_outputs", 1},
+        {"network_module = \"networks.lora_sd3\"\ncache_text_encoder_outputs = false\ncache_latents = true\n",
+         "cache_text_encoder_outputs", 0},
+        {"cache_text_encoder_outputs = true\ncache_latents_to_disk = true\n", NULL, 0},
+        {"cache_text_encoder_outputs_to_disk = true\n", NULL, 1},
+        {"cache_latents = true\ncaption_column = \"text\"\n", "caption_column", 0},
+        {"cache_latents = false\ntrain_text_encoder = true\n", "train_text_encoder", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char text[400];
+
+        snprintf(text, sizeof text, "pretrained_model_name_or_path = \"stabilityai/stable-diffusion-3-medium\"\n%s",
+                 all[i].lines);
+        read_as("a.toml", text, "diffusion", NULL);
+        assert_near(mfu_config_dim(&config, "autoencoder"), all[i].autoencoder, 0);
+        if (all[i].left)
+            assert_non_null(strstr(next.not_modelled, all[i].left));
+        else
+            assert_string_equal(next.not_modelled, "");
+        done();
+    }
+}
+
 static void deepspeed_is_understood(void **state)
 {
     (void)state;
@@ -1446,6 +1502,8 @@ int main(void)
         cmocka_unit_test(llmc_is_understood),
         cmocka_unit_test(torchtitan_is_understood),
         cmocka_unit_test(training_arguments_are_understood),
+        cmocka_unit_test(trainers_of_diffusion_are_understood),
+        cmocka_unit_test(uncached_encoders_are_never_silent),
         cmocka_unit_test(deepspeed_is_understood),
         cmocka_unit_test(megatron_is_understood),
         cmocka_unit_test(llmc_recomputes_what_r_says),

@@ -195,6 +195,7 @@ const struct mfu_command mfu_command_import = {
             "    llmc         a command line of llm.c's train_gpt2cu\n"
             "    torchtitan   a job's TOML\n"
             "    huggingface  TrainingArguments as JSON or YAML, axolotl, LLaMA-Factory\n"
+            "    diffusion    diffusers' scripts, sd-scripts, SimpleTuner\n"
             "    accelerate   what `accelerate config` writes\n"
             "    deepspeed    a DeepSpeed configuration (JSON)\n"
             "    megatron     a Megatron-LM command line or script\n"
