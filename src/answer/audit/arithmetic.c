@@ -17,7 +17,24 @@
 #define OPERANDS 64 /* of an equation, parentheses included */
 
 /* Units and nouns; those from COUNTED on are what claims count, and leave out. */
-enum { SECOND, BYTE, FLOP, JOULE, DOLLAR, GRAM, TOKEN, PARAMETER, SEQUENCE, COUNTED, GPU = COUNTED, STEP, OTHERS };
+enum {
+    SECOND,
+    BYTE,
+    FLOP,
+    JOULE,
+    DOLLAR,
+    GRAM,
+    TOKEN,
+    PARAMETER,
+    SEQUENCE,
+    COUNTED,
+    GPU = COUNTED,
+    STEP,
+    EPOCH,
+    NODE,
+    LAYER,
+    OTHERS
+};
 #define NOUNS (OTHERS + TERMS)
 
 struct amount {
@@ -28,6 +45,8 @@ struct amount {
     bool unit, rate;                   /* it has a unit, one of them below the line */
     bool daily;                        /* kWh a day: of a day, or that on average */
     bool foreign;                      /* nobody used it */
+    bool idle;                         /* nothing can cancel what it has */
+    bool factor;                       /* no unit, but a name: "a real-time factor of 0.1" */
 };
 
 struct nouns {
@@ -41,8 +60,8 @@ static const struct { const char *word; int of; double factor; int second; } wor
     {"s", SECOND, 1, 0}, {"ms", SECOND, 1e-3, 0}, {"minute", SECOND, 60, 0}, {"min", SECOND, 60, 0}, {"hour", SECOND, 3600, 0}, {"h", SECOND, 3600, 0}, {"day", SECOND, 86400, 0}, {"d", SECOND, 86400, 0},
     {"week", SECOND, 604800, 0}, {"month", SECOND, 2629800, 0}, {"year", SECOND, 31557600, 0}, {"byte", BYTE, 1, 0}, {"gb", BYTE, 1e9, 0},
     {"flop", FLOP, 1, 0}, {"wh", JOULE, 3600, 0}, {"kwh", JOULE, 3.6e6, 0}, {"mwh", JOULE, 3.6e9, 0}, {"gwh", JOULE, 3.6e12, 0}, {"j", JOULE, 1, 0}, {"kj", JOULE, 1e3, 0}, {"mj", JOULE, 1e6, 0}, {"dollar", DOLLAR, 1, 0}, {"usd", DOLLAR, 1, 0},
-    {"g", GRAM, 1, 0}, {"gram", GRAM, 1, 0}, {"kg", GRAM, 1e3, 0}, {"ton", GRAM, 1e6, 0}, {"tonne", GRAM, 1e6, 0}, {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"trillion token", TOKEN, 1e12, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
-    {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu week", GPU, 604800, 1}, {"gpu month", GPU, 2629800, 1}, {"gpu year", GPU, 31557600, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}};
+    {"context", TOKEN, 1, 0}, {"g", GRAM, 1, 0}, {"gram", GRAM, 1, 0}, {"kg", GRAM, 1e3, 0}, {"ton", GRAM, 1e6, 0}, {"tonne", GRAM, 1e6, 0}, {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"trillion token", TOKEN, 1e12, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
+    {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu week", GPU, 604800, 1}, {"gpu month", GPU, 2629800, 1}, {"gpu year", GPU, 31557600, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}, {"epoch", EPOCH, 1, 0}, {"node", NODE, 1, 0}, {"layer", LAYER, 1, 0}};
 static const struct { enum mfu_dim dim; int of, second; } dims[] = {
     {MFU_BYTES, BYTE, 0}, {MFU_BYTES_PER_S, BYTE, -1}, {MFU_SECONDS, SECOND, 0}, {MFU_FLOP, FLOP, 0}, {MFU_FLOP_PER_S, FLOP, -1}, {MFU_WATTS, JOULE, -1}};
 // clang-format on
@@ -147,6 +166,8 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
         a->end = next;
         a->rate = true;
     }
+    next = mfu_claim_subject(nouns->t, p);
+    a->factor = n.bare && (stands(nouns->t, next, "factor") || stands(nouns->t, next, "rtf"));
     a->unit = false;
     for (int i = 0; i < NOUNS; i++) {
         a->rate |= a->of[i] < 0;
@@ -294,8 +315,41 @@ static const char *read_sum(struct equation *e, const char *p, struct value *v)
     return p;
 }
 
+/* "16 bytes per parameter (2 for weights, 2 for gradients, 12 for Adam)": parts of the amount before, which are it. */
+static void find_parts(struct mfu_audit *audit, struct mfu_claim_text *t)
+{
+    for (char *open = t->text; (open = strchr(open + 1, '('));) {
+        struct mfu_claim_number all = {.end = NULL}, n;
+        struct computed c = {.is = {0, 0}};
+        const char *parts[TERMS], *close = strchr(open, ')');
+        int count = 0;
+        bool like = close != NULL;
+
+        for (const char *p = open; p > t->text && !all.end && !strchr(".;", *p); p--)
+            if (isdigit((unsigned char)*p) && !mfu_claim_number(t->text, p, &all))
+                all.end = NULL;
+        for (const char *p = open; like && all.end && p < close; p++)
+            if (isdigit((unsigned char)*p) && mfu_claim_number(t->text, p, &n)) {
+                like = n.bare && count < TERMS && isalpha((unsigned char)*mfu_claim_blanks(n.end));
+                parts[count++ % TERMS] = p;
+                c.is.low += n.value * all.factor;
+                p = n.end - 1;
+            }
+        c.is.high = c.is.low;
+        c.said = (struct mfu_interval){(all.value - all.half) * all.factor, (all.value + all.half) * all.factor};
+        if (!like || !all.end || all.bare || all.percent || count < 2 || !overlap(c.is, c.said))
+            continue;
+        mfu_claim_text_quote(t, open, close, c.left, sizeof c.left);
+        mfu_claim_text_quote(t, all.at, all.end, c.right, sizeof c.right);
+        tell(audit, &c);
+        for (int i = 0; i < count; i++)
+            t->taken[parts[i] - t->text] = true;
+    }
+}
+
 void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
+    find_parts(audit, t);
     for (const char *p = t->text + 1; *p; p++) {
         struct equation e = {.nouns.t = t};
         struct value left, right;
@@ -334,8 +388,73 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
 struct terms {
     struct nouns nouns;
     struct amount list[TERMS];
+    bool inert[NOUNS]; /* counted nouns of one amount only: nothing can cancel them */
     int n;
 };
+
+/* The counted noun of an amount above the line; NOUNS: none. */
+static int noun_of(const struct amount *a)
+{
+    for (int k = NOUNS; k-- > TOKEN;)
+        if (a->of[k] > 0)
+            return k;
+    return NOUNS;
+}
+
+/* Which noun that another amount counts stands at `p`; NOUNS: none. */
+static int counted_noun(const struct terms *x, const char *p, int but)
+{
+    struct amount a = {.base = {1, 1}};
+    struct nouns nouns = x->nouns;
+    int noun, n = nouns.n;
+
+    if (!read_word(&nouns, p, 1, &a) && !read_other(&nouns, p, 1, &a))
+        return NOUNS;
+    noun = noun_of(&a);
+    for (int i = 0; i < x->n && nouns.n == n; i++)
+        if (i != but && noun < NOUNS && x->list[i].of[noun] > 0)
+            return noun;
+    return NOUNS;
+}
+
+/* "A sample is 110 kB", "16 shards of 2 GB", "25 requests/s, 400 tokens each": of what one has it; NOUNS: not said. */
+static int one_has(const struct terms *x, int i)
+{
+    static const char *const ones[] = {"a", "an", "one", "1", "each", "every", "single", "average", "mean", "typical"};
+    const struct mfu_claim_text *t = x->nouns.t;
+    const struct amount *a = &x->list[i];
+    const char *p = mfu_claim_back(t, a->at), *behind = mfu_claim_blanks(a->end);
+    int noun;
+
+    if (i > 0 && (stands(t, p, "of") || stands(t, p, "with")) && x->list[i - 1].end >= mfu_claim_back(t, p)
+        && x->list[i - 1].end <= p) {
+        p = mfu_claim_back(t, p);
+        return p[-1] == '/' && !stands(t, p, "s") ? counted_noun(x, p, i) : noun_of(&x->list[i - 1]);
+    }
+    for (int k = 0; k < 3; k++, behind = mfu_claim_blanks(mfu_claim_word_end(behind))) {
+        if (i > 0 && (stands(t, behind, "each") || stands(t, behind, "apiece")))
+            return noun_of(&x->list[i - 1]);
+        if ((stands(t, behind, "every") || stands(t, behind, "each"))
+            && (noun = counted_noun(x, mfu_claim_blanks(mfu_claim_word_end(behind)), i)) < NOUNS)
+            return noun;
+        if (!isalpha((unsigned char)*behind))
+            break;
+    }
+    for (p = a->at; p > t->text;) { /* back to where the sentence begins */
+        const char *word = mfu_claim_back(t, p), *before = mfu_claim_back(t, word);
+        bool one = word > t->text && word[-1] == '/' && (word - 1 == t->text || word[-2] == ' ');
+
+        if (word >= p || strchr(".;:,(", *word) || isdigit((unsigned char)*word))
+            break;
+        for (int k = 0; k < 2 && !one && !isdigit((unsigned char)*before); k++, before = mfu_claim_back(t, before))
+            for (size_t m = 0; m < N(ones); m++)
+                one |= stands(t, before, ones[m]);
+        if (one && (noun = counted_noun(x, word, i)) < NOUNS)
+            return noun;
+        p = word;
+    }
+    return NOUNS;
+}
 
 /* How many of the counted nouns are left over where all the other units cancel; -1: they do not. */
 static int left_over(const struct terms *x, const int power[TERMS])
@@ -347,6 +466,8 @@ static int left_over(const struct terms *x, const int power[TERMS])
 
         for (int i = 0; i < x->n; i++)
             sum += power[i] * x->list[i].of[k];
+        if (x->inert[k])
+            continue;
         if (sum != 0 && (k < COUNTED || sum * sum > 1))
             return -1;
         n += sum != 0;
@@ -436,6 +557,8 @@ static bool is_all(const struct mfu_audit *a, const struct terms *x, const int p
             if (x->nouns.t->text + a->claims[k].at == t->at && a->claims[k].kind == MFU_Q_STEP_TIME
                 && !a->claims[k].guessed && !t->rate)
                 return false;
+        if (t->idle && (noun_of(t) >= OTHERS || (t->base.low == 1 && t->base.high == 1)))
+            continue; /* "the two sites", "one worker" */
         for (int k = 0; k < x->n && power[i] == 0 && (strict || t->foreign || guessed(a, x->nouns.t, t)); k++)
             if (power[k] != 0 && t->unit && t->of[PARAMETER] == 0) {
                 memset(between, 0, sizeof between);
@@ -447,11 +570,31 @@ static bool is_all(const struct mfu_audit *a, const struct terms *x, const int p
     return true;
 }
 
+/* Whether no other amount could stand for one of them, and the last is told as what follows. */
+static bool is_clear(const struct terms *x, const int power[TERMS])
+{
+    int last = x->n - 1, before;
+
+    while (power[last] == 0)
+        last--;
+    for (int i = 0; i < x->n; i++)
+        for (int k = 0; power[i] != 0 && k < x->n; k++)
+            if (k != i && !x->list[k].share && !x->list[k].times && !x->list[k].idle
+                && (x->list[k].unit || x->list[k].factor)
+                && memcmp(x->list[i].of, x->list[k].of, sizeof x->list[i].of) == 0)
+                return false;
+    for (before = last - 1; before > 0 && power[before] == 0;)
+        before--;
+    return before >= 0 && follows(x, before, last);
+}
+
 struct search {
     const struct mfu_audit *audit;
     struct terms *x;
     int power[TERMS], found_power[TERMS], best, factors;
-    bool exact; /* no noun may be left over */
+    bool exact;      /* no noun may be left over */
+    bool strict;     /* and it must hold */
+    bool collective; /* the traffic is up to twice the data, and of all GPUs */
     struct computed found;
 };
 
@@ -463,15 +606,21 @@ static void search(struct search *s, int from)
 
     if (s->factors >= 2 && (left = left_over(x, s->power)) >= 0 && !(left > 0 && s->exact)) {
         for (int i = 0; i < x->n; i++)
-            rates += s->power[i] != 0 && x->list[i].rate;
+            rates += s->power[i] != 0 && (x->list[i].rate || x->list[i].factor);
+        for (int i = 0; i < x->n && s->collective; i++)
+            rates = s->power[i] != 0 && x->list[i].of[GPU] > 0 && !x->list[i].rate ? INT_MIN : rates;
         if (rates > 0 && s->factors > 2) {
             struct computed c = compute(x, s->power);
             bool holds = overlap(c.is, c.said);
+
+            if (s->collective && !holds && overlap(widen(c.is, 2.2), c.said))
+                return;
+            bool bound = isinf(c.said.high) || c.said.low == 0;
             int rank = 100 * holds - 10 * left - s->factors;
 
-            bool bound = isinf(c.said.high) || c.said.low == 0;
-
-            if (((holds && !bound) || (one_sentence(x, s->power) && is_all(s->audit, x, s->power, bound && holds)))
+            if (((holds && !bound)
+                 || (!s->strict && (one_sentence(x, s->power) || (left == 0 && is_clear(x, s->power)))
+                     && is_all(s->audit, x, s->power, bound && holds)))
                 && rank > s->best) {
                 s->best = rank;
                 s->found = c;
@@ -482,7 +631,8 @@ static void search(struct search *s, int from)
     if (s->factors == 4)
         return;
     for (int i = from; i < x->n; i++) {
-        if (s->power[i] != 0 || x->list[i].share || x->list[i].times || !x->list[i].unit)
+        if (s->power[i] != 0 || x->list[i].share || x->list[i].times || x->list[i].idle
+            || !(x->list[i].unit || x->list[i].factor))
             continue;
         for (int p = -1; p <= 1; p += 2) {
             s->power[i] = p;
@@ -575,6 +725,23 @@ static void search_ratio(struct search *s, int i)
     mfu_claim_text_quote(t, n->at, n->end, s->found.right, sizeof s->found.right);
 }
 
+/* Its claims are those of one relation that holds, if that says of what one has an amount: who took it for all was
+ * wrong. */
+static void relate(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t, unsigned relation)
+{
+    bool each = false;
+
+    for (int i = 0; i < s->x->n; i++)
+        for (int k = TOKEN; k < NOUNS; k++)
+            each |= s->found_power[i] != 0 && k != GPU && s->x->list[i].of[k] < 0;
+    if (!each)
+        return;
+    for (int i = 0; i < a->n_claims; i++)
+        for (int k = 0; k < s->x->n; k++)
+            if (s->found_power[k] != 0 && a->claims[i].at > 0 && t->text + a->claims[i].at == s->x->list[k].at)
+                a->claims[i].relations |= relation;
+}
+
 /* What the units explain was not what its unit alone was taken for; what more says stays, and is bound. */
 static void drop_guesses(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t)
 {
@@ -587,7 +754,9 @@ static void drop_guesses(struct mfu_audit *a, const struct search *s, const stru
             bool here = t->text + a->claims[i].at == s->x->list[k].at;
 
             a->claims[i].computed |= here && (s->found_power[k] != 0 || s->power[k] != 0);
-            drop |= here && s->found_power[k] != 0 && (a->claims[i].guessed || a->claims[i].inferred);
+            drop |= here && s->found_power[k] != 0 && (a->claims[i].guessed || a->claims[i].inferred)
+                && !(a->claims[i].kind == MFU_Q_PARAMS && s->x->list[k].of[PARAMETER] > 0)
+                && !(a->claims[i].kind == MFU_Q_TOKENS && s->x->list[k].of[TOKEN] > 0);
         }
         if (!drop)
             a->claims[n++] = a->claims[i];
@@ -633,21 +802,48 @@ static void find_sums(struct mfu_audit *audit, struct mfu_claim_text *t, struct 
 void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
     struct terms x = {.nouns.t = t};
+    int relations = 0;
+    bool collective = strstr(t->text, "gather") || strstr(t->text, "allreduce") || strstr(t->text, "reduce scatter");
 
     for (const char *p = t->text + 1; *p && x.n < TERMS;) {
-        if ((isdigit((unsigned char)*p) || *p == '$') && read_amount(&x.nouns, p, &x.list[x.n]))
+        if ((isdigit((unsigned char)*p) || *p == '$') && !(t->taken[p - t->text] && !t->operand[p - t->text])
+            && read_amount(&x.nouns, p, &x.list[x.n]))
             p = x.list[x.n++].end;
         else
             p++;
+    }
+    for (int i = 0; i < x.n; i++) {
+        int noun = one_has(&x, i);
+
+        if (noun < NOUNS && x.list[i].of[noun] == 0 && x.list[i].unit && !x.list[i].share && !x.list[i].times) {
+            x.list[i].of[noun] = -1;
+            x.list[i].rate = true;
+        }
+    }
+    for (int k = SEQUENCE; k < NOUNS; k++) {
+        int n = 0;
+
+        for (int i = 0; i < x.n; i++)
+            n += x.list[i].of[k] != 0;
+        x.inert[k] = n == 1 && k != GPU; /* an amount per GPU often does not say so */
+    }
+    for (int i = 0; i < x.n; i++) { /* what has nothing but such is a term of nothing */
+        bool live = false;
+
+        for (int k = 0; k < NOUNS; k++)
+            live |= x.list[i].of[k] != 0 && !x.inert[k];
+        x.list[i].idle = !live && !x.list[i].factor;
     }
     find_sums(audit, t, &x);
     for (int i = 0; i < x.n; i++) {
         struct search s = {.audit = audit, .x = &x, .best = INT_MIN};
         bool ratio = x.list[i].share || x.list[i].times, guess = guessed(audit, t, &x.list[i]);
 
-        if (!(x.list[i].foreign || guess) || !(ratio || x.list[i].unit))
+        if (!(ratio ? x.list[i].foreign || guess : x.list[i].unit && !x.list[i].idle))
             continue;
-        s.exact = guess;
+        s.strict = (!x.list[i].foreign && !guess);
+        s.collective = collective;
+        s.exact = guess || s.strict;
         s.power[i] = 1;
         s.factors = 1;
         if (ratio)
@@ -660,13 +856,15 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
             x.list[i].rate = true;
             search(&s, 0);
         }
-        if (s.best == INT_MIN && !ratio) {
+        if (s.best == INT_MIN && !ratio && !s.strict) {
             memset(s.power, 0, sizeof s.power);
             search_same(&s, i);
         }
         if (s.best == INT_MIN || (guess && !overlap(s.found.is, s.found.said)))
             continue;
         tell(audit, &s.found);
+        if (overlap(s.found.is, s.found.said) && relations < 32)
+            relate(audit, &s, t, 1U << relations++);
         drop_guesses(audit, &s, t);
         for (int k = 0; k < x.n; k++)
             if (s.found_power[k] != 0 || s.power[k] != 0 || k == i)

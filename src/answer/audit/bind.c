@@ -464,12 +464,12 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
     if (n->dim == MFU_BYTES && is_behind_gpu(r, n->at)
         && !(*mfu_claim_back(&r->t, n->at) == '(' && mfu_claim_stated(r->audit, MFU_Q_CAPACITY, MFU_BEFORE)))
         mfu_told_may_be(f, MFU_Q_CAPACITY, BESIDE, n->at, n->end);
-    if (n->dim == MFU_BYTES && !r->training
-        && (mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BYTES, MFU_BEFORE)
-            || mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BITS, MFU_BEFORE)))
-        known = true, mfu_told_may_be(f, MFU_Q_WEIGHTS, BY_UNIT + 1, n->at, n->end); /* "70B in fp16 takes 140 GB" */
     if (n->dim == MFU_BYTES && is_of_cache(r, n->at))
         known = true, mfu_told_may_be(f, MFU_Q_KV, BY_UNIT + 2, n->at, n->end);
+    else if (n->dim == MFU_BYTES && !r->training
+             && (mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BYTES, MFU_BEFORE)
+                 || mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BITS, MFU_BEFORE)))
+        known = true, mfu_told_may_be(f, MFU_Q_WEIGHTS, BY_UNIT + 1, n->at, n->end); /* "70B in fp16 takes 140 GB" */
     if (n->dim == MFU_BYTES_PER_S && r->gpu[0])
         mfu_told_may_be(f, MFU_Q_BANDWIDTH, BY_UNIT, n->at, n->end);
     for (size_t i = 0; i < N(by_unit) && !known; i++)
@@ -588,7 +588,8 @@ void mfu_told_part_of(const struct mfu_reading *r, struct mfu_told *part, struct
     for (size_t i = 0; i < N(shares); i++) {
         int kind = part->n.percent ? shares[i].share : shares[i].part;
 
-        if (mfu_quantity_rows[shares[i].whole].dim != whole->n.dim)
+        if (mfu_quantity_rows[shares[i].whole].dim != whole->n.dim
+            || whole->n.value * whole->n.factor > mfu_quantity_rows[shares[i].whole].most)
             continue;
         for (int k = 0; k < part->n_slots + whole->n_slots; k++) {
             const struct mfu_slot *x = k < part->n_slots ? &part->slots[k] : &whole->slots[k - part->n_slots];
@@ -731,7 +732,8 @@ static void rank(const struct mfu_reading *r, struct mfu_told *f, enum mfu_claim
     for (int i = 0; i < n; i++) {
         const struct mfu_claim *c = mfu_claim_stated(r->audit, slots[i].kind, MFU_BEFORE);
         struct mfu_interval in = interval_of(&f->n, slots[i].kind, &value);
-        bool again = s == MFU_BEFORE && c && (in.low >= c->in.high || in.high <= c->in.low);
+        bool again =
+            s == MFU_BEFORE && c && !(f->n.roles & MFU_W_FROM) && (in.low >= c->in.high || in.high <= c->in.low);
 
         mfu_told_may_be(f, slots[i].kind,
                         slots[i].score

@@ -30,19 +30,20 @@ static size_t one_of(const char *list, const char *text, const char *p, bool bef
     return 0;
 }
 
-/* The same before small words, none of which says what a number is of. */
-static bool stands_before(const struct mfu_reading *r, const char *list, const char *p)
+/* The same before small words, and so many others. */
+static bool stands_before(const struct mfu_reading *r, const char *list, const char *p, int words)
 {
     const char *text = r->t.text;
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         const char *word = mfu_claim_back(&r->t, p);
 
         while (p > text && p[-1] == ' ')
             p--;
         if (one_of(list, text, p, true) > 0)
             return true;
-        if (word >= p || !(mfu_claim_role(word) & MFU_W_BETWEEN))
+        if (word >= p || isdigit((unsigned char)*word) || strchr(".;,", *word)
+            || (!(mfu_claim_role(word) & MFU_W_BETWEEN) && words-- == 0))
             return false;
         p = word;
     }
@@ -66,16 +67,23 @@ void mfu_claim_set_aside(struct mfu_reading *r)
         struct mfu_claim_number n;
         const char *behind;
 
+        size_t score = mfu_claim_letter(p[-1]) ? 0 : one_of(scores, r->t.text, p, false);
+
+        if (score > 0) { /* its digits are no figure */
+            memset(r->t.taken + (p - r->t.text), true, score);
+            p += score;
+            continue;
+        }
         if (!isdigit((unsigned char)*p) || !mfu_claim_number(r->t.text, p, &n)) {
             p++;
             continue;
         }
         behind = mfu_claim_blanks(n.end);
         if (((n.bare || n.percent)
-             && (one_of(scores, r->t.text, behind, false) > 0 || stands_before(r, scores, n.at)
+             && (one_of(scores, r->t.text, behind, false) > 0 || stands_before(r, scores, n.at, n.percent ? 0 : 2)
                  || (n.bare
                      && (one_of(months, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0
-                         || stands_before(r, settings, n.at)))))
+                         || stands_before(r, settings, n.at, 0)))))
             || (n.bare && one_of(versions, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0) || is_year(r, &n))
             memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
         p = n.end;

@@ -165,6 +165,10 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     while (decimals == 0 && zeros + 2 < whole && digits[whole - 1 - zeros] == '0')
         zeros++;
     n->half = fraction ? 0.005 * n->value : 0.5 * scale * pow(10, (double)zeros - (double)decimals);
+    p = mfu_claim_blanks(n->end);
+    if (strncmp(p, "x ", 2) == 0 && isalpha((unsigned char)p[2]) && !mfu_claim_letter(p[3])
+        && !mfu_claim_letter(*mfu_claim_blanks(p + 3) == 'x' ? ' ' : *mfu_claim_blanks(p + 3))) /* 12 x l */
+        return false;
     read_unit(n);
     n->half = n->dim == MFU_BYTES && n->factor == 1 && n->whole
         ? 0

@@ -35,6 +35,8 @@ void mfu_table_put(char *claim, size_t size, const char *head, const char *cell)
     if (cell[strspn(cell, "0123456789.,$~ ")] != '\0' && strspn(cell, "0123456789") == 0
         && strncmp(cell, "from ", 5) != 0) /* a name */
         snprintf(claim + n, size - n, "%s%s", n > 0 ? ", " : "", cell);
+    else if (strncmp(head, "s/", 2) == 0 || strncmp(head, "ms/", 3) == 0) /* a unit */
+        snprintf(claim + n, size - n, "%s%s %s", n > 0 ? ", " : "", cell, head);
     else
         snprintf(claim + n, size - n, "%s%.*s %s %.*s", n > 0 ? ", " : "", (int)name, head, cell,
                  (int)strcspn(unit, ")]"), unit);

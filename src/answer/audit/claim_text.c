@@ -20,6 +20,7 @@ static const struct spelling signs[] = {
 /* Whole words, in this order. */
 static const struct spelling words[] = {
     {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical|constant|fixed"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"}, {"4.0x", "quadruple|quadrupled|quadrupling"},
+    {"active", "active per token|activated per token|active for each token"}, {"flop per token", "flop a token|flop each token"}, {"token", "output token|input token|prompt token|generated token|completion token"},
     {"0.5 million", "half a million|half million"}, {"0.5 billion", "half a billion"}, {"0.5 trillion", "half a trillion"}, {"6", "half a dozen"},
     {"1 million", "a million|one million"}, {"1 billion", "a billion|one billion"}, {"1 trillion", "a trillion|one trillion"}, {"1 thousand", "a thousand|one thousand"}, {"100", "a hundred|one hundred"}, {"12", "a dozen|one dozen"}, {"2 week", "a fortnight|fortnight"},
     {"2.0x", "twofold"}, {"3.0x", "threefold"}, {"4.0x", "fourfold"}, {"5.0x", "fivefold"}, {"10.0x", "tenfold"}, {"20%", "a fifth|one fifth"}, {"10%", "a tenth|one tenth"}, {"ms", "millisecond|msec"}, {"us", "microsecond|usec"}, {"s", "sec"}, {"hour", "hr|hrs"}, {"year", "yr|yrs"}, {"w", "watt"}, {"kw", "kilowatt"}, {"mw", "megawatt"}, {"kb", "kilobyte"}, {"mb", "megabyte"}, {"gb", "gigabyte|gig"}, {"tb", "terabyte"}, {"vram", "video memory|graphics memory|gpu memory|gpu ram|device memory"}, {"node", "instance|workstation"}, {"%", "per cent"},

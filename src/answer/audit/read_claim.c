@@ -88,6 +88,7 @@ static bool mfu_claim_leave_out_unit(const struct mfu_reading *r, struct mfu_cla
 {
     const char *behind = mfu_claim_blanks(n->end);
 
+    behind = mfu_claim_stands(behind, "of", 2) ? mfu_claim_blanks(behind + 2) : behind; /* "256 of them" */
     if (!n->bare || r->last.dim != MFU_FLOP_PER_S || n->value > 5 * r->last.value || r->last.value > 20 * n->value
         || mfu_claim_counted(behind) || *behind == '/')
         return false;
@@ -376,7 +377,7 @@ static void place_single(struct mfu_audit *a, int words)
 // clang-format off
 /* What a figure is where another one is told beside it, or is not. */
 static const struct { int kind, beside, is; bool told; } besides[] = {
-    {MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true}, {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}};
+    {MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true}, {MFU_Q_TOKENS, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_TOKENS_PER_STEP, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}};
 
 /* What goes without saying where one is told and the other is not: a bubble has stages, and micro-batches. */
 static const struct { int told, untold, is; double low, high; } implied[] = {
@@ -426,7 +427,8 @@ static void place_beside(struct mfu_audit *a)
     for (size_t i = 0; i < N(besides); i++) {
         struct mfu_claim *c = mfu_claim_stated(a, besides[i].kind, MFU_BEFORE);
 
-        if (c && mfu_audit_claims(a, besides[i].beside, MFU_BEFORE) == besides[i].told)
+        if (c && mfu_audit_claims(a, besides[i].beside, MFU_BEFORE) == besides[i].told
+            && !mfu_claim_stated(a, besides[i].is, MFU_BEFORE))
             c->kind = besides[i].is;
     }
     for (int i = 0; mfu_claim_stated(a, MFU_Q_CHECKPOINT, MFU_BEFORE) && i < a->n_claims; i++) /* "with both moments" */
