@@ -167,7 +167,9 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
         a->rate = true;
     }
     next = mfu_claim_subject(nouns->t, p);
-    a->factor = n.bare && (stands(nouns->t, next, "factor") || stands(nouns->t, next, "rtf"));
+    a->factor = n.bare
+        && (stands(nouns->t, next, "factor") || stands(nouns->t, next, "rtf")
+            || stands(nouns->t, mfu_claim_back(nouns->t, p), "every"));
     a->unit = false;
     for (int i = 0; i < NOUNS; i++) {
         a->rate |= a->of[i] < 0;
@@ -613,6 +615,13 @@ static void search(struct search *s, int from)
             struct computed c = compute(x, s->power);
             bool holds = overlap(c.is, c.said);
 
+            for (int i = 0; i < x->n && !holds; i++) /* "for 2 epochs" */
+                if (x->list[i].idle && x->list[i].of[EPOCH] > 0 && left == 0) {
+                    struct mfu_interval all = {c.is.low * x->list[i].base.low, c.is.high * x->list[i].base.high};
+
+                    if ((holds = overlap(all, c.said)))
+                        c.is = all;
+                }
             if (s->collective && !holds && overlap(widen(c.is, 2.2), c.said))
                 return;
             bool bound = isinf(c.said.high) || c.said.low == 0;

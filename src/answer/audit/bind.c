@@ -224,6 +224,7 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
                 || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))
                 || (!before && goes_on(end))
+                || (!before && n->bare && n->value > 1.5 && mfu_quantity_rows[k].dim == MFU_RATIO) /* "35 were lost" */
                 || (mark == '>' && mfu_quantity_rows[k].dim == MFU_RATIO /* 37 % of the A100's 312 */
                     && isdigit((unsigned char)*mfu_claim_blanks(end)))
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */

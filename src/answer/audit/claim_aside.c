@@ -12,7 +12,7 @@
 /* What a number right behind is that of; the last: right before, too. */
 static const char *const versions = "pytorch|torch|cuda|cudnn|nccl|driver|python|version|release|megatron|megatron core|core|deepspeed|vllm|triton|jax|transformers|ubuntu|apache|table|figure|fig|section|appendix|chapter|round|attempt";
 static const char *const settings = "loss|lr|learning rate|dropout|seed|beta1|beta2|warmup|weight decay|alpha|temperature|top p|theta|eps|epsilon|clip|clipping|momentum|max num seqs|gpu memory utilisation";
-static const char *const scores = "perplexity|ppl|wer|cer|bleu|rouge|fid|mmlu|gsm8k|humaneval|top 1|top 5|accuracy|test accuracy|validation accuracy|score|f1|auc|elo|win rate";
+static const char *const scores = "loss curve|loss is|curve|quality|convergence|perplexity|ppl|wer|cer|bleu|rouge|fid|mmlu|gsm8k|humaneval|top 1|top 5|accuracy|test accuracy|validation accuracy|score|f1|auc|elo|win rate";
 static const char *const months = "january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec";
 // clang-format on
 
@@ -85,6 +85,11 @@ void mfu_claim_set_aside(struct mfu_reading *r)
                      && (one_of(months, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0
                          || stands_before(r, settings, n.at, 0)))))
             || (n.bare && one_of(versions, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0) || is_year(r, &n))
+            memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
+        else if (n.bare && mfu_claim_stands(mfu_claim_back(&r->t, n.at), "every", 5)
+                 && mfu_claim_stands(behind, "step", 4)) /* "a checkpoint every 500 steps": a factor, no run */
+            r->t.taken[n.at - r->t.text] = r->t.operand[n.at - r->t.text] = true;
+        else if (n.times && n.value == 1 && stands_before(r, scores, n.at, 0)) /* "the loss is unchanged" */
             memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
         p = n.end;
     }

@@ -89,6 +89,9 @@ static bool mfu_claim_leave_out_unit(const struct mfu_reading *r, struct mfu_cla
     const char *behind = mfu_claim_blanks(n->end);
 
     behind = mfu_claim_stands(behind, "of", 2) ? mfu_claim_blanks(behind + 2) : behind; /* "256 of them" */
+    if (n->bare && r->time.dim == MFU_SECONDS
+        && (mfu_claim_stands(behind, "were lost", 9) || mfu_claim_stands(behind, "was lost", 8)))
+        return mfu_claim_same_unit(n, &(struct mfu_claim_number){.factor = r->time.factor, .dim = MFU_SECONDS});
     if (!n->bare || r->last.dim != MFU_FLOP_PER_S || n->value > 5 * r->last.value || r->last.value > 20 * n->value
         || mfu_claim_counted(behind) || *behind == '/')
         return false;
@@ -269,6 +272,8 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
     a.n.roles = mfu_claim_roles_before(&r->t, a.n.at);
     if (!a.n.bare && a.n.dim == MFU_FLOP_PER_S)
         r->last = a.n;
+    if (!a.n.bare && a.n.dim == MFU_SECONDS)
+        r->time = a.n;
     settle_times(&a.n);
     if (a.n.bare && *a.n.end == 'x' && isdigit((unsigned char)a.n.end[1])) /* a shape */
         return a.n.end;
@@ -352,7 +357,8 @@ static void place_single(struct mfu_audit *a, int words)
     struct mfu_claim *gpus = mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE);
     bool changes = false;
 
-    if (mfu_audit_claims(a, MFU_Q_SCALING, MFU_BEFORE) && gpus && !mfu_audit_claims(a, MFU_Q_GPUS, MFU_AFTER)
+    if (mfu_audit_claims(a, MFU_Q_SCALING, MFU_BEFORE) && gpus && !mfu_audit_claims(a, MFU_Q_NODES, MFU_BEFORE)
+        && !mfu_audit_claims(a, MFU_Q_NODES, MFU_AFTER) && !mfu_audit_claims(a, MFU_Q_GPUS, MFU_AFTER)
         && !mfu_audit_claims(a, MFU_Q_GPUS, MFU_CHANGE)) { /* "6.4x on 8 GPUs, 80 % efficiency": of one */
         gpus->state = MFU_AFTER;
         mfu_claim_add(a, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "assumed", "one");
@@ -458,6 +464,14 @@ static void place_beside(struct mfu_audit *a)
     if (mfu_audit_claims(a, MFU_Q_EXPERTS, MFU_BEFORE) || mfu_audit_claims(a, MFU_Q_EXPERT_SHARE, MFU_BEFORE)
         || mfu_audit_claims(a, MFU_Q_ACTIVE, MFU_BEFORE))
         mfu_claim_add(a, MFU_Q_MLPS, MFU_BEFORE, 1, 1e5, "assumed", "experts");
+    if (mfu_claim_stated(a, MFU_Q_ACTIVE, MFU_BEFORE)) {
+        struct mfu_claim *share = mfu_claim_stated(a, MFU_Q_TRAINABLE_SHARE, MFU_BEFORE); /* "15 % of the weights" */
+
+        if (share && !mfu_claim_stated(a, MFU_Q_TRAINABLE, MFU_BEFORE))
+            share->kind = MFU_Q_ACTIVE_SHARE;
+        if (!mfu_audit_claims(a, MFU_Q_ACTIVE_SHARE, MFU_BEFORE))
+            mfu_claim_add(a, MFU_Q_ACTIVE_SHARE, MFU_BEFORE, 0.001, 1, "assumed", "not all are active");
+    }
     if (tokens && tokens->in.high < A_STEP && mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_BEFORE)
         && !mfu_audit_claims(a, MFU_Q_TOKENS_PER_STEP, MFU_BEFORE)) /* "45 s per step at 4M tokens" */
         tokens->kind = MFU_Q_TOKENS_PER_STEP;

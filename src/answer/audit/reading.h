@@ -134,7 +134,8 @@ struct mfu_reading {
     const struct mfu_model *model;
     enum mfu_peak peak;
     bool sparse, training;
-    struct mfu_claim_number last;   /* the last figure with a unit */
+    struct mfu_claim_number last;   /* the last FLOP/s, */
+    struct mfu_claim_number time;   /* and the last time */
     struct mfu_claim_number factor; /* of a change that is told next, if it is one */
     enum mfu_shaped {
         MFU_NO_SHAPE,
