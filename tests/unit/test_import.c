@@ -209,6 +209,21 @@ static void trainers_of_diffusion_are_understood(void **state)
     done();
 }
 
+/* A file of datasets says what it says, and takes back nothing of the trainer's. */
+static void datasets_leave_the_trainer_alone(void **state)
+{
+    (void)state;
+    read_as("ds.toml",
+            "[general]\nenable_bucket = true\n[[datasets]]\nresolution = [832, 1216]\nbatch_size = 4\n"
+            "[[datasets.subsets]]\nimage_dir = \"a\"\n",
+            "diffusion", NULL);
+    assert_near(config.batch, 4, 0);
+    assert_int_equal(fate("datasets.batch_size"), MFU_UNDERSTOOD);
+    assert_int_equal(fate("gradient_checkpointing"), MFU_IGNORED);
+    assert_false(next.setting_given[MFU_S_CHECKPOINT] || next.setting_given[MFU_S_ACCUM]);
+    done();
+}
+
 /* What runs in the step unless it is cached is never passed over. */
 static void uncached_encoders_are_never_silent(void **state)
 {
@@ -1503,6 +1518,7 @@ int main(void)
         cmocka_unit_test(torchtitan_is_understood),
         cmocka_unit_test(training_arguments_are_understood),
         cmocka_unit_test(trainers_of_diffusion_are_understood),
+        cmocka_unit_test(datasets_leave_the_trainer_alone),
         cmocka_unit_test(uncached_encoders_are_never_silent),
         cmocka_unit_test(deepspeed_is_understood),
         cmocka_unit_test(megatron_is_understood),

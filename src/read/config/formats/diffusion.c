@@ -50,8 +50,7 @@ static const struct mfu_import_row rows[] = {
     {"gradient_checkpointing", "checkpoint", "true=full false=none", NULL, false},
     {"mixed_precision", "precision", "no=fp32 bf16=bf16 fp16=fp16", NULL, false},
     {"full_bf16", "precision", FLAG("bf16-pure"), "off", false},
-    {"resolution*", NULL, NULL, resolution, true}, {"width", "width", NULL, NULL, false}, {"height", "height", NULL, NULL, false},
-    {"resolution_type", NULL, "pixel=- pixel_area=-", resolution, true},
+    {"resolution_type", NULL, "pixel=- pixel_area=-", resolution, true}, {"resolution*", NULL, NULL, resolution, true}, {"width", "width", NULL, NULL, false}, {"height", "height", NULL, NULL, false},
     {"enable_bucket", NULL, NULL, buckets, false}, {"max_bucket_reso", NULL, NULL, buckets, false},
     {"min_bucket_reso", NULL, NULL, buckets, false}, {"bucket_*", NULL, NULL, buckets, false},
     {"aspect_*", NULL, NULL, buckets, false},
@@ -71,10 +70,10 @@ static const struct mfu_import_row rows[] = {
     {"network_args*", NULL, NULL, targets, true}, {"lora_layers", NULL, NULL, targets, true}, {"lora_type", NULL, "standard=-", "adapters of another kind", true},
     {"model_type", NULL, "lora=- full=-", "adapters of another kind", true}, {"model_family", NULL, NULL, "the model's name says it", false},
     {"model_flavour", NULL, NULL, "the model's name says it", false},
-    {"base_model_precision", "base_precision", "no_change=- bf16=bf16 int8-quanto=int8 nf4-bnb=nf4", "as it is", false},
+    {"base_model_precision", "base_precision", "no_change=- bf16=bf16 nf4-bnb=nf4", "as it is", false},
     {"optimizer_type", "optimizer", "AdamW=adamw-foreach AdamW8bit=adam8bit PagedAdamW=paged-adamw PagedAdamW8bit=paged-adam8bit "
      "Adafactor=adafactor Lion=lion", NULL, false},
-    {"optimizer", "optimizer", "AdamW=adamw-foreach adamw_bf16=adamw-foreach bnb-adamw8bit=adam8bit adafactor=adafactor", NULL, false},
+    {"optimizer", "optimizer", "AdamW=adamw-foreach bnb-adamw8bit=adam8bit adafactor=adafactor", NULL, false},
     {"use_8bit_adam", "optimizer", FLAG("adam8bit"), "off", false}, {"optimizer_args*", NULL, NULL, training, false},
     {"max_grad_norm", "grad_clip", NULL, NULL, false},
     {"sdpa", "attention", FLAG("flash"), "off", false}, {"xformers", "attention", FLAG("memeff"), "off", false},
@@ -116,7 +115,7 @@ static int take_apart(struct mfu_import *m, const char *path, const char *text, 
         struct mfu_entry *e = &m->entries[i];
         const char *dot = toml ? strrchr(e->name, '.') : NULL;
 
-        e->said = e->name;
+        e->said = e->name + strspn(e->name, "[");
         e->value = !toml && !tree && !*e->value && *e->name == '-' ? "true" : e->value;
         e->name = dot ? dot + 1 : e->name + strspn(e->name, "-");
         if (*e->said == '$')
@@ -147,7 +146,10 @@ static void finish(struct mfu_import *m)
                      *layers = mfu_import_find(m, "lora_layers");
 
     find_size(m);
-    if (!model) /* a file of datasets */
+    for (int i = 0; i < m->n && !model; i++) /* a file of datasets: defaults are those of the other file */
+        if (m->entries[i].fate == MFU_ASSUMED && strcmp(m->entries[i].name, "height") != 0)
+            mfu_import_leave(&m->entries[i], MFU_IGNORED, "another file says it");
+    if (!model)
         return;
     mfu_import_model(m, model);
     if (m->title != of_tuner && !mfu_import_find(m, "cache_latents") && !mfu_import_find(m, "cache_latents_to_disk"))
