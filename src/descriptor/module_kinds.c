@@ -28,6 +28,7 @@ static const struct group {
     {"all-linear", "linear lora_target_linear", MFU_MODULE_ALL_LINEAR},
     {"attention", "attn self_attn",
      B(QUERY) | B(KEY) | B(VALUE) | B(QKV) | B(OUT) | B(ADD_QUERY) | B(ADD_KEY) | B(ADD_VALUE) | B(ADD_OUT)},
+    {"biases", "bias", B(BIASES) | B(ADAPTED_BIASES)},
     {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(GATE_UP) | B(DOWN) | B(CONTEXT_UP) | B(CONTEXT_DOWN)},
 };
 #define NOTHING "none false off"

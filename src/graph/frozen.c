@@ -31,13 +31,49 @@ static const struct mfu_model_section *section_of(const struct mfu_builder *s, i
     return &m->sections[i];
 }
 
-double mfu_frozen_layers(const struct mfu_builder *s, const char *section, bool of_rank)
+/* Layers before those of the section that is cut, by which people number them; NAN: others stand between or behind. */
+static double first_of_cut(const struct mfu_builder *s)
 {
-    double train = s->config->setting[MFU_S_TRAINABLE_LAYERS], all = mfu_cut_layers(s), frozen = fmax(all - train, 0);
+    const struct mfu_model *m = s->config->model;
+    double others = mfu_config_dim(s->config, "n_layer") - mfu_cut_layers(s), before = 0;
 
-    if (train == 0 || all <= 1 || strcmp(section, mfu_cut_name(s->config)) != 0)
+    for (int i = 0; strcmp(m->sections[i].name, mfu_cut_name(s->config)) != 0; i++)
+        before += m->sections[i].repeat ? mfu_repeats(s->config, &m->sections[i]) : 0;
+    return others == 0 || others == before ? others : NAN;
+}
+
+struct mfu_frozen_layers mfu_frozen_layers(const struct mfu_builder *s, const char *section, bool of_rank)
+{
+    const struct mfu_config *c = s->config;
+    double train = c->setting[MFU_S_TRAINABLE_LAYERS], from = c->setting[MFU_S_TRAINABLE_FROM], all = mfu_cut_layers(s);
+    struct mfu_frozen_layers f = {0};
+
+    if (train == 0 || all <= 1 || strcmp(section, mfu_cut_name(c)) != 0)
+        return f;
+    f.before = from < 0 ? fmax(all - train, 0) : from - first_of_cut(s);
+    f.behind = fmax(all - f.before - train, 0);
+    if (!of_rank || s->stages <= 1)
+        return f;
+    f.behind = mfu_rank_layers_below(c, all, s->stage, all) - mfu_rank_layers_below(c, all, s->stage, all - f.behind);
+    f.before = mfu_rank_layers_below(c, all, s->stage, f.before);
+    return f;
+}
+
+static int check_layers(const struct mfu_builder *s, struct mfu_error *err)
+{
+    const double *set = s->config->setting;
+    double from = set[MFU_S_TRAINABLE_FROM], first = first_of_cut(s), last = first + mfu_cut_layers(s) - 1;
+
+    if (from < 0 || (from >= first && from + set[MFU_S_TRAINABLE_LAYERS] - 1 <= last))
         return 0;
-    return of_rank && s->stages > 1 ? mfu_rank_layers_below(s->config, all, s->stage, frozen) : frozen;
+    return isnan(first) ? mfu_fail(err, MFU_EINPUT,
+                                   "trainable_from: numbers of layers of %s, which has several kinds of "
+                                   "them, are not modelled (set trainable_from -1)",
+                                   s->config->model->slug)
+                        : mfu_fail(err, MFU_EINPUT,
+                                   "trainable_from: layers %g to %g of %s, which can train as a few, "
+                                   "are %g to %g",
+                                   from, from + set[MFU_S_TRAINABLE_LAYERS] - 1, s->config->model->slug, first, last);
 }
 
 /* What is around layers of which only the last train does so where it is named; a tower's biases are its own. */
@@ -48,6 +84,8 @@ static bool trains(const struct mfu_builder *s, int op, int which, bool frozen)
 
     if (which && !(bits & (MFU_MODULE_BIT(VISION) | MFU_MODULE_BIT(PROJECTOR))))
         bits |= MFU_MODULE_BIT(BIASES);
+    if (which && mfu_adapted(s, op, frozen))
+        bits |= MFU_MODULE_BIT(ADAPTED_BIASES);
     if (frozen
         || (c->setting[MFU_S_TRAINABLE_LAYERS] > 0 && c->setting_origin[MFU_S_TRAINABLE] != MFU_ORIGIN_USER
             && !section_of(s, op)->repeat))
@@ -243,6 +281,8 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
     int n = 0;
 
     s->shared_adapters = 0;
+    if (check_layers(s, err) < 0)
+        return -1;
     if (s->config->setting[MFU_S_LORA] == 0 || method_of(s)->place == MFU_ADAPTS_NOTHING)
         return 0;
     if (!mfu_method_precedes(method_of(s))
@@ -298,9 +338,10 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
         double elements = which ? w.bias : shares ? 0 : w.weight;
 
         hold(&z, elements, h.packed ? h.packed_bytes : mfu_type_bytes[h.type], h.trains);
-        /* peft's modules_to_save trains a copy and keeps what it copied. */
+        /* peft's modules_to_save trains a copy and keeps what it copied; biases train where they are. */
         z.summed += h.trains && s->summed[op][which] ? elements : 0;
-        if (h.trains && s->config->setting[MFU_S_LORA] > 0)
+        if (h.trains && s->config->setting[MFU_S_LORA] > 0
+            && set_of(s, MFU_S_TRAINABLE) & 1u << s->config->model->ops[op].module_kind)
             hold(&z, elements, mfu_type_bytes[h.type], false);
     }
     if (mfu_adapted(s, op, frozen)) {

@@ -23,11 +23,14 @@ bool mfu_adapted(const struct mfu_builder *, int op, bool frozen);
 bool mfu_adapter_in_front(const struct mfu_builder *, int op);
 /* Whether what is learned are keys and values before those of each layer. */
 bool mfu_adapts_keys(const struct mfu_builder *);
-/* Works out the adapters' operations; fails where none of the targets exists. */
+/* Works out the adapters' operations; fails where none of the targets, or of the layers that train, exists. */
 int mfu_evaluate_adapters(struct mfu_builder *, struct mfu_error *);
 
-/* Layers of a section that do not train, before those that do: of the model's, or of those that this rank has. */
-double mfu_frozen_layers(const struct mfu_builder *, const char *section, bool of_rank);
+/* Layers of a section that do not train, before and behind those that do: of the model's, or of those that this rank has. */
+struct mfu_frozen_layers {
+    double before, behind;
+};
+struct mfu_frozen_layers mfu_frozen_layers(const struct mfu_builder *, const char *section, bool of_rank);
 
 /* Parameters of an operation that are its own, with its adapter. */
 struct mfu_op_size {

@@ -250,7 +250,8 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
                         m->slug, mfu_cut_layers(s), (double)mfu_pipeline_stages(&s->config->pipeline));
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
-        double times = mfu_stage_repeats(s, i), frozen = mfu_frozen_layers(s, sec->name, true);
+        double times = mfu_stage_repeats(s, i);
+        struct mfu_frozen_layers frozen = mfu_frozen_layers(s, sec->name, true);
 
         if (times == 0) { /* another stage's, or this size has none */
             for (int k = sec->first; k < sec->first + sec->count; k++)
@@ -262,8 +263,9 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
         if (n == 0 && i > 0 && !mfu_rank_holds(s->config, s->stage, 0))
             before = mfu_stage_receive(s, i);
-        n = add_layers(s, n, sec, frozen, true, unrolling, at, &before);
-        n = add_layers(s, n, sec, times - frozen, false, unrolling, at, &before);
+        n = add_layers(s, n, sec, frozen.before, true, unrolling, at, &before);
+        n = add_layers(s, n, sec, times - frozen.before - frozen.behind, false, unrolling, at, &before);
+        n = add_layers(s, n, sec, frozen.behind, true, unrolling, at, &before);
     }
     if (n == 0)
         return mfu_fail(err, MFU_EINPUT, "pp: %s: no layer is left for stage %d of %g", m->slug, s->stage + 1,

@@ -64,7 +64,7 @@ static const struct synonym {
     {"load_in_8bit", "base_precision", "on=int8 true=int8 1=int8", false, NULL, NULL},
     {"double_quant", "base_precision", "on=nf4-double true=nf4-double 1=nf4-double off=nf4 false=nf4 0=nf4", false, NULL, NULL},
     {"bnb_4bit_use_double_quant", "base_precision", "on=nf4-double true=nf4-double 1=nf4-double off=nf4 false=nf4 0=nf4", false, NULL, NULL},
-    {"lora_bias", "trainable", "none=none all=biases", false, NULL, NULL},
+    {"lora_bias", "trainable", "none=none all=biases lora_only=adapted-biases", false, NULL, NULL},
     {"recipe", "precision", "delayed=fp8 hybrid=fp8 tensorwise=fp8-current current=fp8-current blockwise=fp8-block block=fp8-block mxfp8=mxfp8 nvfp4=nvfp4 mxfp4=mxfp4", false, NULL, NULL},
     {"fp8_recipe", "precision", "delayed=fp8 tensorwise=fp8-current blockwise=fp8-block mxfp8=mxfp8", false, NULL, NULL},
     {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL, NULL},

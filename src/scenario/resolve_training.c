@@ -190,6 +190,8 @@ static void derive_adapters(struct mfu_config *c)
     const struct mfu_adapter_row *code;
     const struct mfu_method_row *method;
 
+    if (c->setting[MFU_S_TRAINABLE_FROM] >= 0)
+        mfu_derive(c, MFU_S_TRAINABLE_LAYERS, fmax(mfu_config_dim(c, "n_layer") - c->setting[MFU_S_TRAINABLE_FROM], 1));
     if (c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0)
         mfu_derive(c, MFU_S_GRAD_CLIP, 0);
     if (c->setting[MFU_S_ADAPTER] > 0)
@@ -394,7 +396,8 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
                       {MFU_S_LOKR_FACTOR, MFU_TAKES_FACTOR},
                       {MFU_S_PROMPT_ENCODER, MFU_TAKES_ENCODER},
                       {MFU_S_IA3_INPUTS, MFU_TAKES_INPUTS},
-                      {MFU_S_TRAINABLE_LAYERS, MFU_TAKES_LAYERS}};
+                      {MFU_S_TRAINABLE_LAYERS, MFU_TAKES_LAYERS},
+                      {MFU_S_TRAINABLE_FROM, MFU_TAKES_LAYERS}};
     const struct mfu_base_row *base = &mfu_bases[(int)c->setting[MFU_S_BASE]];
     const struct mfu_method_row *method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     bool adapters = c->setting[MFU_S_LORA] > 0;

@@ -5,8 +5,10 @@
  */
 #include "scenario/scenario.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -301,14 +303,106 @@ static int set_parts(struct mfu_scenario *s, const char *name, const char *text,
     return text[n] == '+' ? mfu_scenario_set(s, name, text + n + 1, err) : 0;
 }
 
+/* "20..31", "[20, 21]", "20": layers by their numbers. */
+static int set_layers(struct mfu_scenario *s, const char *key, const char *text, struct mfu_error *err)
+{
+    static const char apart[] = ",+|[]'\" ";
+    long first = LONG_MAX, last = -1, n = 0;
+    char number[24];
+
+    for (const char *p = text + strspn(text, apart); *p; p += strspn(p, apart)) {
+        char *end;
+        long a = strtol(p, &end, 10), b = strncmp(end, "..", 2) == 0 ? strtol(end + 2, &end, 10) : a;
+
+        if (end == p || !strchr(apart, *end) || a < 0 || b < a)
+            return mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected numbers of layers such as 20..31", key, text);
+        first = a < first ? a : first;
+        last = b > last ? b : last;
+        n += b - a + 1;
+        p = end;
+    }
+    if (n != last - first + 1)
+        return mfu_fail(err, MFU_EINPUT, "%s: '%.40s': only layers that follow one another are modelled", key, text);
+    snprintf(number, sizeof number, "%ld", first);
+    if (mfu_scenario_set(s, mfu_settings[MFU_S_TRAINABLE_FROM].key, number, err) < 0)
+        return -1;
+    snprintf(number, sizeof number, "%ld", n);
+    return mfu_scenario_set(s, mfu_settings[MFU_S_TRAINABLE_LAYERS].key, number, err);
+}
+
+/* Takes the layers' numbers out of names such as "model.layers.20.mlp.up_proj", each of the same weights; whether they
+ * had some.  Both have the room of `text` and of a character. */
+static bool take_numbers(const char *text, char *kinds, char *numbers)
+{
+    size_t had = 0;
+
+    for (const char *p = text; *p; p++) {
+        size_t n = p > text && p[-1] == '.' ? strspn(p, "0123456789") : 0;
+
+        if (n > 0 && strchr(".,]'\" ", p[n])) {
+            had += (size_t)sprintf(numbers + had, "%.*s,", (int)n, p);
+            *kinds++ = '*';
+            p += n - 1;
+        } else {
+            *kinds++ = *p;
+        }
+    }
+    *kinds = numbers[had] = '\0';
+    return had > 0;
+}
+
+/* What of weights is the same in each word. */
+static bool are_alike(const char *words)
+{
+    char word[256], unknown[48];
+    unsigned set, first = 0;
+    size_t n;
+
+    for (const char *p = words; *p; p += n + strspn(p + n, ", ")) {
+        n = strcspn(p, ", ");
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        if (mfu_modules_parse(word, &set, unknown, sizeof unknown) < 0 || (first && set != first))
+            return false;
+        first = set;
+    }
+    return true;
+}
+
+/* Weights of layers that are told by number. */
+static int set_in_layers(struct mfu_scenario *s, const char *name, const char *kinds, const char *numbers,
+                         struct mfu_error *err)
+{
+    const unsigned within = MFU_MODULE_ALL_LINEAR | MFU_MODULE_BIT(EXPERTS);
+    enum mfu_setting_id id = (enum mfu_setting_id)mfu_key_find(s->model, name, NULL).id;
+    unsigned set = MFU_MODULES_ALL;
+    char unknown[48];
+
+    if (!are_alike(kinds))
+        return mfu_fail(err, MFU_EINPUT, "%s: only the same weights of each layer are modelled", name);
+    mfu_modules_parse(kinds, &set, unknown, sizeof unknown);
+    if (id == MFU_S_TRAINABLE && set != MFU_MODULES_ALL && set & ~within)
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s: of single layers all weights, or linears, are modelled (set trainable_layers 20..31)",
+                        name);
+    if (set_layers(s, name, numbers, err) < 0)
+        return -1;
+    return set == MFU_MODULES_ALL && id == MFU_S_TRAINABLE ? mfu_scenario_unset(s, name, err)
+                                                           : mfu_scenario_set(s, name, kinds, err);
+}
+
 int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
-    char other[MFU_KEY_NAME];
+    char other[MFU_KEY_NAME], kinds[256], numbers[512];
     bool is_part = mfu_key_part(name, 0, other);
     struct mfu_key key = mfu_key_find_set(s->model, name, text, err);
     const char *also = mfu_key_also(name), *how = also ? also + strcspn(also, "=-+") : "";
     double before = key.kind == MFU_KEY_SETTING && s->setting_given[key.id] ? s->setting[key.id] : 0;
 
+    if (key.kind == MFU_KEY_SETTING && mfu_settings[key.id].modules && strlen(text) < sizeof kinds
+        && take_numbers(text, kinds, numbers))
+        return set_in_layers(s, name, kinds, numbers, err);
+    if (key.kind == MFU_KEY_SETTING && key.id == MFU_S_TRAINABLE_LAYERS && (strstr(text, "..") || strpbrk(text, ",[")))
+        return set_layers(s, name, text, err);
     if (is_part && strchr(text, '+'))
         return set_parts(s, name, text, err);
     if (is_part && set_parts(s, name, text, err) < 0)

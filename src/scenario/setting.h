@@ -132,7 +132,10 @@ struct mfu_error;
       "weights of the model that train: all, none, or kinds of them (norms,biases,embeddings,head,attention,mlp)",     \
       .modules = true)                                                                                                 \
     X(TRAINABLE_LAYERS, "trainable_layers", "freeze_trainable_layers", MFU_COUNT, 0, 10000, 0, NULL, "training",       \
-      "number of last layers that train, with all before them and around them frozen; 0: all layers")                  \
+      "number of layers that train, the last ones, with all others and what is around them frozen, or which: 20..31; " \
+      "0: all layers")                                                                                                 \
+    X(TRAINABLE_FROM, "trainable_from", "", MFU_COUNT, -1, 10000, -1, NULL, "training",                                \
+      "number of the first of the layers that train, from 0 on; -1: they are the last ones")                           \
     X(BASE, "base_precision", "base", MFU_COUNT, 0, MFU_BASE_COUNT - 1, MFU_BASE_AS_TRAINED, mfu_base_names,           \
       "training", "form in which frozen weights are held")                                                             \
     X(QUANT_BLOCK, "quant_block", "bnb_4bit_blocksize quant_block_size group_size", MFU_COUNT, 0, 4096, 0, NULL,       \

@@ -591,6 +591,11 @@ def adapter_cases():
     yield row("freeze-qwen2-biases-pure", "qwen2", trainable="trainable=biases", batch=2, seq=1024, **pure)
     yield row("freeze-llama-layers", "llama", trainable="trainable_layers=2", batch=2, seq=1024)
     yield row("freeze-llama-layers-ckpt", "llama", trainable="trainable_layers=1", batch=2, seq=1024, **ckpt)
+    yield row("freeze-llama-middle", "llama", trainable="trainable_layers=1..2", batch=2, seq=1024)
+    yield row("freeze-llama-middle-pure-ckpt", "llama", trainable="trainable_layers=1..1", batch=2, seq=1024, **pure, **ckpt)
+    yield row("lora-llama-middle", "llama", adapter=qv + " trainable_layers=1..2", **half)
+    yield row("lora-qwen2-own-biases", "qwen2", adapter=qv + " lora_bias=lora_only", **half)
+    yield row("lora-qwen2-own-biases-ckpt", "qwen2", adapter=every + " lora_bias=lora_only", **half, **ckpt)
 
 
 def preference_cases():
@@ -910,6 +915,12 @@ def make_mean(c, model):
     return lambda: mean.step(model.parameters())
 
 
+def layers_named(text, layers):
+    """The last N layers, or those from M to N ("M..N")."""
+    first, _, last = text.partition("..")
+    return list(range(int(first), int(last) + 1) if last else range(layers - int(first), layers))
+
+
 def adapter_config(keys):
     """peft's configuration of a method (`adapter`; LoRA where none is named)."""
     method, size = keys.get("adapter", "lora"), int(keys.get("lora", 0))
@@ -918,7 +929,10 @@ def adapter_config(keys):
         target_modules=MODULES.get(targets) or (targets if targets == "all-linear" else targets.split(",")))
     drop = float(keys.get("lora_dropout", 0))
     make = {
-        "lora": lambda: peft.LoraConfig(r=size, lora_alpha=16, lora_dropout=drop, use_dora="dora" in keys, **modules, **common),
+        "lora": lambda: peft.LoraConfig(
+            r=size, lora_alpha=16, lora_dropout=drop, use_dora="dora" in keys, bias=keys.get("lora_bias", "none"),
+            layers_to_transform=layers_named(keys["trainable_layers"], 0) if "trainable_layers" in keys else None,
+            **modules, **common),
         "adalora": lambda: peft.AdaLoraConfig(init_r=size, lora_dropout=drop, total_step=1000, **modules, **common),
         "vera": lambda: peft.VeraConfig(r=size, vera_dropout=drop, **modules, **common),
         "miss": lambda: peft.MissConfig(r=size, miss_dropout=drop, **modules, **common),
@@ -970,8 +984,7 @@ def with_adapters(c, model):
     keys = {k: v for k, v in trainable_keys(c).items() if k.startswith("trainable")}
     wanted = [part for word in keys.get("trainable", "").split(",") if word for part in MODULES[word]]
     if "trainable_layers" in keys:
-        layers = model.config.num_hidden_layers
-        wanted = [f"layers.{i}." for i in range(layers - int(keys["trainable_layers"]), layers)]
+        wanted = [f"layers.{i}." for i in layers_named(keys["trainable_layers"], model.config.num_hidden_layers)]
     for name, p in model.named_parameters():
         p.requires_grad_(p.requires_grad if not keys else any(part in name for part in wanted))
     return model

@@ -302,7 +302,8 @@ static void settings_of_adapters_act_or_are_refused(void **state)
                                            {"lokr_factor", "16"},
                                            {"prompt_encoder", "64"},
                                            {"ia3_inputs", "v_proj,down_proj"},
-                                           {"trainable_layers", "4"}};
+                                           {"trainable_layers", "4"},
+                                           {"trainable_from", "12"}};
     double bytes = 0, seconds = 0;
 
     (void)state;
@@ -659,6 +660,90 @@ static void splitting_keeps_adapters(void **state)
         held += plan.stages[i].memory.peak.parts[MFU_PART_OPTIMIZER];
     assert_near(held, one.memory.peak.parts[MFU_PART_OPTIMIZER], 1e-3);
     mfu_plan_release(&one);
+}
+
+/* As many layers train wherever they are; gradients end below the first, so that lower ones never take less time or
+ * memory; the last ones by their numbers are the last ones. */
+static void layers_train_by_their_numbers(void **state)
+{
+    static const char *const more[][2] = {
+        {"batch", "2"}, {"checkpoint", "full"}, {"lora", "8"}, {"precision", "bf16-pure"}};
+    struct mfu_plan last = {0};
+
+    (void)state;
+    for (int k = 0; k < 24; k++) {
+        const char *name = k % 2 ? "llama-3.2-1b" : "gpt2-medium";
+        double layers = k % 2 ? 16 : 24, count = 1 + rand() % 6, bytes = INFINITY, seconds = INFINITY;
+        char words[40], n[16];
+
+        snprintf(n, sizeof n, "%g", count);
+        assert_true(make(&last, "a100-80gb-sxm", name,
+                         (const char *const[]){"trainable_layers", n, more[k % 4][0], more[k % 4][1], NULL}));
+        for (double from = 0; from + count <= layers;
+             from += from + 4 + count < layers || from + count == layers ? 4 : 1) {
+            snprintf(words, sizeof words, "%g..%g", from, from + count - 1);
+            assert_true(make(&plan, "a100-80gb-sxm", name,
+                             (const char *const[]){"trainable_layers", words, more[k % 4][0], more[k % 4][1], NULL}));
+            assert_near(plan.program.trainable_params, last.program.trainable_params, EXACT);
+            assert_near(plan.program.rank_trained, last.program.rank_trained, EXACT);
+            assert_true(plan.memory.peak.bytes <= bytes * (1 + EXACT) && plan.step.time_s <= seconds * (1 + EXACT));
+            bytes = plan.memory.peak.bytes;
+            seconds = plan.step.time_s;
+        }
+        assert_near(bytes, last.memory.peak.bytes, EXACT);
+        assert_near(seconds, last.step.time_s, EXACT);
+    }
+    /* On a stage of a pipeline, too. */
+    assert_true(make(&last, "h200-sxm", "llama-3-8b", (const char *const[]){"trainable_layers", "10..19", NULL}));
+    assert_true(make(&plan, "h200-sxm", "llama-3-8b",
+                     (const char *const[]){"trainable_layers", "10..19", "pp", "2", "accum", "8", NULL}));
+    assert_near(plan.program.trainable_params, last.program.trainable_params, EXACT);
+    for (int i = 0; i < plan.n_stages; i++)
+        assert_near(plan.stages[i].memory.peak.parts[MFU_PART_OPTIMIZER] * 10 / (i ? 4 : 6),
+                    last.memory.peak.parts[MFU_PART_OPTIMIZER], 1e-3);
+    mfu_plan_release(&last);
+}
+
+/* What names weights of layers is their kinds and the layers' numbers, or it is refused. */
+static void names_of_weights_have_numbers_of_layers(void **state)
+{
+    static const struct {
+        const char *key, *text;
+        double from, count;
+    } given[] = {{"trainable", "model.layers.20.mlp.*", 20, 1},
+                 {"trainable", "model.layers.3.self_attn,model.layers.4.self_attn", 3, 2},
+                 {"trainable", "model.layers.31.*", 31, 1},
+                 {"trainable_layers", "[5]", 5, 1},
+                 {"trainable_layers", "7,5,6", 5, 3},
+                 {"trainable", "model.layers.3.mlp,model.layers.4.self_attn", -1, 0},
+                 {"trainable", "model.layers.3.mlp,lm_head", -1, 0},
+                 {"trainable", "model.layers.3.input_layernorm", -1, 0},
+                 {"trainable_layers", "4,6", -1, 0},
+                 {"trainable_layers", "4..", -1, 0},
+                 {"trainable_layers", "6..4", -1, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3-8b", NULL),
+                                                   mfu_catalog_gpu(catalog, "a100-80gb-sxm", NULL));
+
+        assert_int_equal(mfu_scenario_set(&s, given[i].key, given[i].text, NULL), given[i].count > 0 ? 0 : -1);
+        assert_near(s.setting[MFU_S_TRAINABLE_FROM], given[i].from, 0);
+        assert_near(s.setting[MFU_S_TRAINABLE_LAYERS], given[i].count, 0);
+    }
+    assert_false(make(&plan, "a100-80gb-sxm", "llama-3-8b", (const char *const[]){"trainable_layers", "31..32", NULL}));
+    /* Layers of DeepSeek's first kind are counted, but do not train alone. */
+    assert_false(make(&plan, "h200-sxm", "deepseek-v2-lite", (const char *const[]){"trainable_layers", "0..1", NULL}));
+    assert_true(make(&plan, "h200-sxm", "deepseek-v2-lite", (const char *const[]){"trainable_layers", "1..2", NULL}));
+}
+
+/* peft looks at the end of names: adapters of an MLP's products are those of shared experts, too. */
+static void shared_experts_are_mlps(void **state)
+{
+    (void)state;
+    assert_true(make(&plan, "h200-sxm", "deepseek-v2-lite",
+                     (const char *const[]){"lora", "8", "lora_targets", "gate_proj,up_proj,down_proj", NULL}));
+    assert_near(plan.program.trainable_params, 8 * 3 * ((2048 + 10944) + 26 * (2048 + 2. * 1408)), 0);
 }
 
 /* Products of a layer, by the operation that they belong to: FLOP of a micro-step. */
@@ -1111,6 +1196,9 @@ int main(void)
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
         cmocka_unit_test(adapters_stand_beside_modules_of_the_code),
         cmocka_unit_test(settings_of_adapters_act_or_are_refused),
+        cmocka_unit_test(layers_train_by_their_numbers),
+        cmocka_unit_test(names_of_weights_have_numbers_of_layers),
+        cmocka_unit_test(shared_experts_are_mlps),
         cmocka_unit_test(gradients_of_learned_keys_are_collected_once),
         cmocka_unit_test(learned_tokens_have_positions),
         cmocka_unit_test(paged_states_cost_nothing_until_the_gpu_is_full),

@@ -891,6 +891,27 @@ static void files_of_programs_around_the_trainer_are_theirs(void **state)
     done();
 }
 
+/* Numbers of layers, of which one alone is no count, and biases of what has adapters. */
+static void layers_of_peft_have_numbers(void **state)
+{
+    static const char *const numbers[] = {"[2, 3, 4]", "[5]", "5"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char text[200];
+
+        snprintf(text, sizeof text,
+                 "{\"peft_type\": \"LORA\", \"r\": 8, \"target_modules\": [\"c_attn\"], \"layers_to_transform\": %s, "
+                 "\"bias\": \"lora_only\"}",
+                 numbers[i]);
+        read_as("adapter_config.json", text, "peft", NULL);
+        assert_near(setting(MFU_S_TRAINABLE_FROM), i ? 5 : 2, 0);
+        assert_near(setting(MFU_S_TRAINABLE_LAYERS), i ? 1 : 3, 0);
+        assert_near(setting(MFU_S_TRAINABLE), MFU_MODULE_BIT(ADAPTED_BIASES), 0);
+        done();
+    }
+}
+
 /* peft's other methods, as its save_pretrained() writes them (0.21.2); another one stays unmodelled. */
 static void methods_of_peft_are_understood(void **state)
 {
@@ -1547,6 +1568,7 @@ int main(void)
         cmocka_unit_test(adapters_are_understood),
         cmocka_unit_test(files_of_programs_around_the_trainer_are_theirs),
         cmocka_unit_test(methods_of_peft_are_understood),
+        cmocka_unit_test(layers_of_peft_have_numbers),
         cmocka_unit_test(gaps_of_peft_are_filled_as_peft_fills_them),
         cmocka_unit_test(pieces_of_the_loss_are_decided_once),
         cmocka_unit_test(what_was_open_is_answered),

@@ -125,7 +125,7 @@ static const struct mfu_import_row rows[] = {
     {"lora_alpha", NULL, NULL, training, false}, {"lora_model_dir", NULL, NULL, files, false},
     {"lora_fan_in_fan_out", NULL, NULL, files, false}, {"lora_task_type", NULL, NULL, files, false},
     {"use_rslora", NULL, NULL, training, false}, {"pissa_*", NULL, NULL, training, false},
-    {"loraplus_*", NULL, NULL, training, false}, {"lora_bias", NULL, "none=-", "biases that train", true},
+    {"loraplus_*", NULL, NULL, training, false}, {"lora_bias", "trainable", "none=- all=biases lora_only=adapted-biases", NULL, false},
     {"lora_layers_to_transform*", NULL, NULL, "adapters in some layers only", true},
     {"use_unsloth*", NULL, NULL, "unsloth's kernels and offload: set kernel_package unsloth, lora_kernels fused", true},
     {"peft_autocast_adapter_dtype", "lora_dtype", "true=- false=16bit", "fp32", false},

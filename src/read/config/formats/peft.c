@@ -2,6 +2,7 @@
  * peft.c - adapter_config.json of peft (0.21.2): which adapters a model has.  Everything else
  * of the run is in other files.
  */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -51,7 +52,7 @@ static const struct mfu_import_row rows[] = {
     {"base_model_name_or_path", NULL, NULL, "no model of this name is known: choose one", true},
     {"target_modules*", NULL, NULL, targets, true},
     {"modules_to_save*", NULL, "=- null=-", targets, true},
-    {"bias", "trainable", "none=- all=biases", "those of the linears that have adapters alone", true},
+    {"bias", "trainable", "none=- all=biases lora_only=adapted-biases", NULL, false},
     {"rank_pattern.*", NULL, NULL, parts, true}, {"layers_to_transform*", NULL, "=- null=-", parts, true},
     {"layer_replication*", NULL, "=- null=-", parts, true}, {"target_parameters*", NULL, "=- null=-", parts, true},
     {"trainable_token_indices*", NULL, "=- null=-", parts, true}, {"exclude_modules*", NULL, "=- null=-", parts, true},
@@ -119,6 +120,19 @@ static void find_encoder(struct mfu_import *m, const struct mfu_method_row *meth
         mfu_import_assume_number(m, "prompt_encoder", keys, "the MLP is as wide as a layer's keys");
 }
 
+/* Numbers of layers; one alone is no count of them. */
+static void find_layers(struct mfu_import *m)
+{
+    static const char note[] = "numbers of layers that have adapters";
+    struct mfu_entry *e = mfu_import_find(m, "layers_to_transform[0]");
+
+    e = e ? e : mfu_import_find(m, "layers_to_transform");
+    if (e && isdigit((unsigned char)*e->value) && !mfu_import_find(m, "layers_to_transform[1]"))
+        mfu_import_set(m, e, "trainable_layers", note, "%s..%s", e->value, e->value);
+    else
+        mfu_import_list(m, "layers_to_transform", "trainable_layers", note);
+}
+
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *inputs, *bias = mfu_import_find(m, "bias");
@@ -131,6 +145,7 @@ static void finish(struct mfu_import *m)
         mfu_import_leave(mfu_import_find(m, "decompose_factor"), MFU_IGNORED, "near the square root");
     find_encoder(m, method);
     mfu_import_list(m, "target_modules", "lora_targets", "linears that have adapters");
+    find_layers(m);
     mfu_import_adapt_tower(m, true, true);
     inputs = mfu_import_find(m, "feedforward_modules");
     if (inputs && strcmp(inputs->value, "[]") == 0)
