@@ -158,8 +158,7 @@ void mfu_count_rank(struct mfu_builder *s)
     p->layers = mfu_cut_layers(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        struct mfu_frozen_layers f = mfu_frozen_layers(s, sec->name, true);
-        double all = mfu_stage_repeats(s, section), still = f.before + f.behind;
+        double all = mfu_stage_repeats(s, section), still = mfu_frozen_layers(s, sec->name, true).all;
         struct mfu_unit *unit = &s->unit[section];
 
         *unit = (struct mfu_unit){.layers = sec->repeat ? all : 0};
@@ -207,8 +206,7 @@ void mfu_count_parameters(struct mfu_builder *s)
     p->weight_tensors = p->trainable_params = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        struct mfu_frozen_layers f = mfu_frozen_layers(s, sec->name, false);
-        double times = mfu_repeats(s->config, sec), still = f.before + f.behind;
+        double times = mfu_repeats(s->config, sec), still = mfu_frozen_layers(s, sec->name, false).all;
         bool apart = mfu_apart(s->config, sec) > 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {

@@ -52,10 +52,12 @@ struct mfu_frozen_layers mfu_frozen_layers(const struct mfu_builder *s, const ch
         return f;
     f.before = from < 0 ? fmax(all - train, 0) : from - first_of_cut(s);
     f.behind = fmax(all - f.before - train, 0);
+    f.all = f.before + f.behind;
     if (!of_rank || s->stages <= 1)
         return f;
     f.behind = mfu_rank_layers_below(c, all, s->stage, all) - mfu_rank_layers_below(c, all, s->stage, all - f.behind);
     f.before = mfu_rank_layers_below(c, all, s->stage, f.before);
+    f.all = f.before + f.behind;
     return f;
 }
 

@@ -28,7 +28,7 @@ int mfu_evaluate_adapters(struct mfu_builder *, struct mfu_error *);
 
 /* Layers of a section that do not train, before and behind those that do: of the model's, or of those that this rank has. */
 struct mfu_frozen_layers {
-    double before, behind;
+    double before, behind, all;
 };
 struct mfu_frozen_layers mfu_frozen_layers(const struct mfu_builder *, const char *section, bool of_rank);
 
