@@ -330,6 +330,13 @@ static int set_layers(struct mfu_scenario *s, const char *key, const char *text,
     return mfu_scenario_set(s, mfu_settings[MFU_S_TRAINABLE_LAYERS].key, number, err);
 }
 
+/* Whether a name goes on with a layer's number: "layers.20", "h.20", but not "to_out.0" or "net.0.proj". */
+static bool numbers_layers(const char *text, const char *p)
+{
+    return (p - text >= 7 && strncmp(p - 7, "layers.", 7) == 0)
+        || (p - text >= 2 && strncmp(p - 2, "h.", 2) == 0 && (p - text == 2 || strchr(".,[ ", p[-3])));
+}
+
 /* Takes the layers' numbers out of names such as "model.layers.20.mlp.up_proj", each of the same weights; whether they
  * had some.  Both have the room of `text` and of a character. */
 static bool take_numbers(const char *text, char *kinds, char *numbers)
@@ -337,7 +344,7 @@ static bool take_numbers(const char *text, char *kinds, char *numbers)
     size_t had = 0;
 
     for (const char *p = text; *p; p++) {
-        size_t n = p > text && p[-1] == '.' ? strspn(p, "0123456789") : 0;
+        size_t n = numbers_layers(text, p) ? strspn(p, "0123456789") : 0;
 
         if (n > 0 && strchr(".,]'\" ", p[n])) {
             had += (size_t)sprintf(numbers + had, "%.*s,", (int)n, p);

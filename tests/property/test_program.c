@@ -713,6 +713,7 @@ static void names_of_weights_have_numbers_of_layers(void **state)
     } given[] = {{"trainable", "model.layers.20.mlp.*", 20, 1},
                  {"trainable", "model.layers.3.self_attn,model.layers.4.self_attn", 3, 2},
                  {"trainable", "model.layers.31.*", 31, 1},
+                 {"trainable", "transformer.h.9.mlp", 9, 1},
                  {"trainable_layers", "[5]", 5, 1},
                  {"trainable_layers", "7,5,6", 5, 3},
                  {"trainable", "model.layers.3.mlp,model.layers.4.self_attn", -1, 0},
@@ -732,6 +733,10 @@ static void names_of_weights_have_numbers_of_layers(void **state)
         assert_near(s.setting[MFU_S_TRAINABLE_LAYERS], given[i].count, 0);
     }
     assert_false(make(&plan, "a100-80gb-sxm", "llama-3-8b", (const char *const[]){"trainable_layers", "31..32", NULL}));
+    /* Other numbers are those of modules. */
+    assert_true(make(&plan, "h200-sxm", "flux.1-dev",
+                     (const char *const[]){"lora", "8", "lora_targets", "to_q,to_out.0", NULL}));
+    assert_near(plan.config.setting[MFU_S_TRAINABLE_FROM], -1, 0);
     /* Layers of DeepSeek's first kind are counted, but do not train alone. */
     assert_false(make(&plan, "h200-sxm", "deepseek-v2-lite", (const char *const[]){"trainable_layers", "0..1", NULL}));
     assert_true(make(&plan, "h200-sxm", "deepseek-v2-lite", (const char *const[]){"trainable_layers", "1..2", NULL}));
