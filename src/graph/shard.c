@@ -198,7 +198,8 @@ bool mfu_shards_are_masters(const struct mfu_builder *s)
     bool hosted = offloads(s, MFU_S_OFFLOAD_PARAMS);
 
     return s->numerics.masters && (mfu_fully_sharded(s) || hosted)
-        && !((hosted || s->frozen_parts) && mfu_trainers[s->config->trainer].half_shards);
+        && !((hosted || offloads(s, MFU_S_OFFLOAD_OPTIMIZER) || s->frozen_parts)
+             && mfu_trainers[s->config->trainer].half_shards);
 }
 
 bool mfu_gradients_offloaded(const struct mfu_builder *s)

@@ -90,7 +90,7 @@ static int plan_size(const struct mfu_scenario *scenario, struct mfu_bucket *x, 
 
     if (set_number(&s, "height", x->height, err) < 0 || set_number(&s, "width", x->width, err) < 0
         || mfu_plan_make(p, &s, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0)
-        return -1;
+        return mfu_within(err, "%.0fx%.0f", x->width, x->height);
     x->tokens = p->config.seq;
     x->step_s = p->step.time_s;
     x->low_s = p->step.low_s;
@@ -140,12 +140,14 @@ static void add_up(struct mfu_buckets *b, double ranks)
  * (drop_last) loses its pictures. */
 static void add_up_epoch(struct mfu_buckets *b, const struct mfu_config *c)
 {
-    double batches = 0;
+    double batches = 0, before = 0; /* of the sizes before, so that all are as many as there are */
 
     b->left_images = 0;
     for (size_t i = 0; i < b->n; i++) {
-        double images = round(b->options.images * b->row[i].share), left = fmod(images, c->batch);
+        double upto = before + b->options.images * b->row[i].share, images = round(upto) - round(before),
+               left = fmod(images, c->batch);
 
+        before = upto;
         batches += ceil(images / c->batch);
         b->partial_batches += left > 0;
         b->left_images += left;

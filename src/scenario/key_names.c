@@ -94,8 +94,8 @@ static const struct synonym {
     {"optim", "optimizer", "", true, NULL, NULL},
     {"offload", "offload_optimizer", "optimizer=on params=on activations=on optimizer-nvme=on params-nvme=on none=off", false,
      "params=offload_params activations=offload_activations optimizer-nvme=nvme_optimizer params-nvme=nvme_params", NULL},
-    {"offload_optimizer_device", "offload_optimizer", "cpu=on nvme=on on=on none=off off=off", false, "nvme=nvme_optimizer", NULL},
-    {"offload_param_device", "offload_params", "cpu=on nvme=on on=on none=off off=off", false, "nvme=nvme_params", NULL},
+    {"offload_optimizer_device", "offload_optimizer", "cpu=on nvme=on on=on none=off off=off", false, "nvme=nvme_optimizer", "nvme_optimizer-on"},
+    {"offload_param_device", "offload_params", "cpu=on nvme=on on=on none=off off=off", false, "nvme=nvme_params", "nvme_params-on"},
     {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false, NULL, NULL},
 };
 // clang-format on

@@ -43,6 +43,10 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
     const struct mfu_optimizer_row *o = &mfu_optimizers[c->optimizer];
     bool weights = c->setting[MFU_S_OFFLOAD_PARAMS] > 0, optimizer = c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0;
 
+    if (c->setting[MFU_S_NVME_OPTIMIZER] > 0 && !optimizer)
+        return mfu_fail(err, MFU_EINPUT, "nvme_optimizer: what is on drives is offloaded (set offload_optimizer on)");
+    if (c->setting[MFU_S_NVME_PARAMS] > 0 && !weights)
+        return mfu_fail(err, MFU_EINPUT, "nvme_params: what is on drives is offloaded (set offload_params on)");
     if (o->paged_bytes > 0 && c->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "optimizer: the pages of %s in a pipeline are not modelled", o->name);
     if (!mfu_offloads(c))

@@ -425,6 +425,8 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
     snprintf(other, sizeof other, "%.*s", (int)(how - also), also);
     if (*how == '=')
         return mfu_scenario_set(s, other, how + 1, err);
+    if (mfu_key_find(s->model, other, NULL).id == key.id) /* which the value has just said */
+        return 0;
     key = mfu_key_find(s->model, other, NULL);
     return mfu_setting_choice((enum mfu_setting_id)key.id, how + 1, NULL) == (int)s->setting[key.id]
         ? mfu_scenario_unset(s, other, err)

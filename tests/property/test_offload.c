@@ -228,6 +228,18 @@ static void words_and_refusals(void **unused)
     assert_int_equal(mfu_scenario_set(&s, "zero", "1", &err), 0);
     assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
     assert_non_null(strstr(err.text, "zero 3"));
+
+    s = mfu_scenario_start(s.model, s.gpu);
+    assert_int_equal(mfu_scenario_set(&s, "trainer", "deepspeed", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "offload_optimizer_device", "nvme", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+    assert_true(c.setting[MFU_S_NVME_OPTIMIZER] == 1 && c.setting[MFU_S_OFFLOAD_OPTIMIZER] == 1);
+    assert_int_equal(mfu_scenario_set(&s, "offload_optimizer", "off", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
+    assert_non_null(strstr(err.text, "set offload_optimizer on"));
+    assert_int_equal(mfu_scenario_set(&s, "offload_optimizer_device", "cpu", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+    assert_true(c.setting[MFU_S_NVME_OPTIMIZER] == 0 && c.setting[MFU_S_OFFLOAD_OPTIMIZER] == 1);
 }
 
 /* A GPU with NVLink-C2C copies at its rate; a machine's memory may be too small. */
@@ -271,7 +283,7 @@ static void drives_carry_what_the_host_would(void **unused)
     for (int i = 0; i < TRIES; i++) {
         const double *drive = other.program.drive_bytes;
         struct mfu_scenario s = whole();
-        double bytes, time_s, serial_s, least_s;
+        double bytes, time_s, serial_s, least_s, states;
 
         mfu_scenario_set(&s, "trainer", "deepspeed", NULL);
         mfu_scenario_set(&s, "zero", "3", NULL);
@@ -282,7 +294,8 @@ static void drives_carry_what_the_host_would(void **unused)
         HOLDS_NEAR(drive[MFU_PART_OPTIMIZER], plan.program.host_bytes[MFU_PART_OPTIMIZER], EXACT);
         HOLDS(drive[MFU_PART_GRADIENTS] <= plan.program.host_bytes[MFU_PART_GRADIENTS]);
         HOLDS(other.memory.peak.bytes >= plan.memory.peak.bytes * (1 - EXACT));
-        bytes = drive[MFU_PART_OPTIMIZER] + drive[MFU_PART_GRADIENTS];
+        states = drive[MFU_PART_OPTIMIZER];
+        bytes = states + drive[MFU_PART_GRADIENTS];
         HOLDS_NEAR(moved(&other.program, MFU_FROM_DRIVE), bytes, 1e-6);
         HOLDS_NEAR(moved(&other.program, MFU_TO_DRIVE), bytes, 0.01); /* but what forward never uses */
         HOLDS_NEAR(moved(&other.program, MFU_HOST_UPDATE), moved(&plan.program, MFU_HOST_UPDATE), 1e-6);
@@ -308,6 +321,7 @@ static void drives_carry_what_the_host_would(void **unused)
                   + moved(&other.program, MFU_FROM_HOST) / other.machine.topology.pinned + 1e-3 * serial_s + 5e-3);
         if (!replan_as(&plan, &s, "offload_params", "on") || !replan_as(&other, &plan.scenario, "nvme_params", "on"))
             continue;
+        HOLDS_NEAR(drive[MFU_PART_OPTIMIZER], states, EXACT); /* masters are no weights */
         HOLDS(drive[MFU_PART_WEIGHTS] <= plan.program.host_bytes[MFU_PART_WEIGHTS] * (1 + EXACT));
         HOLDS(moved(&other.program, MFU_FROM_DRIVE) >= moved(&plan.program, MFU_FROM_DRIVE));
         s = other.scenario;

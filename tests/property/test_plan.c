@@ -172,6 +172,7 @@ static void a_plan_remembers_nothing(void **unused)
                 continue;
             if (mfu_plan_make(&fresh, &other, NULL) < 0) {
                 HOLDS(mfu_plan_make(&p, &other, NULL) < 0);
+                mfu_plan_release(&fresh);
                 continue;
             }
             HOLDS(mfu_plan_make(&p, &other, NULL) == 0);
@@ -202,8 +203,10 @@ static void a_row_of_a_sweep_is_a_plan(void **unused)
             int made;
 
             snprintf(value, sizeof value, "%d", (int)(1 + any(2 + any(600))));
-            if (mfu_scenario_set(&s, key, value, NULL) < 0 || mfu_plan_make(&fresh, &s, NULL) < 0)
+            if (mfu_scenario_set(&s, key, value, NULL) < 0 || mfu_plan_make(&fresh, &s, NULL) < 0) {
+                mfu_plan_release(&fresh);
                 continue;
+            }
             made = mfu_plan_make_sums(&row, &s, fitting, NULL);
             HOLDS(made == (fitting && !fresh.memory.fits));
             if (made == 0)

@@ -365,7 +365,7 @@ static const struct mfu_record bucket = MFU_RECORD(bucket, .rows = NULL);
     X(NUMBER, step_time_s,   MFU_SECONDS, b->step_s,          "in the mean, of the slowest of the ranks") \
     X(NUMBER, step_time_low_s, MFU_SECONDS, b->low_s,         "lower end of its 90 % interval") \
     X(NUMBER, step_time_high_s, MFU_SECONDS, b->high_s,       "upper end of its 90 % interval") \
-    X(NUMBER, waits_s,       MFU_SECONDS, b->waits_s,         "of it, for ranks that drew a slower size") \
+    X(NUMBER, waits_s,       MFU_SECONDS, b->waits_s,         "of it, for ranks that drew a slower size; at most, where they accumulate") \
     X(NUMBER, tokens,        MFU_TOKENS,  b->tokens,          "of a picture, in the mean") \
     X(NUMBER, samples_per_s, MFU_COUNT,   b->samples_per_s,   "of all ranks") \
     X(OPEN_FLAG, fits,       0,           b->fits,            "whether all sizes do; null: unknown") \

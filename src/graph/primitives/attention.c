@@ -125,7 +125,7 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
             : uneven                               ? MFU_CUDNN
             : a[PARTS] > 0                         ? MFU_MATH
                                                    : s->config->attention,
-        .math = s->numerics.math,
+        .math = s->apart ? s->numerics.linear_math : s->numerics.math, /* TF32 is for convolutions there */
         .sequences = s->config->batch * pieces,
         .seq = seq / pieces,
         .keys = seen / pieces + before,

@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "base/short.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 #include "report/text/text.h"
 
 #define INDENT 9
@@ -39,7 +40,9 @@ void mfu_text_buckets(FILE *out, const struct mfu_term *t, const struct mfu_plan
     mfu_flow_piece(&f, MFU_PLAIN, "%s %s/s", Q(b->samples_per_s, MFU_COUNT), samples);
     mfu_flow_piece(&f, MFU_PLAIN, "%s tokens each", Q(b->tokens, MFU_TOKENS));
     if (b->waits_s > 0.0005 * b->step_s)
-        mfu_flow_piece(&f, MFU_PLAIN, "%s of it for the rank with the slowest size", P(b->waits_s / b->step_s));
+        mfu_flow_piece(&f, MFU_PLAIN, "%s%s of it for the rank with the slowest size",
+                       p->config.accum > 1 && p->config.setting[MFU_S_ZERO] < 2 ? "at most " : "",
+                       P(b->waits_s / b->step_s));
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "VRAM", INDENT);
     mfu_flow_piece(&f, isnan(b->fits) ? MFU_WARN : b->fits > 0 ? MFU_GOOD : MFU_BAD, "%s", fits(b->fits));
