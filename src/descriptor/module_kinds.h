@@ -51,12 +51,8 @@ enum mfu_module_kind {
 };
 #define MFU_MODULE_BIT(id) (1u << MFU_MODULE_##id)
 #define MFU_MODULES_ALL ((1u << MFU_MODULE_COUNT) - 1)
-/* The linears of layers. */
-#define MFU_MODULE_ALL_LINEAR                                                                                          \
-    (MFU_MODULE_BIT(QUERY) | MFU_MODULE_BIT(KEY) | MFU_MODULE_BIT(VALUE) | MFU_MODULE_BIT(QKV) | MFU_MODULE_BIT(OUT)   \
-     | MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(GATE_UP) | MFU_MODULE_BIT(DOWN)                      \
-     | MFU_MODULE_BIT(ADD_QUERY) | MFU_MODULE_BIT(ADD_KEY) | MFU_MODULE_BIT(ADD_VALUE) | MFU_MODULE_BIT(ADD_OUT)       \
-     | MFU_MODULE_BIT(CONTEXT_UP) | MFU_MODULE_BIT(CONTEXT_DOWN))
+/* The linears of layers: the rows before the experts'. */
+#define MFU_MODULE_ALL_LINEAR (MFU_MODULE_BIT(EXPERTS) - 1)
 
 /* The kind that an operation's weight is of. */
 enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *);

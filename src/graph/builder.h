@@ -224,6 +224,8 @@ int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, 
 int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);
 /* The gradient of what is added to all rows: the sum of the view's rows, `elements` numbers. */
 int mfu_emit_columns_sum(struct mfu_builder *, const char *suffix, int view, double elements, enum mfu_type);
+/* Several views laid out as one, or one anew, by so many launches. */
+void mfu_emit_copy(struct mfu_builder *, const char *suffix, double launches, int n_in, const int *in, int out);
 /* So many rows like those of `a`, put together from it and, unless MFU_NO_VIEW, from what `b` says or has. */
 int mfu_emit_rows(struct mfu_builder *, const char *suffix, double rows, int a, int b);
 /* The view in another type: itself, or a new one and a cast kernel. */

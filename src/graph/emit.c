@@ -434,14 +434,22 @@ static const struct mfu_launch *same_cast(const struct mfu_builder *s, int view,
     return NULL;
 }
 
+void mfu_emit_copy(struct mfu_builder *s, const char *suffix, double launches, int n_in, const int *in, int out)
+{
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_IRREGULAR,
+                                    .fusion = MFU_MAP,
+                                    .launches = launches},
+             n_in, in, 1, &out);
+}
+
 int mfu_emit_rows(struct mfu_builder *s, const char *suffix, double rows, int a, int b)
 {
     int in[] = {a, b}, out = mfu_tensor_new(s, rows, mfu_view_columns(s, a), mfu_view_type(s, a), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
+    mfu_emit_copy(s, suffix, 1, b == MFU_NO_VIEW ? 1 : 2, in, out);
     return out;
 }
 

@@ -25,12 +25,13 @@ static void move_to_drive(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const double *set = s->config->setting;
-    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), swapped = mfu_swapped_gradients(s), buffers;
-    double wide = mfu_host_gradient_bytes(s) * params, half = mfu_type_bytes[s->numerics.gradient] * params;
-    double group = fmin(params, set[MFU_S_SUB_GROUP_SIZE]);
+    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), group = fmin(params, set[MFU_S_SUB_GROUP_SIZE]);
 
     if (set[MFU_S_NVME_OPTIMIZER] > 0) {
-        buffers = set[MFU_S_NVME_BUFFERS] * mfu_type_bytes[s->numerics.master] * group;
+        double swapped = mfu_swapped_gradients(s), wide = mfu_host_gradient_bytes(s) * params;
+        double half = mfu_type_bytes[s->numerics.gradient] * params;
+        double buffers = set[MFU_S_NVME_BUFFERS] * mfu_type_bytes[s->numerics.master] * group;
+
         p->drive_bytes[MFU_PART_OPTIMIZER] = p->host_bytes[MFU_PART_OPTIMIZER];
         p->drive_bytes[MFU_PART_GRADIENTS] = swapped * wide;
         p->constant_bytes[MFU_PART_GRADIENTS] += (1 - swapped) * wide;

@@ -11,6 +11,7 @@
 #include "plan/stages.h"
 #include "base/suggest.h"
 #include "descriptor/maker.h"
+#include "answer/fields/fields.h"
 #include "repl/environment.h"
 #include "repl/local_gpu.h"
 
@@ -108,6 +109,13 @@ void mfu_session_forget(struct mfu_session *s, const char *command)
         if (!is_of(&s->noted[i], command))
             s->noted[n++] = s->noted[i];
     s->n_noted = n;
+}
+
+void mfu_session_note_record(struct mfu_session *s, const char *command, const struct mfu_record *r, const void *answer)
+{
+    mfu_session_forget(s, command);
+    for (size_t i = 0; i < r->n; i++)
+        mfu_session_note(s, command, r->fields[i].name, mfu_field_number(r, answer, i), r->fields[i].dim);
 }
 
 void mfu_session_note(struct mfu_session *s, const char *command, const char *name, double value, enum mfu_dim dim)

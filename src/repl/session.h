@@ -12,6 +12,7 @@
 #include "plan/single_kernel.h"
 #include "plan/train.h"
 #include "base/error.h"
+#include "base/field.h"
 #include "base/printable.h"
 #include "descriptor/catalog.h"
 #include "descriptor/folder.h"
@@ -123,6 +124,8 @@ int mfu_session_redo(struct mfu_session *, int changes, struct mfu_error *err);
  * not known. */
 void mfu_session_forget(struct mfu_session *, const char *command);
 void mfu_session_note(struct mfu_session *, const char *command, const char *name, double value, enum mfu_dim);
+/* Both, of every number of an answer. */
+void mfu_session_note_record(struct mfu_session *, const char *command, const struct mfu_record *, const void *answer);
 
 /* The scenario kept under that name; NULL with `err`. */
 const struct mfu_scenario *mfu_session_kept(struct mfu_session *, const char *name, struct mfu_error *err);

@@ -142,19 +142,35 @@ static int check_divides(const struct mfu_config *c, const char *dim, enum mfu_s
                     mfu_settings[by].key, ranks, divisors(n, 1, fmin(n, 64), which, sizeof which));
 }
 
+/* With which trainers, or from which year on with this one, ranks share heads of keys. */
+static const char *who_shares(double since, char text[160])
+{
+    size_t n = 0;
+
+    if (since > 0)
+        snprintf(text, 160, " (ranks share heads from software %.0f on)", since);
+    for (int i = 0; i < MFU_TRAINER_COUNT && !(since > 0); i++)
+        if (mfu_trainers[i].shares_keys_since > 0 && n < 120)
+            n += (size_t)snprintf(text + n, 160 - n, "%s%s", n ? ", " : " (ranks share heads with trainer ",
+                                  mfu_trainers[i].name);
+    if (n)
+        snprintf(text + n, 160 - n, ")");
+    return text;
+}
+
 /* Whether each rank holds whole heads of keys, or shares one with its neighbours. */
 static int check_keys(const struct mfu_config *c, struct mfu_error *err)
 {
     double keys = mfu_config_dim(c, "n_kv_head"), tp = c->setting[MFU_S_TP], year = c->setting[MFU_S_SOFTWARE];
     double since = mfu_trainers[c->trainer].shares_keys_since;
-    char which[160];
+    char which[160], others[160];
 
     if (!(keys >= 1) || fmod(keys, tp) == 0)
         return 0;
     if (fmod(tp, keys) != 0 || !(since > 0) || (year > 0 && year < since))
         return mfu_fail(err, MFU_EINPUT, "tp: n_kv_head %.0f does not divide by tp %.0f; %s do%s", keys, tp,
                         divisors(keys, 1, fmin(keys, 64), which, sizeof which),
-                        fmod(tp, keys) == 0 ? " (ranks share heads with trainer megatron-te only)" : "");
+                        fmod(tp, keys) == 0 ? who_shares(since, others) : "");
     if (c->setting[MFU_S_LORA] > 0)
         return mfu_fail(err, MFU_EINPUT,
                         "tp: adapters beside heads of keys that %.0f ranks share are not modelled; up to tp %.0f they "

@@ -401,7 +401,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
 {
     char other[MFU_KEY_NAME], kinds[256], numbers[512];
     bool is_part = mfu_key_part(name, 0, other);
-    struct mfu_key key = mfu_key_find_set(s->model, name, text, err);
+    struct mfu_key key = mfu_key_find_set(s->model, name, text, err), beside;
     const char *also = mfu_key_also(name), *how = also ? also + strcspn(also, "=-+") : "";
     double before = key.kind == MFU_KEY_SETTING && s->setting_given[key.id] ? s->setting[key.id] : 0;
 
@@ -425,10 +425,9 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
     snprintf(other, sizeof other, "%.*s", (int)(how - also), also);
     if (*how == '=')
         return mfu_scenario_set(s, other, how + 1, err);
-    if (mfu_key_find(s->model, other, NULL).id == key.id) /* which the value has just said */
-        return 0;
-    key = mfu_key_find(s->model, other, NULL);
-    return mfu_setting_choice((enum mfu_setting_id)key.id, how + 1, NULL) == (int)s->setting[key.id]
+    beside = mfu_key_find(s->model, other, NULL);
+    return beside.id != key.id /* which the value has just said */
+            && mfu_setting_choice((enum mfu_setting_id)beside.id, how + 1, NULL) == (int)s->setting[beside.id]
         ? mfu_scenario_unset(s, other, err)
         : 0;
 }

@@ -129,7 +129,7 @@ const struct mfu_lever_row mfu_lever_rows[] = {
      "weights come over PCIe in every pass (FSDP, ZeRO 3)"},
     {"optimizer on NVMe", {KEY("nvme_optimizer", "1"), KEY("zero", "3"), KEY("trainer", "deepspeed")},
      "nvme_optimizer == 0 and offload_optimizer == 1 and host_node_bytes > host_capacity_bytes and runtime != llmc and pp == 1", NULL, 0,
-     "where the host's memory is too small: each step reads and writes 28 bytes of every parameter (ZeRO-Infinity)"},
+     "where the host's memory is too small: each step reads the states and gradients of every parameter, and writes the states back (ZeRO-Infinity)"},
     {"no NVMe", {KEY("nvme_optimizer", "0"), KEY("nvme_params", "0")}, "nvme_optimizer == 1 or nvme_params == 1", NULL, 0, ""},
     {"offloaded activations", {KEY("offload_activations", "1")}, "offload_activations == 0 and runtime != llmc and pp == 1", NULL, 0,
      "needs host memory; free where the copies hide behind the layers (torchtune, TRL)"},

@@ -58,10 +58,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_tensor_extend(s, dw);
         mfu_param_grad_add(s, n, 0, dw);
         dx = mfu_tensor_new(s, mfu_view_rows(s, dh), in, mfu_view_type(s, dh), MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "miss_spread", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-                 1, &dh, 1, &dx);
+        mfu_emit_copy(s, "miss_spread", 1, 1, &dh, dx);
         mfu_adapter_input_gradient(s, n, dx, n->saved[SAVED_MASK]);
     } else {
         mfu_param_grad_add(s, n, 0, dw);

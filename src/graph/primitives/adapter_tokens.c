@@ -65,13 +65,7 @@ static int look_up(struct mfu_builder *s, const char *suffix, int n_in, int in, 
 
 static int copy(struct mfu_builder *s, const char *suffix, double launches, int in, int out)
 {
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .fusion = MFU_MAP,
-                                    .launches = launches},
-             1, &in, 1, &out);
+    mfu_emit_copy(s, suffix, launches, 1, &in, out);
     return out;
 }
 
@@ -85,10 +79,7 @@ static void put_before(struct mfu_builder *s, struct mfu_node *n, int learned)
                    mfu_tensor_new(s, rows, width, mfu_view_type(s, learned), MFU_PART_ACTIVATIONS));
     in[0] = mfu_emit_cast(s, learned, mfu_view_type(s, x));
     n->out = mfu_tensor_new(s, mfu_view_rows(s, x) + rows, width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        2, in, 1, &n->out);
+    mfu_emit_copy(s, "cat", 1, 2, in, n->out);
     mfu_tensor_extend(s, in[0]);
 }
 

@@ -156,10 +156,7 @@ static void put_prefix(struct mfu_builder *s, struct mfu_node *n, int qkv[3])
         *out = mfu_tensor_new(s, rows, mfu_view_columns(s, qkv[i]), wide ? MFU_F32 : mfu_view_type(s, qkv[i]),
                               MFU_PART_ACTIVATIONS);
         in[0] = mfu_view_slice(s, learned, rows - mfu_view_rows(s, qkv[i]), mfu_view_columns(s, qkv[i]));
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "prefix", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-                 2, in, 1, out);
+        mfu_emit_copy(s, "prefix", 1, 2, in, *out);
         qkv[i] = mfu_autocast(s, *out);
     }
 }
@@ -213,10 +210,7 @@ static void give_inputs(struct mfu_builder *s, struct mfu_node *n, int d[3])
     for (int i = 0; i < 3; i++)
         columns += mfu_view_columns(s, d[i]);
     packed = mfu_tensor_new(s, mfu_view_rows(s, d[0]), columns, mfu_view_type(s, d[0]), MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        3, d, 1, &packed);
+    mfu_emit_copy(s, "cat", 1, 3, d, packed);
     mfu_grad_add(s, n, 0, packed);
 }
 
@@ -257,10 +251,7 @@ static int resize_heads(struct mfu_builder *s, const char *suffix, int view, dou
         return view;
     out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view) / from * to, mfu_view_type(s, view),
                          MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        1, &view, 1, &out);
+    mfu_emit_copy(s, suffix, 1, 1, &view, out);
     return out;
 }
 
@@ -425,10 +416,7 @@ static int copied(struct mfu_builder *s, const char *suffix, int view, double ro
 {
     int out = mfu_tensor_new(s, rows, columns, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        1, &view, 1, &out);
+    mfu_emit_copy(s, suffix, 1, 1, &view, out);
     return out;
 }
 

@@ -19,17 +19,6 @@ static double shape(const struct mfu_operation *op)
     return op->attribute[WIDTH];
 }
 
-static void copy(struct mfu_builder *s, const char *suffix, double launches, int n, const int *in, int out)
-{
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .fusion = MFU_MAP,
-                                    .launches = launches},
-             n, in, 1, &out);
-}
-
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -47,7 +36,7 @@ static void forward(struct mfu_builder *s, int index)
     for (int i = 0; i < n->source->n_in; i++)
         in[i] = mfu_node_input(s, n, i);
     n->out = mfu_tensor_new(s, mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    copy(s, "cat", 1, n->source->n_in, in, n->out);
+    mfu_emit_copy(s, "cat", 1, n->source->n_in, in, n->out);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -68,12 +57,12 @@ static void backward(struct mfu_builder *s, int index)
         if (!sliced && n->source->n_in == 1 && columns >= n->op->out_width
             && s->nodes[n->in[0]].gradient != MFU_NO_VIEW) {
             dx = mfu_view_slice(s, s->nodes[n->in[0]].gradient, mfu_view_rows(s, g), columns);
-            copy(s, "grad", 1, 1, &g, dx); /* beside the other parts' */
+            mfu_emit_copy(s, "grad", 1, 1, &g, dx); /* beside the other parts' */
             s->nodes[n->in[0]].gradient = dx;
             continue;
         }
         dx = mfu_tensor_new(s, mfu_view_rows(s, g), columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
-        copy(s, "grad", 1 + sliced, 1, &g, dx); /* zeros before it */
+        mfu_emit_copy(s, "grad", 1 + sliced, 1, &g, dx); /* zeros before it */
         mfu_grad_add(s, n, i, dx);
     }
 }

@@ -140,10 +140,7 @@ static int backward_input(struct mfu_builder *s, const struct mfu_node *n)
         return g;
     all = mfu_tensor_new(s, mfu_view_rows(s, g) + past(s, n), mfu_view_columns(s, g), mfu_view_type(s, g),
                          MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "pad", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .launches = 2},
-             1, &g, 1, &all);
+    mfu_emit_copy(s, "pad", 2, 1, &g, all);
     return all;
 }
 

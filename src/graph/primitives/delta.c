@@ -371,10 +371,7 @@ static void backward(struct mfu_builder *s, int index)
         }
     }
     d = mfu_tensor_new(s, z.rows, n->op->in_width[QKV], type, MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        3, parts, 1, &d);
+    mfu_emit_copy(s, "cat", 1, 3, parts, d);
     mfu_grad_add(s, n, QKV, d);
     { /* numbers per row that the parts read on the way */
         const int read[] = {BETA, Q_ROOT, K_ROOT, WIDE_BETA, DECAYS};

@@ -22,15 +22,6 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = n, .active = n};
 }
 
-static int copy(struct mfu_builder *s, const char *suffix, int n, const int *in, int out)
-{
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        n, in, 1, &out);
-    return out;
-}
-
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -42,7 +33,7 @@ static void forward(struct mfu_builder *s, int index)
         rows += mfu_view_rows(s, in[i]);
     }
     n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, in[0]), mfu_view_type(s, in[0]), MFU_PART_ACTIVATIONS);
-    copy(s, "cat", n->source->n_in, in, n->out);
+    mfu_emit_copy(s, "cat", 1, n->source->n_in, in, n->out);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -59,12 +50,13 @@ static void backward(struct mfu_builder *s, int index)
 
     for (int i = n->source->n_in - 1; i >= 0; i--) {
         int x = mfu_node_input(s, n, i);
-        double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
+        int dx;
 
-        if (mfu_wants_gradient(s, n, i))
-            mfu_grad_add(
-                s, n, i,
-                copy(s, "grad", 1, &g, mfu_tensor_new(s, rows, columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS)));
+        if (!mfu_wants_gradient(s, n, i))
+            continue;
+        dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
+        mfu_emit_copy(s, "grad", 1, 1, &g, dx);
+        mfu_grad_add(s, n, i, dx);
     }
 }
 

@@ -371,10 +371,7 @@ static void backward(struct mfu_builder *s, int index)
     if (mfu_trains(s, n, 0))
         mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", dt, 3 * z.heads, s->numerics.weight));
     d = mfu_tensor_new(s, z.rows, mixed(n->op), type, MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-        3, parts, 1, &d);
+    mfu_emit_copy(s, "cat", 1, 3, parts, d);
     mfu_grad_add(s, n, X, d);
 }
 

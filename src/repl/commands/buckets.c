@@ -22,10 +22,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     status = mfu_buckets_plan(&s->memory.now, argv[1], &options, &plan, &simulation, &b, err);
     mfu_simulation_release(&simulation);
     if (status == 0) {
-        mfu_session_forget(s, "buckets");
-        for (size_t i = 0; i < mfu_record_buckets.n; i++)
-            mfu_session_note(s, "buckets", mfu_record_buckets.fields[i].name,
-                             mfu_field_number(&mfu_record_buckets, &b, i), mfu_record_buckets.fields[i].dim);
+        mfu_session_note_record(s, "buckets", &mfu_record_buckets, &b);
         if (s->json)
             status = mfu_answer(s, &mfu_record_buckets, &b, err);
         else

@@ -23,10 +23,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     mfu_plan_release(&plan);
     if (status < 0)
         return -1;
-    mfu_session_forget(s, "iteration");
-    for (size_t i = 0; i < mfu_record_iteration.n; i++)
-        mfu_session_note(s, "iteration", mfu_record_iteration.fields[i].name,
-                         mfu_field_number(&mfu_record_iteration, &it, i), mfu_record_iteration.fields[i].dim);
+    mfu_session_note_record(s, "iteration", &mfu_record_iteration, &it);
     if (s->json)
         return mfu_answer(s, &mfu_record_iteration, &it, err);
     mfu_text_iteration(s->out, &s->term, &it);

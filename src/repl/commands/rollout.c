@@ -21,10 +21,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     mfu_plan_release(&plan);
     if (status < 0)
         return -1;
-    mfu_session_forget(s, "rollout");
-    for (size_t i = 0; i < mfu_record_rollout.n; i++)
-        mfu_session_note(s, "rollout", mfu_record_rollout.fields[i].name, mfu_field_number(&mfu_record_rollout, &r, i),
-                         mfu_record_rollout.fields[i].dim);
+    mfu_session_note_record(s, "rollout", &mfu_record_rollout, &r);
     if (s->json)
         return mfu_answer(s, &mfu_record_rollout, &r, err);
     mfu_text_rollout(s->out, &s->term, &r);

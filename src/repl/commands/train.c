@@ -13,10 +13,7 @@ static void remember(struct mfu_session *s, const struct mfu_training *t)
 {
     s->run = (struct mfu_run){.tokens = t->tokens, .options = t->options};
     s->has_run = true;
-    mfu_session_forget(s, "train");
-    for (size_t i = 0; i < mfu_record_train.n; i++)
-        mfu_session_note(s, "train", mfu_record_train.fields[i].name, mfu_field_number(&mfu_record_train, t, i),
-                         mfu_record_train.fields[i].dim);
+    mfu_session_note_record(s, "train", &mfu_record_train, t);
 }
 
 static bool counts_samples(const char *word)
