@@ -23,7 +23,7 @@
  * `last`, an op of the layer before, in the others; behind the section its name means that of the last layer.
  *
  * An op reads the one before it unless `in:` names others: ops of the same
- * section or of an earlier one that is not repeated, or `input`, what the
+ * section or of an earlier one that is not repeated, the last op of an earlier one that is, or `input`, what the
  * section itself was given.  `when: EXPR` leaves an op out (its input passes
  * through) when it is 0; `again: EXPR` has a fused function drop its result, and backward compute it anew.  `shares: NAME` uses the weight of an earlier op
  * (tied head).  The part of a name before the dot is the module that contains

@@ -17,13 +17,16 @@ struct mfu_yaml;
 
 /* What stands at the top of a file. */
 struct mfu_model_head {
-    char name[80], family[32], source[200], note[320], extends[48], tower[48];
+    char name[80], family[32], source[200], note[320], extends[48];
     double published_params;
 };
 
 struct mfu_model_file {
     struct mfu_yaml *yaml; /* the first is the caller's */
     struct mfu_model_head head;
+    struct mfu_yaml_node *towers; /* what stands between it and what it extends, of a file before it in the chain, */
+    struct mfu_yaml *towers_file; /* which is this one; */
+    size_t n_towers;              /* so many of them are already in the chain */
 };
 
 /* A model while it is being made. */

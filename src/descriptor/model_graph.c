@@ -153,6 +153,13 @@ static int find_in(const struct mfu_model *m, const struct mfu_model_section *s,
     return -1;
 }
 
+/* Whether ops behind a section can read that op of it: what a repeated section hands on, its last layer's, and all of one that
+ * is not repeated or keeps nothing for backward. */
+static bool is_seen(const struct mfu_model_section *s, int op)
+{
+    return !s->repeat || s->apart || op == s->first + s->count - 1;
+}
+
 /* Fails because nothing that op `op` can see is called `name`. */
 static int fail_reference(struct mfu_model_builder *b, int op, const char *name)
 {
@@ -171,13 +178,14 @@ static int fail_reference(struct mfu_model_builder *b, int op, const char *name)
                                         : "'%.80s' comes later; only what is above can be "
                                           "read",
                             name);
-        if (found >= 0 && s != now && s->repeat)
+        if (found >= 0 && s != now && !is_seen(s, found))
             return mfu_fail(b->err, MFU_EINPUT,
                             "'%.80s' is in '%s', which is repeated; what comes "
                             "out of that is 'input' of the section after it",
                             name, s->name);
-        for (int k = s->first; (s == now || !s->repeat) && k < op && k < s->first + s->count; k++)
-            names[n++] = m->ops[k].name;
+        for (int k = s->first; k < op && k < s->first + s->count; k++)
+            if (s == now || is_seen(s, k))
+                names[n++] = m->ops[k].name;
     }
     names[n++] = "input";
     mfu_fail(b->err, MFU_EINPUT, "no operation above is called '%.80s'", name);
@@ -185,7 +193,7 @@ static int fail_reference(struct mfu_model_builder *b, int op, const char *name)
 }
 
 /* The op that `name` means for op `op`: of its own section, else the nearest
- * earlier one that is not repeated. -1 with `err` when there is none. */
+ * earlier one that can be seen. -1 with `err` when there is none. */
 static int find_op(struct mfu_model_builder *b, int op, const char *name)
 {
     struct mfu_model *m = b->model;
@@ -194,7 +202,7 @@ static int find_op(struct mfu_model_builder *b, int op, const char *name)
         const struct mfu_model_section *s = &m->sections[i];
         int found = find_in(m, s, name, op);
 
-        if (found >= 0 && (i == m->n_sections - 1 || !s->repeat))
+        if (found >= 0 && (i == m->n_sections - 1 || is_seen(s, found)))
             return found;
         if (found >= 0 && m->ops[found].next >= 0)
             return m->ops[found].next;
@@ -554,24 +562,16 @@ static int read_sections(struct mfu_model_builder *b, struct mfu_yaml_node *grap
     return 0;
 }
 
-/* The nearest list of sections of the chain, whose file becomes the builder's; NULL: there is none. */
-static struct mfu_yaml_node *find_sections(struct mfu_model_builder *b, const char *name)
+/* The nearest list of sections of that name from file `i` of the chain on, if there is one (else NULL), whose file becomes the
+ * builder's; returns that file's number, or -1. */
+static int find_list(struct mfu_model_builder *b, int i, const char *name, struct mfu_yaml_node **list)
 {
-    struct mfu_yaml_node *found = NULL;
-
-    for (int i = 0; i < b->n_files && !found; i++) {
+    for (*list = NULL; i < b->n_files && !*list; i += !*list) {
         b->yaml = b->chain[i].yaml;
-        found = mfu_node_find(mfu_yaml_root(b->yaml), name);
+        *list = mfu_node_find(mfu_yaml_root(b->yaml), name);
     }
-    return found;
-}
-
-/* The list of sections of that name, if there is one, whose file becomes the builder's. */
-static int find_list(struct mfu_model_builder *b, const char *name, struct mfu_yaml_node **list)
-{
-    *list = find_sections(b, name);
     if (!*list || (mfu_node_type(*list) == MFU_SEQUENCE && mfu_node_count(*list) > 0))
-        return 0;
+        return i;
     mfu_fail(b->err, MFU_EINPUT, "%s: expected a list of sections", name);
     return mfu_node_error(b->yaml, *list, b->err);
 }
@@ -580,21 +580,18 @@ int mfu_build_graph(struct mfu_model_builder *b)
 {
     struct mfu_yaml_node *before, *inserted, *graph;
 
-    if (find_list(b, "graph", &graph) < 0)
+    if (find_list(b, 0, "graph", &graph) < 0)
         return -1;
     if (!graph) {
         mfu_fail(b->err, MFU_EINPUT, "'graph' is missing, and so is 'extends'");
         return mfu_node_error(b->yaml, mfu_yaml_root(b->yaml), b->err);
     }
-    if (find_list(b, "before", &before) < 0 || (before && read_sections(b, before, 0, SIZE_MAX) < 0))
-        return -1;
-    find_sections(b, "graph");
-    if (read_sections(b, graph, 0, 1) < 0)
-        return -1;
-    if (find_list(b, "inserted", &inserted) < 0 || (inserted && read_sections(b, inserted, 0, SIZE_MAX) < 0))
-        return -1;
-    find_sections(b, "graph");
-    if (read_sections(b, graph, 1, SIZE_MAX) < 0)
+    for (int i = 0; i < b->n_files; i++)
+        if ((i = find_list(b, i, "before", &before)) < 0 || (before && read_sections(b, before, 0, SIZE_MAX) < 0))
+            return -1;
+    if (find_list(b, 0, "graph", &graph) < 0 || read_sections(b, graph, 0, 1) < 0
+        || find_list(b, 0, "inserted", &inserted) < 0 || (inserted && read_sections(b, inserted, 0, SIZE_MAX) < 0)
+        || find_list(b, 0, "graph", &graph) < 0 || read_sections(b, graph, 1, SIZE_MAX) < 0)
         return -1;
     for (int i = 0; i < b->model->n_ops; i++)
         b->model->ops[i].module_kind = mfu_module_kind(&b->model->ops[i]);

@@ -82,8 +82,11 @@ int mfu_model_dim_find(const struct mfu_model *m, const char *name, struct mfu_e
 bool mfu_model_writes(const struct mfu_model *m)
 {
     bool passes = false;
+    int first = 0; /* of the model itself: those apart stand before it */
 
-    for (int i = 0; i < m->n_ops; i++) {
+    for (int i = 0; i < m->n_sections && m->sections[i].apart; i++)
+        first = m->sections[i].first + m->sections[i].count;
+    for (int i = first; i < m->n_ops; i++) {
         const struct mfu_primitive *p = m->ops[i].primitive;
         double causal = 1;
 
@@ -165,7 +168,6 @@ static const struct mfu_field head_fields[] = {
     {"source", TEXT(source)},
     {"note", TEXT(note)},
     {"extends", TEXT(extends)},
-    {"tower", TEXT(tower)},
     {"published_params", .dim = MFU_PARAMS, AT(published_params), .least = 1, .most = 1e15},
     {.key = NULL},
 #undef TEXT
@@ -194,7 +196,7 @@ static int read_variant(struct mfu_model_builder *b, struct mfu_model_file *f)
 
 static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
 {
-    static const char *const others[] = {"aliases",  "dims",        "graph",    "before",
+    static const char *const others[] = {"aliases",  "dims",        "graph",    "before", "tower",
                                          "inserted", "huggingface", "variants", NULL};
     struct mfu_yaml_node *root = mfu_yaml_root(f->yaml), *node;
 
@@ -207,6 +209,10 @@ static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
         mfu_fail(b->err, MFU_EINPUT, "published_params: expected a whole number");
         return mfu_node_error(f->yaml, mfu_node_find(root, "published_params"), b->err);
     }
+    f->towers = mfu_node_find(root, "tower");
+    f->towers_file = f->yaml;
+    if (f->towers && mfu_node_check_texts(f->yaml, f->towers, "names of files", b->err) < 0)
+        return mfu_within(b->err, "tower");
     node = mfu_node_find(root, "aliases");
     if (node && mfu_node_check_texts(f->yaml, node, "names such as [a, b]", b->err) < 0)
         return mfu_within(b->err, "aliases");
@@ -241,14 +247,15 @@ static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file 
     return mfu_folder_unknown(folder, "model", name, b->err);
 }
 
-/* Reads what the last file of the chain extends, which a tower does in the place of the file that names it; 0 when it
- * extends nothing, 1 when the chain has grown. */
+/* Reads what the last file of the chain extends, which the last of its towers does in its place; 0 when it extends nothing,
+ * 1 when the chain has grown. */
 static int read_parent(struct mfu_model_builder *b, const char *folder)
 {
     struct mfu_model_file *f = &b->chain[b->n_files - 1], *parent = f + 1;
-    bool tower = f->head.tower[0];
-    const char *key = tower ? "tower" : "extends", *name = tower ? f->head.tower : f->head.extends;
-    struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(f->yaml), key);
+    struct mfu_yaml_node *tower = f->towers ? mfu_node_each(f->towers, f->n_towers) : NULL;
+    struct mfu_yaml_node *node = tower ? tower : mfu_node_find(mfu_yaml_root(f->yaml), "extends");
+    const char *key = tower ? "tower" : "extends",
+               *name = tower ? mfu_node_text(f->towers_file, tower) : f->head.extends;
     char path[MFU_PATH_MAX];
     int found;
 
@@ -262,7 +269,7 @@ static int read_parent(struct mfu_model_builder *b, const char *folder)
         found = mfu_fail(b->err, MFU_EINPUT, "'%s' ends a chain of more than %d files", name, MFU_CHAIN_MAX - 1);
     if (found < 0) {
         mfu_within(b->err, "%s", key);
-        return mfu_node_error(f->yaml, node ? node : mfu_yaml_root(f->yaml), b->err);
+        return mfu_node_error(tower ? f->towers_file : f->yaml, node ? node : mfu_yaml_root(f->yaml), b->err);
     }
     parent->yaml = mfu_yaml_read(path, b->err);
     if (!parent->yaml)
@@ -272,7 +279,9 @@ static int read_parent(struct mfu_model_builder *b, const char *folder)
         return -1;
     if (tower) {
         memcpy(parent->head.extends, f->head.extends, sizeof parent->head.extends);
-        parent->head.tower[0] = '\0';
+        parent->towers = f->towers;
+        parent->towers_file = f->towers_file;
+        parent->n_towers = f->n_towers + 1;
     }
     return 1;
 }

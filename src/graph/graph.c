@@ -407,7 +407,7 @@ static int check_apart(const struct mfu_config *c, struct mfu_error *err)
         return 0;
     return mfu_fail(err, MFU_EINPUT,
                     "%s: beside a frozen model that runs in the step it is not modelled: cache what that gives (set "
-                    "autoencoder 0)",
+                    "autoencoder 0, text_encoders 0)",
                     mfu_settings[id].key);
 }
 

@@ -699,6 +699,12 @@ def diffusion_cases():
         yield row(f"{m}-encodes-amp", m, batch=1, seq="", dims=vae(512))
         yield row(f"{m}-encodes-pure", m, batch=2, seq="", dims=vae(1024), **pure, **ckpt)
         yield row(f"{m}-encodes-fp32", m, batch=2, seq="", dims=vae(1024) + " autoencoder_fp32=1", **pure, **ckpt)
+    for m, size in (("sd3", "image=512 text=333"), ("flux", "image=512 text=512"), ("wan", "frames=17 height=480 width=832")):
+        prompts = dict(seq="", dims=size + " text_encoders=1")      # the encoders of prompts in the step
+        yield row(f"{m}-prompts-amp", m, batch=2, **prompts)
+        yield row(f"{m}-prompts-pure", m, batch=8 if m != "wan" else 2, **prompts, **pure, **ckpt)
+    yield row("sd3-prompts-both", "sd3", batch=2, seq="", dims="image=1024 text=154 text_encoders=1 autoencoder=1 channels_last=1",
+              **pure, **ckpt)
     yield row("flux-amp", "flux", batch=2, seq="", dims="image=512 text=512")
     yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
@@ -725,6 +731,25 @@ class Diffusion(nn.Module):
             self.transformer.enable_gradient_checkpointing(
                 functools.partial(torch_oracle.run_block, "full"))
         self.vae = self.autoencoder(c) if "autoencoder=1" in c["dims"] else None
+        self.text_encoders = nn.ModuleList(self.encoders(c, keys["_class_name"]) if "text_encoders=1" in c["dims"] else [])
+
+    def encoders(self, c, name):
+        """Those of prompts, frozen, in the scripts' weight_dtype."""
+        default = torch.get_default_dtype()
+        torch.set_default_dtype(torch.bfloat16 if c["precision"] != "fp32" else torch.float32)
+        xxl = dict(d_model=4096, d_kv=64, num_heads=64, num_layers=24, d_ff=10240, feed_forward_proj="gated-gelu")
+        if name.startswith("Wan"):
+            found = [transformers.UMT5EncoderModel(transformers.UMT5Config(vocab_size=256384, **xxl))]
+        else:
+            clip = transformers.CLIPTextConfig(
+                hidden_size=768, num_attention_heads=12, intermediate_size=3072, num_hidden_layers=12, projection_dim=768)
+            big = transformers.CLIPTextConfig(hidden_size=1280, num_attention_heads=20, intermediate_size=5120,
+                                              num_hidden_layers=32, projection_dim=1280, hidden_act="gelu")
+            found = [transformers.CLIPTextModel(clip)] if name.startswith("Flux") else [
+                transformers.CLIPTextModelWithProjection(clip), transformers.CLIPTextModelWithProjection(big)]
+            found.append(transformers.T5EncoderModel(transformers.T5Config(vocab_size=32128, **xxl)))
+        torch.set_default_dtype(default)
+        return [model.requires_grad_(False).eval() for model in found]
 
     def autoencoder(self, c):
         """Frozen, in the scripts' weight_dtype, or in fp32 (as those of SD 3 keep it)."""
@@ -737,8 +762,11 @@ class Diffusion(nn.Module):
         torch.set_default_dtype(default)
         return vae.requires_grad_(False).eval()
 
-    def forward(self, target, pixels=None, **batch):
-        """The autoencoder runs outside of autocast, which the transformer's forward alone has (accelerate)."""
+    def forward(self, target, pixels=None, prompts=(), **batch):
+        """Frozen models run outside of autocast, which the transformer's forward alone has (accelerate); what stands in for
+        cached prompts in the batch is as large as what the encoders give."""
+        with torch.no_grad(), torch.autocast("cuda", enabled=False):
+            encoded = [encoder(ids)[0] for encoder, ids in zip(self.text_encoders, prompts)]
         if pixels is not None:
             with torch.no_grad(), torch.autocast("cuda", enabled=False):
                 latents = self.vae.encode(pixels).latent_dist.sample()
@@ -753,10 +781,14 @@ class Diffusion(nn.Module):
                     **{k: int(v) for k, v in (word.split("=") for word in c["dims"].split())})
         new = lambda *shape: torch.zeros(b, *shape, dtype=dtype, device="cuda")
         edge = dims["image"] // 8
+        batch = self.noisy(new, dims, edge, dtype)
+        if self.text_encoders:
+            lengths = [77] * (len(self.text_encoders) - 1)
+            lengths.append(dims["text"] - (77 if len(lengths) == 2 else 0))
+            batch["prompts"] = [torch.zeros(b, n, dtype=torch.long, device="cuda") for n in lengths]
         if self.vae is not None:
-            pixels = torch.zeros(b, 3, dims["image"], dims["image"], dtype=self.vae.dtype, device="cuda")
-            return dict(self.noisy(new, dims, edge, dtype), pixels=pixels)
-        return self.noisy(new, dims, edge, dtype)
+            batch["pixels"] = torch.zeros(b, 3, dims["image"], dims["image"], dtype=self.vae.dtype, device="cuda")
+        return batch
 
     def noisy(self, new, dims, edge, dtype):
         config = self.transformer.config

@@ -42,19 +42,22 @@ static void parameters_are_as_many_as_published(void **state)
 }
 
 /* A frozen autoencoder in the step: as many parameters as diffusers' AutoencoderKL has (of FLUX.1; of Stable Diffusion with
- * its convolution of 1 x 1), none of which trains or is counted by MFU; what trains takes as long as before, in backward. */
+ * its convolution of 1 x 1); encoders of prompts: as many as those of transformers (T5 XXL and CLIP L; with CLIP G; UMT5 XXL). None of which trains or is counted by MFU; what trains takes as long as before, in backward. */
 static void a_model_apart_is_forward_alone(void **state)
 {
     static const struct {
-        const char *model, *precision, *checkpoint;
+        const char *model, *precision, *checkpoint, *key;
         double params;
-    } rows[] = {{"flux-dev", "bf16-pure", "full", 83819683},
-                {"sd3-medium", "bf16", "none", 83819683},
-                {"dit-xl-2", "fp32", "none", 83653863}};
+    } rows[] = {{"flux-dev", "bf16-pure", "full", "autoencoder", 83819683},
+                {"sd3-medium", "bf16", "none", "autoencoder", 83819683},
+                {"dit-xl-2", "fp32", "none", "autoencoder", 83653863},
+                {"flux-dev", "bf16-pure", "full", "text_encoders", 4885371136},
+                {"sd3.5-medium", "bf16", "none", "text_encoders", 5580620800},
+                {"wan-2.1-1.3b", "bf16-pure", "full", "text_encoders", 5680910336}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++)
-        for (int fp32 = 0; fp32 < 2; fp32++) {
+        for (int fp32 = 0; fp32 < (i < 3 ? 2 : 1); fp32++) {
             const struct mfu_step_answer *step = &plan_made.step;
             double params, trained, flops, hardware, forward, backward, weights, each;
 
@@ -65,8 +68,8 @@ static void a_model_apart_is_forward_alone(void **state)
             forward = step->forward_s, backward = step->backward_s;
             weights = plan_made.memory.peak.parts[MFU_PART_WEIGHTS];
             plan(&plan_made, "h200-sxm", rows[i].model,
-                 (const char *const[]){"precision", rows[i].precision, "checkpoint", rows[i].checkpoint, "autoencoder",
-                                       "1", "autoencoder_fp32", fp32 ? "1" : "0", NULL});
+                 (const char *const[]){"precision", rows[i].precision, "checkpoint", rows[i].checkpoint, rows[i].key,
+                                       "1", fp32 ? "autoencoder_fp32" : NULL, "1", NULL});
             each = fp32 || strcmp(rows[i].precision, "fp32") == 0 ? 4 : 2;
             assert_near(plan_made.program.params - params, rows[i].params, 0);
             assert_near(plan_made.program.trainable_params, trained, 0);

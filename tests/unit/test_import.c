@@ -204,7 +204,8 @@ static void trainers_of_diffusion_are_understood(void **state)
     assert_near(config.seq, 76 * 52, 0);
     assert_near(mfu_config_dim(&config, "autoencoder"), 0, 0);
     assert_int_equal(fate("dataset.enable_bucket"), MFU_IGNORED);
-    assert_int_equal(fate("training.cache_text_encoder_outputs"), MFU_IGNORED);
+    assert_int_equal(fate("training.cache_text_encoder_outputs"), MFU_UNDERSTOOD);
+    assert_near(mfu_config_dim(&config, "text_encoders"), 0, 0);
     assert_non_null(strstr(next.not_modelled, "lora_targets"));
     done();
 }
@@ -229,15 +230,15 @@ static void uncached_encoders_are_never_silent(void **state)
 {
     static const struct {
         const char *lines, *left;
-        double autoencoder;
+        double autoencoder, text_encoders;
     } all[] = {
-        {"network_module = \"networks.lora_sd3\"\n", "cache_text_encoder_outputs", 1},
-        {"network_module = \"networks.lora_sd3\"\ncache_text_encoder_outputs = false\ncache_latents = true\n",
-         "cache_text_encoder_outputs", 0},
-        {"cache_text_encoder_outputs = true\ncache_latents_to_disk = true\n", NULL, 0},
-        {"cache_text_encoder_outputs_to_disk = true\n", NULL, 1},
-        {"cache_latents = true\ncaption_column = \"text\"\n", "caption_column", 0},
-        {"cache_latents = false\ntrain_text_encoder = true\n", "train_text_encoder", 1},
+        {"network_module = \"networks.lora_sd3\"\n", NULL, 1, 1},
+        {"network_module = \"networks.lora_sd3\"\ncache_text_encoder_outputs = false\ncache_latents = true\n", NULL, 0,
+         1},
+        {"cache_text_encoder_outputs = true\ncache_latents_to_disk = true\n", NULL, 0, 0},
+        {"cache_text_encoder_outputs_to_disk = true\n", NULL, 1, 0},
+        {"cache_latents = true\ncaption_column = \"text\"\n", NULL, 0, 1},
+        {"cache_latents = false\ntrain_text_encoder = true\n", "train_text_encoder", 1, 0},
     };
 
     (void)state;
@@ -248,6 +249,7 @@ static void uncached_encoders_are_never_silent(void **state)
                  all[i].lines);
         read_as("a.toml", text, "diffusion", NULL);
         assert_near(mfu_config_dim(&config, "autoencoder"), all[i].autoencoder, 0);
+        assert_near(mfu_config_dim(&config, "text_encoders"), all[i].text_encoders, 0);
         if (all[i].left)
             assert_non_null(strstr(next.not_modelled, all[i].left));
         else

@@ -36,9 +36,10 @@ static const char of_kohya[] = "sd-scripts configuration", of_tuner[] = "SimpleT
 static const char files[] = "files and logging", training[] = "concerns what is learnt, not how fast";
 static const char loading[] = "the loader: set dataloader_ms", evaluation[] = "evaluation is not part of a step";
 static const char buckets[] = "sizes of about this area: the command buckets adds them up";
-static const char prompts[] = "encoders of prompts run in the step, which is not modelled";
+static const char prompts[] = "prompts are not cached: their encoders run in the step";
 static const char targets[] = "which modules: set lora_targets", resolution[] = "pixels of an image";
 
+#define CLIP 77.0 /* tokens of a prompt */
 #define FLAG(ours) "true=" ours " false=-"
 #define CACHED "true=0 false=1"
 
@@ -58,8 +59,8 @@ static const struct mfu_import_row rows[] = {
     {"no_half_vae", "autoencoder_fp32", "true=1 false=0", NULL, false},
     {"vae_cache_ondemand", "autoencoder", "true=1 false=0", NULL, false}, {"cache_dir*", NULL, NULL, files, false},
     {"vae_*", NULL, NULL, "latents are cached before", false}, {"vae", NULL, NULL, files, false}, {"ae", NULL, NULL, files, false},
-    {"cache_text_encoder_outputs*", NULL, "true=-", prompts, true}, {"train_text_encoder", NULL, NULL, "an encoder of prompts trains", true},
-    {"caption_column", NULL, NULL, prompts, true}, {"text_encoder_*", NULL, NULL, training, false},
+    {"cache_text_encoder_outputs_to_disk", "text_encoders", "true=0 false=-", "off", false}, {"cache_text_encoder_outputs", "text_encoders", CACHED, NULL, false}, {"train_text_encoder", NULL, NULL, "an encoder of prompts trains", true},
+    {"caption_column", NULL, NULL, prompts, false}, {"text_encoder_*", NULL, NULL, training, false},
     {"clip_l", NULL, NULL, files, false}, {"clip_g", NULL, NULL, files, false}, {"t5xxl", NULL, NULL, files, false},
     {"max_sequence_length", "text", NULL, NULL, false}, {"t5xxl_max_token_length", "text", NULL, NULL, false},
     {"network_module", NULL, "networks.lora=- networks.lora_flux=- networks.lora_sd3=-", "adapters of another kind", true},
@@ -143,7 +144,9 @@ static void finish(struct mfu_import *m)
 {
     struct mfu_entry *model = mfu_import_find(m, "pretrained_model_name_or_path"),
                      *disk = mfu_import_find(m, "cache_text_encoder_outputs_to_disk"),
-                     *layers = mfu_import_find(m, "lora_layers");
+                     *layers = mfu_import_find(m, "lora_layers"), *captions = mfu_import_find(m, "caption_column"),
+                     *tokens = mfu_import_find(m, "max_sequence_length");
+    bool of_sd3;
 
     find_size(m);
     for (int i = 0; i < m->n && !model; i++) /* a file of datasets: defaults are those of the other file */
@@ -152,12 +155,21 @@ static void finish(struct mfu_import *m)
     if (!model)
         return;
     mfu_import_model(m, model);
+    of_sd3 = !isnan(mfu_import_dim(m, "n_dual"));
     if (m->title != of_tuner && !mfu_import_find(m, "cache_latents") && !mfu_import_find(m, "cache_latents_to_disk"))
         mfu_import_assume(m, "autoencoder", "1", "latents are not cached");
-    if (m->title == of_diffusers && !isnan(mfu_import_dim(m, "n_dual"))) /* train_dreambooth_lora_sd3.py */
+    if (m->title == of_diffusers && of_sd3) { /* train_dreambooth_lora_sd3.py */
         mfu_import_assume(m, "autoencoder_fp32", "1", "the scripts of Stable Diffusion 3 hold it so");
+        if (!tokens)
+            mfu_import_assume_number(m, "text", CLIP + 77, "CLIP's tokens, and as many of T5");
+    }
+    tokens = tokens ? tokens : mfu_import_find(m, "t5xxl_max_token_length");
+    if (of_sd3 && tokens && isfinite(mfu_import_number(m, tokens->name)))
+        mfu_import_set(m, tokens, "text", "behind CLIP's", "%.10g", CLIP + mfu_import_number(m, tokens->name));
     if (m->title == of_kohya && !disk && !mfu_import_find(m, "cache_text_encoder_outputs"))
-        mfu_import_lack(m, "cache_text_encoder_outputs", "false", prompts);
+        mfu_import_assume(m, "text_encoders", "1", prompts);
+    if (captions && m->title == of_diffusers)
+        mfu_import_set(m, captions, "text_encoders", prompts, "1");
     if (layers)
         mfu_import_set(m, layers, "lora_targets", "", "%s", layers->value);
     else if (isfinite(mfu_import_set_number(m, "lora")) && !mfu_import_find(m, "network_args"))
