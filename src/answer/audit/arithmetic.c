@@ -59,7 +59,7 @@ struct nouns {
 static const struct { const char *word; int of; double factor; int second; } words[] = {
     {"s", SECOND, 1, 0}, {"ms", SECOND, 1e-3, 0}, {"minute", SECOND, 60, 0}, {"min", SECOND, 60, 0}, {"hour", SECOND, 3600, 0}, {"h", SECOND, 3600, 0}, {"day", SECOND, 86400, 0}, {"d", SECOND, 86400, 0},
     {"week", SECOND, 604800, 0}, {"month", SECOND, 2629800, 0}, {"year", SECOND, 31557600, 0}, {"byte", BYTE, 1, 0}, {"gb", BYTE, 1e9, 0},
-    {"flop", FLOP, 1, 0}, {"wh", JOULE, 3600, 0}, {"kwh", JOULE, 3.6e6, 0}, {"mwh", JOULE, 3.6e9, 0}, {"gwh", JOULE, 3.6e12, 0}, {"j", JOULE, 1, 0}, {"kj", JOULE, 1e3, 0}, {"mj", JOULE, 1e6, 0}, {"dollar", DOLLAR, 1, 0}, {"usd", DOLLAR, 1, 0},
+    {"flop", FLOP, 1, 0}, {"joule", JOULE, 1, 0}, {"wh", JOULE, 3600, 0}, {"kwh", JOULE, 3.6e6, 0}, {"mwh", JOULE, 3.6e9, 0}, {"gwh", JOULE, 3.6e12, 0}, {"j", JOULE, 1, 0}, {"kj", JOULE, 1e3, 0}, {"mj", JOULE, 1e6, 0}, {"dollar", DOLLAR, 1, 0}, {"usd", DOLLAR, 1, 0},
     {"context", TOKEN, 1, 0}, {"g", GRAM, 1, 0}, {"gram", GRAM, 1, 0}, {"kg", GRAM, 1e3, 0}, {"ton", GRAM, 1e6, 0}, {"tonne", GRAM, 1e6, 0}, {"token", TOKEN, 1, 0}, {"million token", TOKEN, 1e6, 0}, {"1m token", TOKEN, 1e6, 0}, {"m token", TOKEN, 1e6, 0}, {"billion token", TOKEN, 1e9, 0}, {"trillion token", TOKEN, 1e12, 0}, {"parameter", PARAMETER, 1, 0}, {"model", PARAMETER, 1, 0}, {"weight", PARAMETER, 1, 0}, {"sequence", SEQUENCE, 1, 0},
     {"gpu hour", GPU, 3600, 1}, {"gpu day", GPU, 86400, 1}, {"gpu week", GPU, 604800, 1}, {"gpu month", GPU, 2629800, 1}, {"gpu year", GPU, 31557600, 1}, {"gpu", GPU, 1, 0}, {"rank", GPU, 1, 0}, {"step", STEP, 1, 0}, {"epoch", EPOCH, 1, 0}, {"node", NODE, 1, 0}, {"layer", LAYER, 1, 0}};
 static const struct { enum mfu_dim dim; int of, second; } dims[] = {
@@ -433,6 +433,8 @@ static int one_has(const struct terms *x, int i)
         p = mfu_claim_back(t, p);
         return p[-1] == '/' && !stands(t, p, "s") ? counted_noun(x, p, i) : noun_of(&x->list[i - 1]);
     }
+    if (i > 0 && x->list[i - 1].of[NOUNS - 1] > 0 && x->list[i - 1].end == mfu_claim_back(t, a->at))
+        return NOUNS - 1;
     for (int k = 0; k < 3; k++, behind = mfu_claim_blanks(mfu_claim_word_end(behind))) {
         if (i > 0 && (stands(t, behind, "each") || stands(t, behind, "apiece")))
             return noun_of(&x->list[i - 1]);
@@ -444,7 +446,9 @@ static int one_has(const struct terms *x, int i)
     }
     for (p = a->at; p > t->text;) { /* back to where the sentence begins */
         const char *word = mfu_claim_back(t, p), *before = mfu_claim_back(t, word);
-        bool one = word > t->text && word[-1] == '/' && (word - 1 == t->text || word[-2] == ' ');
+        bool one = (word > t->text && word[-1] == '/' && (word - 1 == t->text || word[-2] == ' '))
+            || stands(t, mfu_claim_word_end(word) + 1, "average") || stands(t, behind, "average")
+            || (stands(t, behind, "on") && stands(t, behind + 3, "average"));
 
         if (word >= p || strchr(".;:,(", *word) || isdigit((unsigned char)*word))
             break;
@@ -559,8 +563,9 @@ static bool is_all(const struct mfu_audit *a, const struct terms *x, const int p
             if (x->nouns.t->text + a->claims[k].at == t->at && a->claims[k].kind == MFU_Q_STEP_TIME
                 && !a->claims[k].guessed && !t->rate)
                 return false;
-        if (t->idle && (noun_of(t) >= OTHERS || (t->base.low == 1 && t->base.high == 1)))
-            continue; /* "the two sites", "one worker" */
+        if ((noun_of(t) >= OTHERS && noun_of(t) < NOUNS && x->inert[noun_of(t)])
+            || (t->idle && (noun_of(t) >= OTHERS || (t->base.low == 1 && t->base.high == 1))))
+            continue; /* "the two sites", "one worker", "at 24 fps" */
         for (int k = 0; k < x->n && power[i] == 0 && (strict || t->foreign || guessed(a, x->nouns.t, t)); k++)
             if (power[k] != 0 && t->unit && t->of[PARAMETER] == 0) {
                 memset(between, 0, sizeof between);
@@ -691,11 +696,14 @@ static void search_ratio(struct search *s, int i)
     const struct mfu_claim_text *t = s->x->nouns.t;
     struct amount *n = &s->x->list[i], *a, *b;
     int first = i >= 2 ? i - 2 : i == 1 && s->x->n > 2 ? 0 : -1;
-    bool change = false, of = i + 2 < s->x->n && stands(t, mfu_claim_blanks(n->end), "of"); /* "67 % of 96, so 64" */
+    bool change = false, of = stands(t, mfu_claim_blanks(n->end), "of"); /* "67 % of 96, so 64" */
     struct mfu_interval r, ways[3];
 
+    if (of && i > 0 && i + 1 < s->x->n /* "0.99 GB/s, half of the 2 GB/s" */
+        && memcmp(s->x->list[i - 1].of, s->x->list[i + 1].of, sizeof n->of) == 0 && s->x->list[i - 1].unit)
+        first = i - 1, of = false;
     first = of ? i + 1 : first;
-    if (first < 0 || stands(t, mfu_claim_back(t, n->at), "at") || stands(t, mfu_claim_back(t, n->at), "with"))
+    if (first < 0 || (first > i && first + 1 >= s->x->n) || stands(t, mfu_claim_back(t, n->at), "at") || stands(t, mfu_claim_back(t, n->at), "with"))
         return; /* "at 90 % duty" is of something else */
     a = &s->x->list[first];
     b = &s->x->list[first + 1 == i ? i + 1 : first + 1];
@@ -821,6 +829,10 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
         else
             p++;
     }
+    for (int i = 0; i + 1 < x.n; i++) /* "eight 400 Gbit/s adapters" */
+        if (!x.list[i].unit && !x.list[i].share && !x.list[i].times && x.list[i + 1].unit && !x.list[i + 1].share
+            && x.list[i].end + 1 == x.list[i + 1].at && *x.list[i].end == ' ')
+            x.list[i].of[NOUNS - 1] = 1, x.list[i].unit = true;
     for (int i = 0; i < x.n; i++) {
         int noun = one_has(&x, i);
 

@@ -876,23 +876,51 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
 /* ---- claims, and tables of them ------------------------------------------------------ */
 
 static int add_audit(struct mfu_audits *all, struct mfu_catalog *catalog, const struct mfu_scenario *start,
-                     const char *told, struct mfu_error *err)
+                     const char *text, struct mfu_error *err)
 {
-    char *spelled = mfu_table_spell(told);
-    const char *text = spelled ? spelled : told;
     struct mfu_audit *list = realloc(all->list, (all->n + 1) * sizeof *list), *a;
+    int status;
 
-    int status = list ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (!list)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    all->list = list;
+    a = &list[all->n++];
+    *a = (struct mfu_audit){.text = strdup(text)};
+    status = !a->text ? mfu_fail(err, MFU_ENOMEM, "out of memory") : mfu_claim_read(catalog, start, text, a, err);
+    return status < 0 ? status : mfu_audit_judge(catalog, a, err);
+}
 
-    if (list) {
-        all->list = list;
-        a = &list[all->n++];
-        *a = (struct mfu_audit){.text = strdup(told)};
-        status = !a->text ? mfu_fail(err, MFU_ENOMEM, "out of memory") : mfu_claim_read(catalog, start, text, a, err);
-        status = status < 0 ? status : mfu_audit_judge(catalog, a, err);
+static bool is_open(const struct mfu_audits *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (strcmp(all->list[i].verdict, "open") != 0)
+            return false;
+    return true;
+}
+
+static void forget(struct mfu_audits *all)
+{
+    while (all->n > 0)
+        free(all->list[--all->n].text);
+}
+
+/* A text, or the rows of the table in its line; where none of them binds anything, what changes between them. */
+static int add_text_or_rows(struct mfu_audits *all, struct mfu_catalog *catalog, const struct mfu_scenario *start,
+                            const char *text, struct mfu_error *err)
+{
+    int status = 0;
+
+    for (int pair = 0; pair < 2 && status == 0 && is_open(all); pair++) {
+        char *told = mfu_table_spell(text, 1 + pair, pair);
+
+        if (told)
+            forget(all);
+        for (int row = 1 + pair; told && status == 0; told = mfu_table_spell(text, ++row, pair)) {
+            status = add_audit(all, catalog, start, told, err);
+            free(told);
+        }
     }
-    free(spelled);
-    return status;
+    return status == 0 && all->n == 0 ? add_audit(all, catalog, start, text, err) : status;
 }
 
 /* A line of names, then one of figures for each run. */
@@ -943,7 +971,7 @@ struct mfu_audits *mfu_audit(struct mfu_catalog *catalog, const struct mfu_scena
     if (*row && row[1] && strcspn(text, "0123456789") > first && strcspn(text, "|,") < first)
         status = read_table(all, catalog, start, text, memchr(text, '|', first) ? '|' : ',', err);
     else
-        status = add_audit(all, catalog, start, text, err);
+        status = add_text_or_rows(all, catalog, start, text, err);
     if (status < 0) {
         mfu_audits_free(all);
         return NULL;
@@ -961,8 +989,7 @@ void mfu_audits_free(struct mfu_audits *all)
 {
     if (!all)
         return;
-    for (size_t i = 0; i < all->n; i++)
-        free(all->list[i].text);
+    forget(all);
     free(all->list);
     free(all);
 }

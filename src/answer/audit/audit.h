@@ -103,8 +103,9 @@ char *mfu_table_cell(char **line, char between);
 /* Adds a cell to what a row claims: "MFU (%)" over "38" is "MFU 38 %". */
 void mfu_table_put(char *claim, size_t size, const char *head, const char *cell);
 
-/* The text with the table in one of its lines told in words; owned by the caller, NULL: it has none. */
-char *mfu_table_spell(const char *text);
+/* The text with one row, from 1, of the table in its line told in words, or (pair) with what changes from the first to that
+ * row; owned by the caller, NULL: it has none. */
+char *mfu_table_spell(const char *text, int row, bool pair);
 
 /* Whether it says something of the quantity. */
 bool mfu_audit_claims(const struct mfu_audit *, int kind, enum mfu_claim_state);

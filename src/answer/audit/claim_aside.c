@@ -89,7 +89,8 @@ void mfu_claim_set_aside(struct mfu_reading *r)
         else if (n.bare && mfu_claim_stands(mfu_claim_back(&r->t, n.at), "every", 5)
                  && mfu_claim_stands(behind, "step", 4)) /* "a checkpoint every 500 steps": a factor, no run */
             r->t.taken[n.at - r->t.text] = r->t.operand[n.at - r->t.text] = true;
-        else if (n.times && n.value == 1 && stands_before(r, scores, n.at, 0)) /* "the loss is unchanged" */
+        else if (n.times && n.value == 1 /* "the loss is unchanged", "the same loss" */
+                 && (stands_before(r, scores, n.at, 0) || one_of(scores, r->t.text, behind, false) > 0))
             memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
         p = n.end;
     }

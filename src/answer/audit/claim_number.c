@@ -56,9 +56,24 @@ bool mfu_claim_is_factor(const char *p)
     return p[-1] == ' ' && p[-2] == 'x' && p[-3] == ' ';
 }
 
+/* What stands between a number and FLOP/s, behind it; `p` where nothing does: "756 dense bf16 TFLOPS". */
+static const char *skip_adjectives(const char *p)
+{
+    static const char *const words[] = {"dense", "sparse", "bf16", "fp16", "fp8", "tf32", "fp32", "training", "total", "model"};
+    const char *behind = p;
+    double factor;
+
+    for (size_t i = 0; i < N(words); i++)
+        if (mfu_claim_stands(behind, words[i], strlen(words[i]))) {
+            behind = mfu_claim_blanks(behind + strlen(words[i]));
+            i = (size_t)-1;
+        }
+    return strncmp(behind + read_prefix(behind, MFU_FLOP, &factor), "flop", 4) == 0 ? behind : p;
+}
+
 static void read_unit(struct mfu_claim_number *n)
 {
-    const char *p = mfu_claim_blanks(n->end);
+    const char *p = skip_adjectives(mfu_claim_blanks(n->end));
 
     for (size_t i = 0; i < N(units); i++) {
         double factor;

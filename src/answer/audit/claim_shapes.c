@@ -82,6 +82,12 @@ void mfu_claim_find_shapes(struct mfu_reading *r)
         if (!isdigit((unsigned char)*p) || mfu_claim_letter(p[-1]) || p[-1] == '.')
             continue;
         behind = read_sizes(p, of, &n);
+        if (n == 2 && of[0] == of[1] && mfu_claim_stands(mfu_claim_blanks(behind), "sequence", 8)
+            && mfu_claim_find_word(&r->t, r->t.text, "patch")) { /* "a 1024x1024 image" */
+            size(r, MFU_Q_IMAGE, of[0]);
+            mfu_claim_use(&r->t, p, behind);
+            memset(r->t.taken + (p - r->t.text), true, (size_t)(behind - p));
+        }
         if (n < 2 || any_of(counted, N(counted), behind, behind + 2) || mfu_claim_letter(*behind)
             || (*behind == '.' && isdigit((unsigned char)behind[1])))
             continue;

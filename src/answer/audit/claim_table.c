@@ -1,8 +1,9 @@
 /*
  * claim_table.c - cells of tables as words: each is what its column's head says of it.
  *
- * A table within a text, "| GPUs | samples/s | | 1 | 310 | | 64 | 12,900 |", is told as a sentence: of one row what
- * each column has, of several from what to what; the second is that of which the text speaks, else the last.
+ * A table within a text, "| GPUs | samples/s | | 1 | 310 | | 64 | 12,900 |", or a list, "GPUs / step: 64 / 8 s; 128 / 4 s",
+ * is told row by row.  Where a text goes on behind it, or no row binds anything by itself, it is told from the first
+ * row to another: that of which the text speaks, else the last.
  */
 #include "answer/audit/audit.h"
 
@@ -29,6 +30,7 @@ void mfu_table_put(char *claim, size_t size, const char *head, const char *cell)
 {
     size_t n = strlen(claim), name = strcspn(head, "([");
     const char *unit = head + name + (head[name] != '\0');
+    bool figure = strpbrk(unit, "0123456789") != NULL; /* of its own: "file (8.03B model)" */
 
     if (*cell == '\0' || strcmp(cell, "-") == 0)
         return;
@@ -38,7 +40,7 @@ void mfu_table_put(char *claim, size_t size, const char *head, const char *cell)
     else if (strncmp(head, "s/", 2) == 0 || strncmp(head, "ms/", 3) == 0) /* a unit */
         snprintf(claim + n, size - n, "%s%s %s", n > 0 ? ", " : "", cell, head);
     else
-        snprintf(claim + n, size - n, "%s%.*s %s %.*s", n > 0 ? ", " : "", (int)name, head, cell,
+        snprintf(claim + n, size - n, "%s%.*s %s%s %.*s", n > 0 ? ", " : "", (int)name, head, cell, figure ? "," : "",
                  (int)strcspn(unit, ")]"), unit);
 }
 
@@ -58,49 +60,178 @@ static bool speaks_of(const char *text, const char *figure)
     return false;
 }
 
-char *mfu_table_spell(const char *text)
+struct table {
+    char *copy, *cell[ROWS][COLUMNS]; /* the first row: heads */
+    int rows, columns;
+    int prefix;       /* characters before it, */
+    const char *rest; /* and what is said behind it */
+};
+
+static bool starts_figure(const char *cell)
 {
-    const char *first = strchr(text, '|'), *end = strrchr(text, '|');
-    size_t longest = strlen(text) + 1, room = 8 * longest;
-    char *copy = strdup(text), *told = calloc(1, room), *rest = copy, *cell;
-    char *cells[ROWS][COLUMNS] = {{NULL}};
-    int n[ROWS] = {0}, rows = 0, second;
+    return strchr("0123456789$~", *cell) != NULL;
+}
 
-    if (!first || !copy || !told || memchr(first, '\n', (size_t)(end - first)))
-        goto none;
-    copy[end - text] = '\0';
-    rest = copy + (first - text) + 1;
-    while ((cell = mfu_table_cell(&rest, '|')) && rows < ROWS) {
-        if (*cell == '\0')
-            rows += n[rows] > 0;
-        else if (strspn(cell, "-: ") != strlen(cell) && n[rows] < COLUMNS)
-            cells[rows][n[rows]++] = cell;
+/* Cells between bars; rows end where a cell is empty or a mark, else where there are as many cells as heads. */
+static bool read_bars(struct table *t, const char *text)
+{
+    const char *first = strchr(text, '|'), *last = strrchr(text, '|');
+    char *all[ROWS * COLUMNS], *rest = t->copy, *cell;
+    bool marks = false;
+    int n = 0, heads = 0;
+
+    if (!first || memchr(first, '\n', (size_t)(last - first)))
+        return false;
+    t->prefix = (int)(first - text);
+    t->rest = last + 1 + strspn(last + 1, " .");
+    if (strlen(t->rest) > 0 && strlen(t->rest) < 12 && starts_figure(t->rest)) /* the last cell */
+        t->rest = "";
+    else
+        t->copy[last - text] = '\0';
+    for (int i = 0; n < ROWS * COLUMNS && (cell = mfu_table_cell(&rest, '|')); i++) {
+        bool mark = strspn(cell, "-:;> ") == strlen(cell) || strcmp(cell, "\xe2\x86\x92") == 0;
+
+        if (mark && n > 0)
+            marks = true, all[n++] = NULL;
+        else if (!mark && i > 0)
+            all[n++] = cell;
     }
-    rows += rows < ROWS && n[rows] > 0;
-    for (int i = 0; i < rows; i++)
-        if (n[i] != n[0] || n[0] < 2 || rows < 2)
-            goto none;
-    second = rows - 1;
-    for (int i = 2; i < rows; i++)
-        second = is_figure(cells[i][0]) && speaks_of(end + 1, cells[i][0]) ? i : second;
-    snprintf(told, room, "%.*s", (int)(first - text), text);
-    for (int i = 0; i < n[0]; i++) {
-        char claim[400] = "", pair[200];
-        bool two = second > 1 && strcmp(cells[1][i], cells[second][i]) != 0;
+    if (n == 0)
+        return false;
+    while (heads < n && all[heads] && !starts_figure(all[heads]))
+        heads++;
+    if (!marks && heads > 0 && n % heads != 0 && (n + 1) % (heads + 1) == 0) { /* "Weak scaling | nodes ...": a head, too */
+        t->cell[0][t->columns++] = t->copy;
+        t->prefix = 0;
+        heads++;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!marks && t->columns == heads)
+            t->rows++, t->columns = 0;
+        if (!all[i] && t->columns > 0)
+            t->rows++, t->columns = 0;
+        if (t->rows == ROWS || t->columns == COLUMNS)
+            return false;
+        if (all[i])
+            t->cell[t->rows][t->columns++] = all[i];
+    }
+    t->rows += t->columns > 0;
+    for (t->columns = 0; t->columns < COLUMNS && t->cell[1][t->columns];)
+        t->columns++;
+    if (marks && t->prefix > 0 && t->columns > 1 && !t->cell[0][t->columns - 1]) { /* "Quant | bits || F16 | 16" */
+        memmove(&t->cell[0][1], &t->cell[0][0], (size_t)(t->columns - 1) * sizeof t->cell[0][0]);
+        t->cell[0][0] = t->copy;
+        t->prefix = 0;
+    }
+    return true;
+}
 
-        if (two && !(is_figure(cells[1][i]) && is_figure(cells[second][i])))
+/* "a / b / c" into cells of one row, or column; how many. */
+static int read_slashes(struct table *t, char *from, int i, bool down)
+{
+    int n = 0;
+
+    for (char *next; from && n < (down ? ROWS - 1 : COLUMNS); from = next) {
+        char **to = down ? &t->cell[n + 1][i] : &t->cell[i][n];
+
+        if ((next = strstr(from, " / ")))
+            *next = '\0', next += 3;
+        *to = mfu_table_cell(&from, '\0');
+        n++;
+    }
+    return n;
+}
+
+/* "GPUs / step: 64 / 8.1 s; 128 / 4.2 s", or "GPUs: 64 / 128; step: 8.1 s / 4.2 s". */
+static bool read_lists(struct table *t, const char *text)
+{
+    char *rest = t->copy, *part, *colon = strchr(rest, ':'), *heads = rest;
+    int n = 0, first = 0, parts = 0;
+    bool down;
+
+    if (!colon || !strstr(text, " / ") || strchr(text, '\n'))
+        return false;
+    for (char *p = rest; p < colon; p++)
+        heads = *p == '.' && p[1] == ' ' ? p + 2 : heads;
+    down = !strstr(heads, " / ") || strstr(heads, " / ") > colon;
+    t->prefix = (int)(heads - t->copy);
+    t->rest = "";
+    rest = heads;
+    if (!down) {
+        *colon = '\0';
+        first = read_slashes(t, heads, 0, false);
+        rest = colon + 1;
+        parts = 1;
+    }
+    for (; (part = mfu_table_cell(&rest, ';')); parts++) {
+        size_t end = strlen(part);
+
+        if (parts == (down ? COLUMNS : ROWS))
+            return false;
+        if (end > 0 && part[end - 1] == '.')
+            part[end - 1] = '\0';
+        if (down) {
+            t->cell[0][parts] = strsep(&part, ":");
+            if (!part)
+                return false;
+        }
+        n = read_slashes(t, part + strspn(part, " "), parts, down);
+        first = first > 0 ? first : n;
+        if (n != first || n < 2)
+            return false;
+    }
+    t->rows = down ? n + 1 : parts;
+    t->columns = down ? parts : n;
+    return true;
+}
+
+/* One row in words, or from the first to that row. */
+static char *tell(const struct table *t, const char *text, int row, bool pair)
+{
+    size_t room = 8 * (strlen(text) + 1);
+    char *told = calloc(1, room);
+
+    if (told)
+        snprintf(told, room, "%.*s", t->prefix, text);
+    for (int i = 0; told && i < t->columns; i++) {
+        char claim[400] = "", both[200];
+        bool two = pair && strcmp(t->cell[1][i], t->cell[row][i]) != 0;
+
+        if (two && !(is_figure(t->cell[1][i]) && is_figure(t->cell[row][i])))
             continue;
-        snprintf(pair, sizeof pair, "from %s to %s", cells[1][i], cells[second][i]);
-        mfu_table_put(claim, sizeof claim, cells[0][i], two ? pair : cells[1][i]);
+        snprintf(both, sizeof both, "from %s to %s", t->cell[1][i], t->cell[row][i]);
+        mfu_table_put(claim, sizeof claim, t->cell[0][i], two ? both : t->cell[row][i]);
         if (strlen(told) + strlen(claim) + 3 < room)
             strcat(strcat(told, i > 0 ? ", " : ""), claim);
     }
-    if (strlen(told) + strlen(end) + 2 < room)
-        strcat(strcat(told, end[1] ? "," : ""), end + 1);
-    free(copy);
+    if (told && *t->rest && strlen(told) + strlen(t->rest) + 3 < room)
+        strcat(strcat(told, ", "), t->rest);
     return told;
-none:
-    free(copy);
-    free(told);
-    return NULL;
+}
+
+char *mfu_table_spell(const char *text, int row, bool pair)
+{
+    struct table t = {.copy = strdup(text)};
+    char *told = NULL;
+    bool read = t.copy && read_bars(&t, text);
+
+    if (!read && t.copy) {
+        struct table fresh = {.copy = strcpy(t.copy, text)};
+
+        t = fresh;
+        read = read_lists(&t, text);
+    }
+    for (int r = 0; read && r < t.rows; r++)
+        for (int i = 0; i < COLUMNS; i++)
+            read &= (t.cell[r][i] != NULL) == (i < t.columns);
+    if (read && t.rows > 1 && t.columns > 1 && *t.rest && row == 1) {
+        int second = t.rows - 1;
+
+        for (int i = 2; i < t.rows; i++)
+            second = is_figure(t.cell[i][0]) && speaks_of(t.rest, t.cell[i][0]) ? i : second;
+        told = tell(&t, text, second, true);
+    } else if (read && t.columns > 1 && !*t.rest && row < t.rows && row > pair)
+        told = tell(&t, text, row, pair);
+    free(t.copy);
+    return told;
 }

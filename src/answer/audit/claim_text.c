@@ -19,6 +19,8 @@ static const struct spelling signs[] = {
 
 /* Whole words, in this order. */
 static const struct spelling words[] = {
+    {"is", "adds up to|add up to|comes to|come to|amounts to|amount to|adds to"}, {"at", "@"}, {"efficiency", "eff.|eff"}, {"frame/s", "fps"}, {"of", "average of|mean of"}, {"them", "of them"}, {" per s", "every s|every second|each second"},
+    {"per token", "per trained token|per training token|per generated token"}, {"piece", "safetensor shard|safetensors shard|weight shard|checkpoint shard"},
     {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical|constant|fixed"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"}, {"4.0x", "quadruple|quadrupled|quadrupling"},
     {"active", "active per token|activated per token|active for each token"}, {"flop per token", "flop a token|flop each token"}, {"token", "output token|input token|prompt token|generated token|completion token"},
     {"0.5 million", "half a million|half million"}, {"0.5 billion", "half a billion"}, {"0.5 trillion", "half a trillion"}, {"6", "half a dozen"},
@@ -38,7 +40,7 @@ static const struct spelling words[] = {
 static const char *const ones[] = {"", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
 static const char *const tens[] = {"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"};
 /* What a claim counts: "each" is for one of the last of them, "them" are those. */
-static const char *const counted[] = {"gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica", "parameter", "epoch"};
+static const char *const counted[] = {"gpu hour", "gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica", "parameter", "epoch"};
 /* Weights, gradients and what the optimizer keeps, in a row, are the states of a model. */
 static const char *const parts[] = {"model state", "optimizer state", "adam state", "weight", "gradient", "optimizer", "adamw", "adam"};
 static const char *const between_parts[] = {", and ", " and ", ", ", " + ", "+", " & "};
@@ -179,6 +181,22 @@ static void spell_times(struct mfu_claim_text *t)
     }
 }
 
+/* The blank between groups of digits where there are three or more, "1 048 576". */
+static bool is_group(const char *claim, const char *p)
+{
+    const char *from = p, *end;
+    int groups = 0;
+
+    while (from > claim && (isdigit((unsigned char)from[-1]) || (from[-1] == ' ' && isdigit((unsigned char)*from))))
+        from--;
+    from += *from == ' ';
+    for (end = from; isdigit((unsigned char)*end) && (groups == 0 || strspn(end, "0123456789") == 3); groups++) {
+        end += strspn(end, "0123456789");
+        end += *end == ' ';
+    }
+    return groups > 2 && strspn(from, "0123456789") <= 3 && p < end - 1;
+}
+
 void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
 {
     size_t n = 0;
@@ -192,6 +210,8 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && isdigit((unsigned char)p[1])
             && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isdigit((unsigned char)p[4]))
             continue;
+        if (is_group(claim, p))
+            continue;
         t->text[n] = *p == '|' ? ',' : (char)tolower((unsigned char)*p);
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && is_decimal(claim, p))
             t->text[n] = '.';
@@ -200,6 +220,10 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
     }
     spell_rates(t);
     spell_times(t);
+    for (char *p = t->text + 1; *p; p++) /* "(2 B)", "12 B/param": bytes, where "2B" are billions */
+        if (p[0] == ' ' && t->claim[t->from[p + 1 - t->text]] == 'B' && p[1] == 'b' && isdigit((unsigned char)p[-1])
+            && p[2] && strchr(")/+", p[2]))
+            p = mfu_claim_text_replace(t, p + 1, 1, "byte");
     for (size_t i = 0; i < N(signs); i++)
         respell(t, &signs[i], false);
     for (char *p = t->text + 1; *p; p++) /* 8xh100 */
@@ -252,9 +276,24 @@ static void spell_counts(struct mfu_claim_text *t)
             if (number[0])
                 respell(t, &row, true);
         }
+    for (char *p = t->text; (p = strstr(p, " million ")) || (p = NULL); p++) /* "my million images" */
+        if (!isdigit((unsigned char)p[-1]) && strncmp(p - 4, " per", 4) != 0 && p[-1] != '/')
+            p = mfu_claim_text_replace(t, p, 1, " 1 ");
     for (char *p = t->text; (p = strstr(p, " and a half")); p++)
         if (isdigit((unsigned char)p[-1]))
             mfu_claim_text_replace(t, p, strlen(" and a half"), ".5");
+}
+
+/* "240 frames a clip": so many in each. */
+static void spell_each(struct mfu_claim_text *t)
+{
+    for (char *p = t->text; (p = strstr(p, " a ")); p++) {
+        const char *unit = mfu_claim_back(t, p), *end = p + 3 + strspn(p + 3, "abcdefghijklmnopqrstuvwxyz");
+
+        if (end > p + 4 && (!*end || strchr(",.;)", *end)) && isalpha((unsigned char)*unit) && !mfu_claim_role(unit)
+            && (isdigit((unsigned char)*mfu_claim_back(t, unit)) || unit[-1] == '/'))
+            mfu_claim_text_replace(t, p, 3, "/");
+    }
 }
 
 static void drop_plurals(struct mfu_claim_text *t)
@@ -361,6 +400,7 @@ void mfu_claim_text_words(struct mfu_claim_text *t)
             tighten(t);
     }
     spell_counts(t);
+    spell_each(t);
     for (char *p = t->text; (p = strstr(p, "  "));)
         mfu_claim_text_replace(t, p + 1, 1, "");
     for (char *p = t->text; (p = strstr(p, "node gpu")); p++)

@@ -99,10 +99,12 @@ static const struct owner *owner_of(const struct mfu_reading *r, const char *p, 
     return o;
 }
 
-/* Whether "to" is that of "from bf16 to fp8". */
-static bool find_from(const struct mfu_reading *r, const char *to)
+/* Whether the type before "to" or "->" is what there was: "from bf16 to fp8", "fp16 -> int4". */
+static bool is_after(const struct mfu_reading *r, const char *to)
 {
-    return mfu_claim_stands(mfu_claim_back(&r->t, mfu_claim_back(&r->t, to)), "from", 4);
+    return (*to == '>' && to[-1] == '-')
+        || (mfu_claim_stands(to, "to", 2)
+            && mfu_claim_stands(mfu_claim_back(&r->t, mfu_claim_back(&r->t, to)), "from", 4));
 }
 
 void mfu_claim_find_precisions(struct mfu_reading *r)
@@ -117,7 +119,7 @@ void mfu_claim_find_precisions(struct mfu_reading *r)
             const char *before = mfu_claim_back(&r->t, p);
             const struct owner *o = owner_of(r, p, mfu_claim_blanks(p + n));
 
-            bool now = mfu_claim_stands(before, "to", 2) && find_from(r, before); /* "from fp32 to bf16" */
+            bool now = is_after(r, before);
 
             if (r->t.taken[p - r->t.text])
                 continue;

@@ -17,10 +17,10 @@ static const struct { int roles; const char *words; } roles[] = {
     {MFU_W_BETWEEN | MFU_W_UP, "rise|rose|increased|increase|improved|improve|grew|raised|up|gained|jumped"},
     {MFU_W_BETWEEN | MFU_W_DOWN, "fell|fall|dropped|drop|decreased|decrease|reduced|reduce|shrank|shrink|cut|down|lowered"}, {MFU_W_BETWEEN | MFU_W_DOWN | MFU_W_SPEED, "slowed|slow"}, {MFU_W_BETWEEN | MFU_W_UP | MFU_W_SPEED, "sped"},
     {MFU_W_BETWEEN | MFU_W_DOWN, "saving|save|reduction|decline"}, {MFU_W_BETWEEN | MFU_W_UP, "gain"},
-    {MFU_W_MORE, "higher|larger|longer|bigger|increase|gain|improvement|jump|rise|boost"}, {MFU_W_LESS, "lower|smaller|shorter|reduction|drop|decrease|saving|cut|decline"},
+    {MFU_W_MORE, "higher|larger|longer|bigger|increase|gain|improvement|jump|rise|boost"}, {MFU_W_LESS, "lower|smaller|shorter|reduction|drop|decrease|saving|cut|decline|regression|degradation"},
     {MFU_W_MORE | MFU_W_SPEED, "faster|speedup"}, {MFU_W_LESS | MFU_W_SPEED, "slower|slowdown"}, {MFU_W_LESS | MFU_W_COST, "cheaper"},
     {MFU_W_BETWEEN | MFU_W_KEEPS, "stayed|stay|remained|remain|kept|keep|keeping"}, {MFU_W_ONE_OF, "each|every|one|single"},
-    {MFU_W_HENCE, "so|ie|thus|hence|therefore"}, {MFU_W_EQUALS, "=|that|which|or|mean"},
+    {MFU_W_HENCE, "so|ie|thus|hence|therefore|must"}, {MFU_W_EQUALS, "=|that|which|or|mean"},
     {MFU_W_TRAINS, "mfu|hfu|adam|adamw|sgd|lora|qlora|batch|ddp|mixed"}};
 // clang-format on
 

@@ -33,7 +33,7 @@ enum {
     X(HFU, "hfu", MFU_RATIO, 0, 0, 1, 0, 0, "hfu|hardware flop utilisation|hardware flops utilisation") \
     X(RECOMPUTE, "recompute", MFU_RATIO, MFU_Q_SETUP, 1, 1.4, 0, 0, "") \
     X(SUSTAINED, "sustained", MFU_RATIO, MFU_Q_FIRM, 0, 1, 0, 0.95, "") \
-    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0, "peak|<% of|hardware|<has|<have|>dense peak") \
+    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0, "peak|<% of|hardware|<has|<have|>dense peak|>dense|<rated|<quote") \
     X(ACHIEVED, "achieved", MFU_FLOP_PER_S, 0, 1e6, 1e17, 0, 0, "flop rate|flops rate|achieved|flop/s|flops|tflops") \
     X(ACHIEVED_ALL, "achieved_all", MFU_FLOP_PER_S, 0, 1e6, 1e22, 0, 0, "") \
     X(FLOP_PER_TOKEN, "flop_per_token", MFU_FLOP, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e15, 0, 0, "flop/token|>/token") \
@@ -78,7 +78,7 @@ enum {
     X(GOODPUT, "goodput", MFU_RATIO, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_FIRM, 0, 1, 0.75, 1, "goodput|uptime") \
     X(LOST, "lost", MFU_RATIO, 0, 0, 1, 0, 0, "<lost|downtime|idle|>were lost|>was lost") \
     X(LOST_TIME, "lost_time", MFU_SECONDS, 0, 0, 1e10, 0, 0, "<lost|downtime|idle|>were lost|>was lost") \
-    X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total|<d=") \
+    X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total|<d=|<training on") \
     X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1e5, 1e16, 0, 0, "<epoch of|<epoch over|token corpus|token dataset|<corpus of|<dataset of|token/epoch") \
     X(EPOCHS, "epochs", MFU_COUNT, MFU_Q_SETUP, 1e-6, 1e6, 1, 1, "epoch|>pass over") \
     X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1000, 1e13, 0, 0, ">sequence|sequence/epoch|dataset size|<dataset of|<epoch over") \
@@ -86,7 +86,7 @@ enum {
     X(FLOP, "flop", MFU_FLOP, 0, 1e15, 1e32, 0, 0, "compute|training flop|training flops|training compute|>total") \
     X(GPU_HOURS, "gpu_hours", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e11, 0, 0, "gpu hour") \
     X(GPU_DAYS, "gpu_days", MFU_COUNT, MFU_Q_SEVERAL, 1e-5, 1e10, 0, 0, "gpu day") \
-    X(PRICE, "price", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT, 1e-3, 1e4, 0, 0, ">/gpu hour|>/gpu/hour|>/hour|price|>a gpu hour|<at") \
+    X(PRICE, "price", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT, 1e-3, 1e4, 0, 0, ">/gpu hour|>/gpu/hour|>/hour|price|>a gpu hour|<at|<rate") \
     X(PRICE_ALL, "price_all", MFU_COUNT, MFU_Q_SETUP, 1e-3, 1e7, 0, 0, "") \
     X(TOKEN_PRICE, "price_per_million_tokens", MFU_COUNT, 0, 1e-9, 1e6, 0, 0, "/million token|/1m token|/m token") \
     X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill") \
@@ -124,7 +124,7 @@ enum {
     X(HEAD_GROUP, "heads_per_kv_head", MFU_COUNT, MFU_Q_SETUP, 1, 1e4, 1, 1, "") \
     X(HEAD_DIM, "head_dim", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "<head of|<kv head of|head dim|head size|head dimension|dim head|dimension/head|<of dim") \
     X(HEAD_WIDTH, "head_width", MFU_RATIO, MFU_Q_SETUP, 0.25, 4, 1, 1, "") \
-    X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 64, 1e9, 0, 0, ">/token") \
+    X(KV_TOKEN, "kv_bytes_per_token", MFU_BYTES, MFU_Q_SETUP, 64, 1e9, 0, 0, ">/token|kv cache/token|kv/token") \
     X(KV, "kv_cache", MFU_BYTES, 0, 1, 1e16, 0, 0, "kv cache|kv") \
     X(KV_SEQUENCES, "kv_sequences", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 1, 1, "concurrent request|request|user") \
     X(ROWS, "rows", MFU_COUNT, MFU_Q_SETUP, 1, 1e8, 0, 0, "") \
@@ -171,7 +171,7 @@ enum {
     X(STATES, "states", MFU_BYTES, 0, 1, 1e14, 0, 0, "state|model state|is weight|static|static memory") \
     X(STATES_ALL, "states_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "") \
     X(STATE_BYTES, "state_bytes", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 0.5, 24, 0, 0, "byte/parameter|>/parameter|>b/parameter") \
-    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh|size of the weight|size of weight") \
+    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh|size of the weight|size of weight|file|file size|<on disk|>on disk|>to download") \
     X(WEIGHTS_ALL, "weights_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "") \
     X(WEIGHT_BYTES, "weight_bytes", MFU_BYTES, MFU_Q_SETUP, 0.1, 8, 0, 0, "byte/weight|>/weight") \
     X(GRADIENTS, "gradients", MFU_BYTES, 0, 1, 1e14, 0, 0, "gradient|<allreduce of|<allreduce") \

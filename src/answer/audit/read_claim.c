@@ -195,6 +195,10 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
         mfu_told_may_be(&any, MFU_Q_COST, 12, n->at, any.n.end);
     if (r->topic >= 0 && !same && (sign != 0 || mfu_claim_stated(r->audit, r->topic, MFU_AFTER)))
         mfu_told_may_be(&any, r->topic, mfu_claim_stated(r->audit, r->topic, MFU_AFTER) ? 9 : 7, n->at, any.n.end);
+    if (any.n_slots == 0 && n->times && r->audit->n_claims > 0
+        && r->audit->claims[r->audit->n_claims - 1].state == MFU_AFTER
+        && mfu_quantity_rows[r->audit->claims[r->audit->n_claims - 1].kind].traits & MFU_Q_COUNTED)
+        mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 8, n->at, any.n.end); /* "from 1 to 8 GPUs and got 7.2x" */
     if (any.n_slots == 0)
         return NULL;
     kind = any.slots[0].kind;
@@ -320,7 +324,7 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
     }
     if (strncmp(mfu_claim_blanks(a.n.end), "->", 2) == 0 && alone.n_slots > 0 && b.n_slots > 0
         && alone.slots[0].score > 10 && (b.slots[0].score > 9.3 || (number->bare && !b.n.bare))
-        && alone.slots[0].kind != b.slots[0].kind && alone.slots[0].begin < number->at
+        && alone.slots[0].kind != b.slots[0].kind && alone.slots[0].begin < number->at && *before != ':'
         && mfu_quantity_rows[alone.slots[0].kind].dim != MFU_RATIO) {
         mfu_told_claim(r, &alone, MFU_BEFORE); /* "seq 1024 -> 8192 tokens per step": two things */
         return alone.n.end;
@@ -354,15 +358,20 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
  * what it is likeliest to be. */
 static void place_single(struct mfu_audit *a, int words)
 {
-    struct mfu_claim *gpus = mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE);
-    bool changes = false;
+    static const int counts[] = {MFU_Q_NODES, MFU_Q_GPUS};
+    struct mfu_claim *count;
+    bool changes = false, one = mfu_audit_claims(a, MFU_Q_SCALING, MFU_BEFORE);
 
-    if (mfu_audit_claims(a, MFU_Q_SCALING, MFU_BEFORE) && gpus && !mfu_audit_claims(a, MFU_Q_NODES, MFU_BEFORE)
-        && !mfu_audit_claims(a, MFU_Q_NODES, MFU_AFTER) && !mfu_audit_claims(a, MFU_Q_GPUS, MFU_AFTER)
-        && !mfu_audit_claims(a, MFU_Q_GPUS, MFU_CHANGE)) { /* "6.4x on 8 GPUs, 80 % efficiency": of one */
-        gpus->state = MFU_AFTER;
-        mfu_claim_add(a, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "assumed", "one");
-    }
+    for (size_t i = 0; i < N(counts) && one; i++)
+        one = !mfu_audit_claims(a, counts[i], MFU_AFTER) && !mfu_audit_claims(a, counts[i], MFU_CHANGE);
+    if (one && mfu_claim_stated(a, MFU_Q_NODES, MFU_BEFORE) && !mfu_audit_claims(a, MFU_Q_NODE_GPUS, MFU_CHANGE))
+        mfu_claim_add(a, MFU_Q_NODE_GPUS, MFU_CHANGE, 1, 1, "assumed", "nodes alike");
+    for (size_t i = 0; i < N(counts) && one; i++) /* "6.4x on 8 GPUs, 80 % efficiency": of one, or of one node */
+        if ((count = mfu_claim_stated(a, counts[i], MFU_BEFORE)) && count->value > 1) {
+            count->state = MFU_AFTER;
+            if (!mfu_audit_claims(a, counts[0], MFU_BEFORE))
+                mfu_claim_add(a, counts[i], MFU_BEFORE, 1, 1, "assumed", "one");
+        }
     for (int i = 0; i < a->n_claims; i++)
         changes |= a->claims[i].state != MFU_BEFORE;
     for (int i = 0; changes && i < a->n_claims; i++) {
@@ -383,7 +392,7 @@ static void place_single(struct mfu_audit *a, int words)
 // clang-format off
 /* What a figure is where another one is told beside it, or is not. */
 static const struct { int kind, beside, is; bool told; } besides[] = {
-    {MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true}, {MFU_Q_TOKENS, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_TOKENS_PER_STEP, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}};
+    {MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true}, {MFU_Q_TOKENS, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_TOKENS_PER_STEP, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}, {MFU_Q_SEQ, MFU_Q_PATCH, MFU_Q_IMAGE, true}, {MFU_Q_SAMPLES, MFU_Q_TOKENS_PER_STEP, MFU_Q_GLOBAL_BATCH, true}, {MFU_Q_MATMUL, MFU_Q_INNER, MFU_Q_ACHIEVED, false}, {MFU_Q_BANDWIDTH, MFU_Q_TRAFFIC, MFU_Q_LINK, true}};
 
 /* What goes without saying where one is told and the other is not: a bubble has stages, and micro-batches. */
 static const struct { int told, untold, is; double low, high; } implied[] = {
@@ -392,7 +401,7 @@ static const struct { int told, untold, is; double low, high; } implied[] = {
 /* What two figures of one quantity are where nothing changes and `beside` is told: the lesser is that of a part. */
 static const struct { int kind, lesser, greater, beside; } pairs[] = {
     {MFU_Q_PARAMS, MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_PARAMS}, {MFU_Q_TOKENS, MFU_Q_CORPUS, MFU_Q_TOKENS, MFU_Q_EPOCHS},
-    {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S, MFU_Q_GPUS}, {MFU_Q_POWER, MFU_Q_POWER, MFU_Q_POWER_ALL, MFU_Q_GPUS},
+    {MFU_Q_TOKENS_PER_STEP, MFU_Q_SEQ, MFU_Q_TOKENS_PER_STEP, MFU_Q_GLOBAL_BATCH}, {MFU_Q_TOKENS_PER_STEP, MFU_Q_SEQ, MFU_Q_TOKENS_PER_STEP, MFU_Q_BATCH}, {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S, MFU_Q_GPUS}, {MFU_Q_POWER, MFU_Q_POWER, MFU_Q_POWER_ALL, MFU_Q_GPUS},
     {MFU_Q_CAPACITY, MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, MFU_Q_GPUS}, {MFU_Q_PRICE, MFU_Q_PRICE, MFU_Q_PRICE_ALL, MFU_Q_GPUS},
     {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, MFU_Q_GPUS}, {MFU_Q_BATCH, MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, MFU_Q_ACCUM}};
 // clang-format on
