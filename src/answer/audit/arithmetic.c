@@ -696,14 +696,15 @@ static void search_ratio(struct search *s, int i)
     const struct mfu_claim_text *t = s->x->nouns.t;
     struct amount *n = &s->x->list[i], *a, *b;
     int first = i >= 2 ? i - 2 : i == 1 && s->x->n > 2 ? 0 : -1;
-    bool change = false, of = stands(t, mfu_claim_blanks(n->end), "of"); /* "67 % of 96, so 64" */
+    bool change = false, share = stands(t, mfu_claim_blanks(n->end), "of"),
+         of = share && i + 2 < s->x->n; /* "67 % of 96, so 64" */
     struct mfu_interval r, ways[3];
 
-    if (of && i > 0 && i + 1 < s->x->n /* "0.99 GB/s, half of the 2 GB/s" */
+    if (share && i > 0 && i + 1 < s->x->n /* "0.99 GB/s, half of the 2 GB/s" */
         && memcmp(s->x->list[i - 1].of, s->x->list[i + 1].of, sizeof n->of) == 0 && s->x->list[i - 1].unit)
         first = i - 1, of = false;
     first = of ? i + 1 : first;
-    if (first < 0 || (first > i && first + 1 >= s->x->n) || stands(t, mfu_claim_back(t, n->at), "at") || stands(t, mfu_claim_back(t, n->at), "with"))
+    if (first < 0 || stands(t, mfu_claim_back(t, n->at), "at") || stands(t, mfu_claim_back(t, n->at), "with"))
         return; /* "at 90 % duty" is of something else */
     a = &s->x->list[first];
     b = &s->x->list[first + 1 == i ? i + 1 : first + 1];

@@ -31,7 +31,7 @@ static const struct pair { int one, all; } scopes[] /* what one GPU has, and all
 
 /* What else a figure may be where its words do not say which; `flop`: only where it has the unit of both, from this size on; -1: only by its size. */
 static const struct { int kind, other; double flop; } readings[] = {
-    {MFU_Q_UTILISATION, MFU_Q_MFU, 0}, {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
+    {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_PEAK, MFU_Q_ACHIEVED, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
     {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
     {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_TOKENS, MFU_Q_SEQ, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}, {MFU_Q_PRICE, MFU_Q_PRICE_ALL, 0}, {MFU_Q_POWER_ALL, MFU_Q_NODE_POWER, 0}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, 0}};
@@ -100,7 +100,7 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
     if (dim != MFU_RATIO && !is_doubtful(kind)
         && ((n->value + n->half) * n->factor < row->least || (n->value - n->half) * n->factor > row->most))
         return false;
-    if (kind == MFU_Q_TOKENS && n->bare && !n->of_tokens && n->value < 1e6)
+    if (kind == MFU_Q_TOKENS && strncmp(phrase, "training", 8) == 0 && n->value * n->factor < 1e6)
         return false;
     if (kind == MFU_Q_TOKENS_PER_STEP && n->bare && !n->of_tokens && n->value < 1e4)
         return false;
@@ -227,7 +227,8 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
                 || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))
                 || (!before && goes_on(end))
                 || (!before && n->bare && n->value > 1.5 && mfu_quantity_rows[k].dim == MFU_RATIO) /* "35 were lost" */
-                || (before && n->bare && is_unit(words, length) && *words != 's' && !strchr(":=", *back)) /* what is counted comes later */
+                || (before && n->bare && is_unit(words, length) && *words != 's'
+                    && !strchr(":=", *back))                             /* what is counted comes later */
                 || (mark == '>' && mfu_quantity_rows[k].dim == MFU_RATIO /* 37 % of the A100's 312 */
                     && isdigit((unsigned char)*mfu_claim_blanks(end)))
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
@@ -455,16 +456,17 @@ static bool is_collective(const char *text)
 }
 
 /* "680,000 hours of audio", "30-second windows": what lasts so long is no run, nor a step. */
-static bool is_of_other(const struct mfu_reading *r, const char *end)
+static bool is_of_other(const struct mfu_reading *r, const struct mfu_claim_number *n)
 {
-    const char *noun = mfu_claim_blanks(end);
+    const char *noun = mfu_claim_blanks(n->end), *end;
+    char said[80];
     bool of = mfu_claim_stands(noun, "of", 2);
 
     if (of)
         noun = mfu_claim_blanks(noun + 2);
     end = mfu_claim_word_end(noun);
     return isalpha((unsigned char)*noun) && end > noun + 3 && !r->t.used[noun - r->t.text] && mfu_claim_role(noun) == 0
-        && (of || (r->t.claim[r->t.to[end - 1 - r->t.text] - 1] == 's' && end[-1] != 's'));
+        && (of || strchr(mfu_claim_text_quote(&r->t, n->at, n->end, said, sizeof said), '-'));
 }
 
 /* What goes without words: the unit, a factor of a product, money. */
@@ -482,7 +484,8 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
     if (n->bare || n->percent || n->times || n->money || n->energy)
         return;
     if (is_collective(r->t.text) && (n->dim == MFU_SECONDS || n->dim == MFU_BYTES_PER_S))
-        known = true, mfu_told_may_be(f, n->dim == MFU_SECONDS ? MFU_Q_COMMUNICATION_TIME : MFU_Q_LINK, BY_UNIT, n->at, n->end);
+        known = true,
+        mfu_told_may_be(f, n->dim == MFU_SECONDS ? MFU_Q_COMMUNICATION_TIME : MFU_Q_LINK, BY_UNIT, n->at, n->end);
     for (size_t i = 0; i < N(shaped); i++)
         if (shaped[i].dim == n->dim && shaped[i].is[r->thing] > 0)
             mfu_told_may_be(f, shaped[i].is[r->thing], BESIDE + 5, n->at, n->end);
@@ -497,7 +500,7 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
         known = true, mfu_told_may_be(f, MFU_Q_WEIGHTS, BY_UNIT + 1, n->at, n->end); /* "70B in fp16 takes 140 GB" */
     if (n->dim == MFU_BYTES_PER_S && r->gpu[0] && !known)
         mfu_told_may_be(f, MFU_Q_BANDWIDTH, BY_UNIT, n->at, n->end);
-    if (n->dim == MFU_SECONDS && is_of_other(r, n->end))
+    if (n->dim == MFU_SECONDS && is_of_other(r, n))
         return;
     for (size_t i = 0; i < N(by_unit) && !known; i++)
         if (by_unit[i].dim == n->dim && n->value * n->factor >= by_unit[i].least) {

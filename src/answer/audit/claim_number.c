@@ -59,7 +59,8 @@ bool mfu_claim_is_factor(const char *p)
 /* What stands between a number and FLOP/s, behind it; `p` where nothing does: "756 dense bf16 TFLOPS". */
 static const char *skip_adjectives(const char *p)
 {
-    static const char *const words[] = {"dense", "sparse", "bf16", "fp16", "fp8", "tf32", "fp32", "training", "total", "model"};
+    static const char *const words[] = {"dense", "sparse", "bf16",     "fp16",  "fp8",
+                                        "tf32",  "fp32",   "training", "total", "model"};
     const char *behind = p;
     double factor;
 

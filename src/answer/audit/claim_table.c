@@ -100,7 +100,8 @@ static bool read_bars(struct table *t, const char *text)
         return false;
     while (heads < n && all[heads] && !starts_figure(all[heads]))
         heads++;
-    if (!marks && heads > 0 && n % heads != 0 && (n + 1) % (heads + 1) == 0) { /* "Weak scaling | nodes ...": a head, too */
+    if (!marks && heads > 0 && n % heads != 0
+        && (n + 1) % (heads + 1) == 0) { /* "Weak scaling | nodes ...": a head, too */
         t->cell[0][t->columns++] = t->copy;
         t->prefix = 0;
         heads++;

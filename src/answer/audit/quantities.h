@@ -33,7 +33,7 @@ enum {
     X(HFU, "hfu", MFU_RATIO, 0, 0, 1, 0, 0, "hfu|hardware flop utilisation|hardware flops utilisation") \
     X(RECOMPUTE, "recompute", MFU_RATIO, MFU_Q_SETUP, 1, 1.4, 0, 0, "") \
     X(SUSTAINED, "sustained", MFU_RATIO, MFU_Q_FIRM, 0, 1, 0, 0.95, "") \
-    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0, "peak|<% of|hardware|<has|<have|>dense peak|>dense|<rated|<quote") \
+    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0, "peak|<% of|hardware|<has|<have|>dense peak|<rated|<quote") \
     X(ACHIEVED, "achieved", MFU_FLOP_PER_S, 0, 1e6, 1e17, 0, 0, "flop rate|flops rate|achieved|flop/s|flops|tflops") \
     X(ACHIEVED_ALL, "achieved_all", MFU_FLOP_PER_S, 0, 1e6, 1e22, 0, 0, "") \
     X(FLOP_PER_TOKEN, "flop_per_token", MFU_FLOP, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e15, 0, 0, "flop/token|>/token") \

@@ -396,7 +396,7 @@ static const struct { int kind, beside, is; bool told; } besides[] = {
 
 /* What goes without saying where one is told and the other is not: a bubble has stages, and micro-batches. */
 static const struct { int told, untold, is; double low, high; } implied[] = {
-    {MFU_Q_FREE, MFU_Q_FULL, MFU_Q_FULL, 1, 1}, {MFU_Q_BUBBLE, MFU_Q_PP, MFU_Q_PP, 2, 1e4}, {MFU_Q_BUBBLE, MFU_Q_ACCUM, MFU_Q_ACCUM, 1, 1e6}, {MFU_Q_KV_HEADS, MFU_Q_HEADS, MFU_Q_HEAD_GROUP, 1, 128}};
+    {MFU_Q_FREE, MFU_Q_FULL, MFU_Q_FULL, 1, 1}, {MFU_Q_LINK, MFU_Q_GPUS, MFU_Q_GPUS, 2, 1e7}, {MFU_Q_BUBBLE, MFU_Q_PP, MFU_Q_PP, 2, 1e4}, {MFU_Q_BUBBLE, MFU_Q_ACCUM, MFU_Q_ACCUM, 1, 1e6}, {MFU_Q_KV_HEADS, MFU_Q_HEADS, MFU_Q_HEAD_GROUP, 1, 128}};
 
 /* What two figures of one quantity are where nothing changes and `beside` is told: the lesser is that of a part. */
 static const struct { int kind, lesser, greater, beside; } pairs[] = {
