@@ -278,7 +278,7 @@ static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_
     if (word && is_number(word))
         return set_dim(r, m, dim, word);
     choice = word ? find_word(m, word) : -1;
-    if (choice < 0 && ours && strpbrk(word, "(*/+"))
+    if (choice < 0 && ours && word && strpbrk(word, "(*/+"))
         return set_dim(r, m, dim, word);
     if (choice < 0) {
         mfu_fail(r->err, MFU_EINPUT, "'%.80s' is not known for %s", text ? text : "", m->dims[dim].name);

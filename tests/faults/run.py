@@ -10,7 +10,7 @@ Where a command writes a file, each step that brings it to the disk fails, or is
 last before a kill, and the disk is full after so many bytes: the file is then the
 old one or the new one, whole, and nothing else is left but by a kill.
 """
-import os, resource, signal, subprocess, sys, tempfile
+import json, os, resource, signal, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 PROGRAM, DATA, SHIM = (os.path.abspath(p) for p in sys.argv[1:4])
@@ -20,9 +20,9 @@ SMALL = "gpu rtx4070; model gpt2; set n_layer 3; "
 COMMANDS = [["-e", SMALL + "plan"], ["-e", LARGE + "check fits"], ["--json", "-e", SMALL + "memory"], ["-e", SMALL + "memory"],
             ["--json", "-e", SMALL + "kernels"], ["-e", SMALL + "sweep batch=1,2,4 accum=1,2"],
             ["-e", SMALL + "set gpus 8 zero 3; step"], ["-e", SMALL + "solve batch"], ["-e", SMALL + "report r.html"],
-            ["-e", SMALL + "trace t.json"], ["-e", "import ./c.toml; plan"],
+            ["-e", SMALL + "trace t.json"], ["-e", "import ./c.toml; plan"], ["-e", "gpu rtx4070; model ./model.yaml; set n_layer 3; plan"],
             ["-e", SMALL + "rollout prompt 64 new 64"], ["--json", "-e", SMALL + "rollout prompt 64 new 64 by generate"],
-            ["-e", SMALL + "trace compare " + os.path.join(DATA, "tests/data/traces/gpu.json")],
+            ["-e", SMALL + "trace compare gpu.json"],
             ["-q", "-e", SMALL + "watch -"], ["-e", SMALL + "observe train.log"],
             ["-e", SMALL + 'audit "MFU 20 -> 38 %, 4x faster, same model on H100"'], ["-e", SMALL + "audit table.csv"],
             ["-e", "gpu rtx4070; model dit-xl-2; set n_layer 3; buckets 3 images 1k"], ["-e", SMALL + "order"], ["--json", "-e", SMALL + "order"],
@@ -131,8 +131,14 @@ def check_command(args):
 
 
 INPUTS = {"train.log": "".join(f"iter {i}: loss 3.1, time 300.00ms, mfu 20.00%\n" for i in range(20)),
-          "table.csv": "model,GPU,GPUs,tokens/s/GPU,MFU (%)\nllama-2-7b,H100,8,10400,47\nllama-2-7b,H100,8,10400,67\n",
+          "table.csv": "model,GPU,GPUs,tokens/s/GPU,MFU (%)\nllama-2-7b,H100,8,10400,67\n",
           "c.toml": '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 2048\n'}
+with open(os.path.join(DATA, "models/gpt2.yaml")) as f:
+    INPUTS["model.yaml"] = f.read() + "# unlike the compiled one\n"
+with open(os.path.join(DATA, "tests/data/traces/gpu.json")) as f:
+    trace = json.load(f)
+trace["traceEvents"] = [e for e in trace["traceEvents"] if e["cat"] in ("kernel", "user_annotation")][::8]
+INPUTS["gpu.json"] = json.dumps(trace)
 with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
     list(pool.map(check_command, COMMANDS))
     list(pool.map(lambda writer: check_writer(*writer), WRITERS))

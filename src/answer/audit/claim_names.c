@@ -268,6 +268,7 @@ static double nominal_size(const char *slug, double params)
         char *end;
         double size = isdigit((unsigned char)*p) ? strtod(p, &end) : 0;
 
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): strtod() sets it */
         if (size > 0 && (*end == 'b' || *end == 'm') && !isalnum((unsigned char)end[1])) {
             size *= *end == 'b' ? 1e9 : 1e6;
             return size > 0.75 * params && size < 1.25 * params ? size : params;

@@ -69,7 +69,7 @@ const char *mfu_claim_back(const struct mfu_claim_text *t, const char *p)
         p--;
     if (p == t->text)
         return end;
-    for (end = p--; mfu_claim_letter(*p) && p > t->text && mfu_claim_letter(p[-1]);)
+    for (p--; mfu_claim_letter(*p) && p > t->text && mfu_claim_letter(p[-1]);)
         p--;
     return p;
 }
@@ -84,7 +84,7 @@ char *mfu_claim_text_replace(struct mfu_claim_text *t, char *at, size_t n, const
     memmove(at + m, at + n, rest);
     memmove(t->from + i + m, t->from + i + n, rest * sizeof *t->from);
     memmove(t->to + i + m, t->to + i + n, rest * sizeof *t->to);
-    memcpy(at, by, m);
+    memcpy(at, by, m); /* NOLINT(bugprone-not-null-terminated-result): within a text */
     if (m == 0 && i > 0)
         t->to[i - 1] = to;
     for (size_t k = i; k < i + m; k++) {

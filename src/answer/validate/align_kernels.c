@@ -406,11 +406,12 @@ static int pair(struct items *ours, struct items *theirs, struct rows *rows)
         const struct mfu_align_item *a = &ours->list[i];
         struct mfu_aligned *row = &rows->list[a->row];
 
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every item has a row */
+        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): every item has a row, every partner is an item */
         row->count += a->count;
         row->predicted_s += a->time;
         if (partner[i] >= 0)
             theirs->list[partner[i]].row = a->row;
+        /* NOLINTEND(clang-analyzer-core.NullDereference) */
     }
     for (size_t i = 0; i < theirs->n; i++) {
         rows->list[theirs->list[i].row].measured_count += theirs->list[i].count;

@@ -168,7 +168,7 @@ static void write_frames(struct snapshot *s, int life, int part)
                  *x->suffix ? "." : "", x->suffix);
         write_frame(s, s->plan->config.model->slug, at->launch < 0 ? 0 : at->launch, name);
         write_frame(s, mfu_phase_names[at->phase], at->micro_step < 0 ? 0 : at->micro_step, mfu_part_names[x->part]);
-    } else
+    } else /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): what is no life is a part */
         write_frame(s, s->plan->config.model->slug, 0, standing_names[part]);
     mfu_writer_close(&s->e);
 }

@@ -60,7 +60,9 @@ static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
 
 static double merged(const struct mfu_pipeline_layout *l)
 {
-    return mfu_dualpipe_merged(l->pp / 2, mfu_pipeline_passes(l));
+    int pairs = l->pp / 2; /* of stages */
+
+    return mfu_dualpipe_merged(pairs, mfu_pipeline_passes(l));
 }
 
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
