@@ -95,6 +95,15 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
     return 0;
 }
 
+/* Takes memory and gives it back, for small allocations of libfyaml that it must not fail in. */
+static bool has_room(size_t bytes)
+{
+    void *volatile room = malloc(bytes);
+
+    free(room);
+    return room;
+}
+
 /* From events to nodes --------------------------------------------------- */
 
 struct reader {
@@ -125,7 +134,7 @@ static int fail_as_told(struct reader *r)
     while (e && e->type != FYET_ERROR)
         e = fy_diag_errors_iterate(r->diag, &position);
     if (!e || !e->msg)
-        return fail_at(r, NULL, "not valid YAML");
+        return fail_at(r, NULL, "not valid YAML, or out of memory");
     snprintf(text, sizeof text, "%s", e->msg);
     n = strlen(text);
     while (n > 0 && (isspace((unsigned char)text[n - 1]) || text[n - 1] == '.'))
@@ -170,9 +179,13 @@ static int take_text(struct reader *r, struct fy_event *event, struct mfu_yaml_n
     struct fy_token *token = event->scalar.value;
     enum fy_scalar_style style = fy_token_scalar_style(token);
     size_t length = 0;
-    const char *text = token ? fy_token_get_text(token, &length) : "";
+    const struct fy_mark *from = fy_event_start_mark(event), *to = fy_event_end_mark(event);
+    const char *text = "";
 
-    if (!text)
+    /* Without memory its text is "".  "\L" is three bytes. */
+    if (token && !has_room(4096 + 2 * (to->input_pos - from->input_pos)))
+        return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
+    if (token && !(text = fy_token_get_text(token, &length)))
         return fail_as_told(r);
     for (size_t i = 0, n; i < length; i += n) { /* "\x9b" is one only now */
         uint32_t code = 0;
@@ -365,16 +378,6 @@ static struct fy_diag *quiet_diag(void)
     return diag;
 }
 
-/* Takes memory and gives it back: libfyaml before 0.9.6 crashes when one of the two small allocations of
- * fy_parse_input_append() fails (it looks whether another pointer is null), and will find them here. */
-static bool has_room(void)
-{
-    void *volatile room = malloc(4096); /* they take 400 bytes in 0.7.12 */
-
-    free(room);
-    return room;
-}
-
 /* Lets libfyaml read text[0..length) into r->yaml. */
 static int parse(struct reader *r, const char *text, size_t length)
 {
@@ -386,7 +389,9 @@ static int parse(struct reader *r, const char *text, size_t length)
     r->diag = quiet_diag();
     config.diag = r->diag;
     r->parser = r->diag ? fy_parser_create(&config) : NULL;
-    if (!r->parser || !has_room() || fy_parser_set_string(r->parser, text, length) < 0)
+    /* Before 0.9.6 it crashes when one of fy_parse_input_append()'s two allocations fails, 400 bytes in 0.7.12: it looks
+     * whether another pointer is null. */
+    if (!r->parser || !has_room(4096) || fy_parser_set_string(r->parser, text, length) < 0)
         mfu_fail(r->err, MFU_ENOMEM, "out of memory");
     else
         result = read_stream(r);

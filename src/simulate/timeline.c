@@ -47,13 +47,17 @@ static bool queue_room(struct sim_state *c)
     return MFU_ROOM(c->ends, c->n + 1, c->cap);
 }
 
-static struct mfu_event *record(struct sim_state *c)
+/* 0, or -1 without memory. */
+static inline int record(struct sim_state *c, struct mfu_event e)
 {
     struct mfu_timeline *t = c->out;
 
     if (!c->in->record)
-        return NULL;
-    return MFU_ROOM(t->events, t->n_events + 1, t->cap_events) ? &t->events[t->n_events++] : NULL;
+        return 0;
+    if (!MFU_ROOM(t->events, t->n_events + 1, t->cap_events))
+        return -1;
+    t->events[t->n_events++] = e;
+    return 0;
 }
 
 /* The host may be `queue_depth` kernels ahead of the GPU. */
@@ -72,21 +76,20 @@ static double needed(const struct sim_state *c, const struct mfu_launch *l)
 }
 
 /* The host issues it when it has come this far. */
-static void run_collective(struct sim_state *c, int i, const struct mfu_launch *l, double seconds, int micro)
+static int run_collective(struct sim_state *c, int i, const struct mfu_launch *l, double seconds, int micro)
 {
     struct mfu_queue *q = &c->queues[l->stream];
     double start_s = mfu_queue_issue(q, mfu_most(mfu_most(c->compute_s, c->host_s), needed(c, l)), seconds);
-    struct mfu_event *e;
 
     c->micro_communication_s += seconds;
-    if ((e = record(c)))
-        *e = (struct mfu_event){.launch = i,
-                                .micro_step = micro,
-                                .stream = l->stream,
-                                .issue_s = c->host_s,
-                                .issued_s = c->host_s,
-                                .start_s = start_s,
-                                .end_s = q->free_s};
+    return record(c,
+                  (struct mfu_event){.launch = i,
+                                     .micro_step = micro,
+                                     .stream = l->stream,
+                                     .issue_s = c->host_s,
+                                     .issued_s = c->host_s,
+                                     .start_s = start_s,
+                                     .end_s = q->free_s});
 }
 
 static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, double whole, int micro)
@@ -96,7 +99,6 @@ static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, d
     double issue_s, ready_s, start_s, end_s, needed_s = needed(c, l),
                                              free_s = c->queues[MFU_STREAM_COMMUNICATION].free_s;
     double dispatch_s = in->dispatch_s[mfu_launch_phase(l)];
-    struct mfu_event *e;
 
     if (!queue_room(c))
         return -1;
@@ -124,15 +126,14 @@ static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, d
     c->compute_s = end_s;
     c->ends[c->n] = end_s;
     c->issued[c->n++] = c->kernels;
-    if ((e = record(c)))
-        *e = (struct mfu_event){.launch = i,
-                                .micro_step = micro,
-                                .stream = MFU_STREAM_COMPUTE,
-                                .issue_s = issue_s,
-                                .issued_s = c->host_s,
-                                .start_s = start_s,
-                                .end_s = end_s};
-    return 0;
+    return record(c,
+                  (struct mfu_event){.launch = i,
+                                     .micro_step = micro,
+                                     .stream = MFU_STREAM_COMPUTE,
+                                     .issue_s = issue_s,
+                                     .issued_s = c->host_s,
+                                     .start_s = start_s,
+                                     .end_s = end_s});
 }
 
 /* `micro` is -1 in the optimizer. */
@@ -145,8 +146,7 @@ static int run_launch(struct sim_state *c, int i, const struct mfu_launch *l, in
         return 0;
     if (l->stream == MFU_STREAM_COMPUTE)
         return run_kernels(c, i, l, whole, micro);
-    run_collective(c, i, l, whole * c->in->seconds[i], micro);
-    return 0;
+    return run_collective(c, i, l, whole * c->in->seconds[i], micro);
 }
 
 /* The loader works two batches ahead, beside the GPU. */
