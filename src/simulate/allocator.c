@@ -62,20 +62,21 @@ static uint64_t size_with_hole(const struct mfu_allocator *a, int b)
 
 /* Best fit: the smallest cached block that is large enough, and where in the
  * pool it is; 0 if that one may not be used, for no other is looked at. */
-static int find_free(struct mfu_allocator *a, int p, uint64_t size, struct mfu_block_place *at)
+static inline int find_free(struct mfu_allocator *a, int p, uint64_t size, struct mfu_block_place *at)
 {
     const struct mfu_block_set *set = &a->pools[p].free;
     int b;
 
     a->searches[a->pools[p].small] += a->collects;
-    if (!mfu_block_set_seek(set, size, 0, at))
+    *at = mfu_block_set_seek(set, size, 0);
+    if (!at->bin)
         return 0;
     b = mfu_block_set_entry(set, *at)->block;
     if (a->options.expandable_segments) {
         /* A block with a hole after it counts as large as it may grow. */
         struct mfu_block_place next = *at;
 
-        while (mfu_block_set_next(set, &next)) {
+        while ((next = mfu_block_set_next(set, next)).bin) {
             int other = mfu_block_set_entry(set, next)->block;
 
             if (size_with_hole(a, other) >= size_with_hole(a, b))
@@ -99,21 +100,21 @@ static bool should_split(const struct mfu_allocator *a, int b, uint64_t size)
 }
 
 /* Takes `size` bytes, or all if the rest is too small, of block b, which is at
- * a place in its pool, or fresh from the driver (NULL); leaves the rest there. */
-static int take(struct mfu_allocator *a, int b, uint64_t size, const struct mfu_block_place *at)
+ * a place in its pool, or fresh from the driver (bin 0); leaves the rest there. */
+static inline int take(struct mfu_allocator *a, int b, uint64_t size, struct mfu_block_place at)
 {
     int low;
 
     if (!should_split(a, b, size)) {
-        if (at)
-            mfu_block_set_remove(&a->pools[a->blocks[b].pool].free, *at);
+        if (at.bin)
+            mfu_block_set_remove(&a->pools[a->blocks[b].pool].free, at);
         return b;
     }
     low = mfu_block_cut_low(a, b, size);
     if (!low)
         return 0;
-    if (at)
-        mfu_block_move_free(a, b, *at);
+    if (at.bin)
+        mfu_block_move_free(a, b, at);
     else
         mfu_block_put_free(a, b);
     return low;
@@ -212,19 +213,18 @@ int mfu_allocator_malloc(struct mfu_allocator *a, uint64_t bytes, int stream)
     if (bytes >= ONE_EXABYTE)
         return out_of_memory(a, bytes);
     size = round_up(a, bytes);
-    p = mfu_pool_of(a, stream, size <= SMALL_LIMIT);
+    p = a->n_pools > 0 && a->pools[0].stream == stream ? size <= SMALL_LIMIT
+                                                       : mfu_pool_of(a, stream, size <= SMALL_LIMIT);
     if (p < 0)
         return -2;
     b = find_free(a, p, size, &at);
-    if (b) {
-        b = take(a, b, size, &at);
-    } else {
+    if (!b) {
+        at.bin = 0;
         b = obtain(a, p, size);
-        if (b)
-            b = take(a, b, size, NULL);
-        else if (!a->broken)
+        if (!b && !a->broken)
             return out_of_memory(a, segment_for(size));
     }
+    b = b ? take(a, b, size, at) : 0;
     if (a->broken)
         return -2;
     now_allocated(a, b, bytes);

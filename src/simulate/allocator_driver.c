@@ -63,7 +63,7 @@ void mfu_driver_release_pool(struct mfu_allocator *a, struct pool *pool)
     struct mfu_block_place at;
     uint64_t size = 0, address = 0;
 
-    while (!a->broken && mfu_block_set_seek(&pool->free, size, address, &at)) {
+    while (!a->broken && (at = mfu_block_set_seek(&pool->free, size, address)).bin) {
         const struct mfu_block_entry *e = mfu_block_set_entry(&pool->free, at);
         int b = e->block;
 
@@ -85,7 +85,8 @@ bool mfu_driver_release_unsplittable(struct mfu_allocator *a, int p, uint64_t si
 
     if (a->unsplittable == UINT64_MAX || a->options.expandable_segments)
         return false;
-    if (mfu_block_set_seek(set, wanted, 0, &at)) {
+    at = mfu_block_set_seek(set, wanted, 0);
+    if (at.bin) {
         int b = mfu_block_set_entry(set, at)->block;
 
         /* Pieces so large are rare; PyTorch would pass one to cudaFree and stop. */
@@ -94,7 +95,7 @@ bool mfu_driver_release_unsplittable(struct mfu_allocator *a, int p, uint64_t si
         release_segment(a, b);
         return true;
     }
-    while (released < wanted && mfu_block_set_last(set, &at)) {
+    while (released < wanted && (at = mfu_block_set_last(set)).bin) {
         int b = mfu_block_set_entry(set, at)->block;
 
         if (a->blocks[b].size < a->unsplittable || mfu_block_is_split(&a->blocks[b]))
@@ -120,7 +121,7 @@ static uint64_t collect_round(struct mfu_allocator *a, double oldest, bool give_
         struct mfu_block_place at;
         uint64_t size = 0, address = 0;
 
-        while (mfu_block_set_seek(&a->pools[p].free, size, address, &at)) {
+        while ((at = mfu_block_set_seek(&a->pools[p].free, size, address)).bin) {
             const struct mfu_block_entry *e = mfu_block_set_entry(&a->pools[p].free, at);
             uint64_t age = a->searches[0] - a->blocks[e->block].born;
 
@@ -237,17 +238,16 @@ static int find_room(struct mfu_allocator *a, int p, uint64_t bytes)
 {
     struct pool *pool = &a->pools[p];
     uint64_t page = pool->small ? SMALL_SEGMENT : MIDDLE_SEGMENT;
-    struct mfu_block_place at;
+    struct mfu_block_place at = mfu_block_set_seek(&pool->holes, 0, 0);
     int b;
 
-    if (mfu_block_set_seek(&pool->holes, 0, 0, &at))
-        do {
-            b = mfu_block_set_entry(&pool->holes, at)->block;
-            if (mfu_block_idle(a, a->blocks[b].previous))
-                b = a->blocks[b].previous;
-            if (has_room(a, b, bytes))
-                return b;
-        } while (mfu_block_set_next(&pool->holes, &at));
+    for (; at.bin; at = mfu_block_set_next(&pool->holes, at)) {
+        b = mfu_block_set_entry(&pool->holes, at)->block;
+        if (mfu_block_idle(a, a->blocks[b].previous))
+            b = a->blocks[b].previous;
+        if (has_room(a, b, bytes))
+            return b;
+    }
     b = mfu_segment_new(a, p, (a->range + page - 1) / page * page, page);
     if (b)
         mfu_block_put_hole(a, b);

@@ -162,53 +162,40 @@ int mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, uint64_t addres
     return b;
 }
 
+static struct mfu_block_place first_of(const struct mfu_block_set *s, int bin)
+{
+    return (struct mfu_block_place){bin, bin ? s->bins[bin].begin + s->bins[bin].n - 1 : 0};
+}
+
 struct mfu_block_place mfu_block_set_find(const struct mfu_block_set *s, int bin, uint64_t address)
 {
     return (struct mfu_block_place){bin, s->bins[bin].begin + down_to(&s->bins[bin], address) - 1};
 }
 
-bool mfu_block_set_seek(const struct mfu_block_set *s, uint64_t size, uint64_t address, struct mfu_block_place *place)
+struct mfu_block_place mfu_block_set_seek(const struct mfu_block_set *s, uint64_t size, uint64_t address)
 {
-    int b = bin_from(s, size);
+    int b = bin_from(s, size), slot;
     const struct mfu_block_bin *bin;
 
     if (!b)
-        return false;
+        return (struct mfu_block_place){0};
     bin = &s->bins[b];
-    *place = (struct mfu_block_place){b, bin->begin + (bin->size == size ? down_to(bin, address) : bin->n) - 1};
-    return place->slot >= bin->begin || mfu_block_set_next(s, place);
+    slot = bin->begin + (bin->size == size && address > 0 ? down_to(bin, address) : bin->n) - 1;
+    return slot >= bin->begin ? (struct mfu_block_place){b, slot} : first_of(s, bin->next);
 }
 
-bool mfu_block_set_next(const struct mfu_block_set *s, struct mfu_block_place *place)
+struct mfu_block_place mfu_block_set_next(const struct mfu_block_set *s, struct mfu_block_place at)
 {
-    const struct mfu_block_bin *bin = &s->bins[place->bin], *next = &s->bins[bin->next];
+    const struct mfu_block_bin *bin = &s->bins[at.bin];
 
-    if (place->slot > bin->begin)
-        place->slot--;
-    else if (bin->next)
-        *place = (struct mfu_block_place){bin->next, next->begin + next->n - 1};
-    else
-        return false;
-    return true;
+    return at.slot > bin->begin ? (struct mfu_block_place){at.bin, at.slot - 1} : first_of(s, bin->next);
 }
 
-bool mfu_block_set_last(const struct mfu_block_set *s, struct mfu_block_place *place)
+struct mfu_block_place mfu_block_set_last(const struct mfu_block_set *s)
 {
     int last = s->n_bins ? s->bins[0].previous : 0;
 
-    if (last)
-        *place = (struct mfu_block_place){last, s->bins[last].begin};
-    return last != 0;
-}
-
-const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *s, struct mfu_block_place place)
-{
-    return &s->bins[place.bin].entries[place.slot];
-}
-
-uint64_t mfu_block_set_size(const struct mfu_block_set *s, struct mfu_block_place place)
-{
-    return s->bins[place.bin].size;
+    return (struct mfu_block_place){last, last ? s->bins[last].begin : 0};
 }
 
 void mfu_block_set_remove(struct mfu_block_set *s, struct mfu_block_place place)

@@ -8,9 +8,9 @@
  * order of size, and a map of classes of size says where to begin.
  *
  *     struct mfu_block_set set = {0};
- *     struct mfu_block_place at;
  *     mfu_block_set_insert(&set, size, address, block);
- *     if (mfu_block_set_seek(&set, 4096, 0, &at))
+ *     struct mfu_block_place at = mfu_block_set_seek(&set, 4096, 0);
+ *     if (at.bin)
  *         block = mfu_block_set_entry(&set, at)->block;
  */
 #ifndef MFU_BLOCK_SET_H
@@ -45,7 +45,7 @@ struct mfu_block_set {
     int first[MFU_BLOCK_CLASSES];             /* bin of each of these */
 };
 
-/* A position: stays good until the set changes. */
+/* A position: stays good until the set changes.  Bin 0: none. */
 struct mfu_block_place {
     int bin, slot;
 };
@@ -59,18 +59,22 @@ int mfu_block_set_insert(struct mfu_block_set *, uint64_t size, uint64_t address
 /* Where a block is, of which bin and address are known. */
 struct mfu_block_place mfu_block_set_find(const struct mfu_block_set *, int bin, uint64_t address);
 
-/* The first entry with a key of at least (size, address); false if none. */
-bool mfu_block_set_seek(const struct mfu_block_set *, uint64_t size, uint64_t address, struct mfu_block_place *);
-
-/* The entry after a place; false (place unchanged) if none. */
-bool mfu_block_set_next(const struct mfu_block_set *, struct mfu_block_place *);
-
-/* The last entry; false if the set is empty. */
-bool mfu_block_set_last(const struct mfu_block_set *, struct mfu_block_place *);
+/* The first entry with a key of at least (size, address); the one after a place; the last. */
+struct mfu_block_place mfu_block_set_seek(const struct mfu_block_set *, uint64_t size, uint64_t address);
+struct mfu_block_place mfu_block_set_next(const struct mfu_block_set *, struct mfu_block_place);
+struct mfu_block_place mfu_block_set_last(const struct mfu_block_set *);
 
 /* What is at a place, and its size. */
-const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *, struct mfu_block_place);
-uint64_t mfu_block_set_size(const struct mfu_block_set *, struct mfu_block_place);
+static inline const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *s,
+                                                                struct mfu_block_place at)
+{
+    return &s->bins[at.bin].entries[at.slot];
+}
+
+static inline uint64_t mfu_block_set_size(const struct mfu_block_set *s, struct mfu_block_place at)
+{
+    return s->bins[at.bin].size;
+}
 
 /* Gives the entry at a place another key and block, and moves it to where it
  * belongs, mostly an end of a bin, which is returned.  0: out of memory, the entry is lost. */

@@ -96,14 +96,12 @@ static void drop_all(struct replayer *p, struct handles *h)
     h->n = 0;
 }
 
-static void sample(struct replayer *p)
+static void note_sample(struct replayer *p)
 {
     struct mfu_replay *out = p->out;
     const struct mfu_allocator_stats *s = mfu_allocator_stats(p->a);
     struct mfu_memory_sample *x;
 
-    if (!p->recording)
-        return;
     if (!MFU_ROOM(out->samples, out->n_samples + 1, out->cap_samples)) {
         p->broken = true;
         return;
@@ -117,6 +115,12 @@ static void sample(struct replayer *p)
     if (x->allocated > out->samples[out->peak_sample].allocated || out->n_samples == 0)
         out->peak_sample = out->n_samples;
     out->n_samples++;
+}
+
+static inline void sample(struct replayer *p)
+{
+    if (p->recording)
+        note_sample(p);
 }
 
 static void fail_here(struct replayer *p, const char *what)
@@ -206,6 +210,8 @@ static void take_life(void *context, int t, int like, int born, int last)
         return;
     life->born_next = a->ends[born].born;
     a->ends[born].born = t;
+    if (a->tensors[like].stays)
+        a->staying[a->n_staying++] = t;
     if (last >= 0 && last < a->n_launches) {
         life->died_next = a->ends[last].died;
         a->ends[last].died = t;
@@ -217,10 +223,11 @@ int mfu_allocations_take(struct mfu_allocations *a, const struct mfu_program *pr
     int n = program->fold ? mfu_fold_tensors(program) : program->n_tensors;
 
     if (!MFU_ROOM(a->tensors, n, a->cap_tensors) || !MFU_ROOM(a->lives, program->n_tensors, a->cap_lives)
-        || take_launches(a, program) < 0)
+        || !MFU_ROOM(a->staying, program->n_tensors, a->cap_staying) || take_launches(a, program) < 0)
         return -1;
     a->n_launches = program->n_launches;
     a->n_tensors = program->n_tensors;
+    a->n_staying = 0;
     memcpy(a->constant_bytes, program->constant_bytes, sizeof a->constant_bytes);
     for (int t = 0; t < n; t++) {
         const struct mfu_tensor *x = &program->tensors[t];
@@ -242,6 +249,7 @@ void mfu_allocations_release(struct mfu_allocations *a)
     free(a->stretches);
     free(a->ends);
     free(a->lives);
+    free(a->staying);
     memset(a, 0, sizeof *a);
 }
 
@@ -339,11 +347,12 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
     for (int k = 0; k < of->n_stretches; k++) {
         const struct mfu_allocation_stretch *x = &of->stretches[k];
 
-        for (int i = x->first; i < x->end && x->phase != MFU_OPTIMIZER_PHASE && !p->failed; i++) {
-            if (x->phase == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
-                p->workspaces[1] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
-            if (!p->failed)
-                run_launch(p, s, i, &of->launches[i + x->shift]);
+        if (x->phase == MFU_OPTIMIZER_PHASE || x->first == x->end)
+            continue;
+        if (x->phase == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
+            p->workspaces[1] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
+        for (int i = x->first; i < x->end && !p->failed; i++) {
+            run_launch(p, s, i, &of->launches[i + x->shift]);
             if (i == of->forward_end && !p->failed) {
                 drop_all(p, &p->held); /* the logits of the step before */
                 for (int in = 0; in < 2; in++)
@@ -353,13 +362,13 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
     }
     if (p->failed)
         return;
-    for (int t = 1; t < of->n_tensors; t++) {
-        const struct mfu_allocation_tensor *x = &of->tensors[of->lives[t].like];
+    for (int i = of->n_staying - 1; i >= 0; i--) {
+        int t = of->staying[i];
+        enum mfu_part part = of->tensors[of->lives[t].like].part;
 
-        if (x->stays && s->handle[t] >= 0) {
-            keep(p, x->part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
-            s->handle[t] = -1;
-        }
+        if (s->handle[t] >= 0)
+            keep(p, part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
+        s->handle[t] = -1;
     }
     for (int k = 0; k < 2; k++) {
         give_back(p, p->inputs[k]);

@@ -23,7 +23,9 @@ struct mfu_allocations {
     struct mfu_allocation_stretch *stretches; /* of launches */
     struct mfu_allocation_ends *ends;         /* by launch */
     struct mfu_allocation_life *lives;        /* by tensor */
-    int n_launches, n_tensors, n_stretches, cap_launches, cap_tensors, cap_stretches, cap_ends, cap_lives;
+    int *staying;                             /* tensors that outlive the micro-step, the last first */
+    int n_launches, n_tensors, n_stretches, n_staying;
+    int cap_launches, cap_tensors, cap_stretches, cap_ends, cap_lives, cap_staying;
     int forward_end;                       /* last launch of forward */
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
 };

@@ -15,10 +15,10 @@ struct sums {
 
 static bool in_set(const struct mfu_block_set *set, uint64_t size, uint64_t address, int b)
 {
-    struct mfu_block_place at;
+    struct mfu_block_place at = mfu_block_set_seek(set, size, address);
 
-    return mfu_block_set_seek(set, size, address, &at) && mfu_block_set_entry(set, at)->block == b
-        && mfu_block_set_size(set, at) == size && mfu_block_set_entry(set, at)->address == address;
+    return at.bin && mfu_block_set_entry(set, at)->block == b && mfu_block_set_size(set, at) == size
+        && mfu_block_set_entry(set, at)->address == address;
 }
 
 static const char *check_block(const struct mfu_allocator *a, int b, struct sums *sum)
@@ -83,20 +83,19 @@ static const char *check_segment(const struct mfu_allocator *a, int s, struct su
 /* How many are in a set; -1: they are out of order. */
 static long ordered(const struct mfu_block_set *set)
 {
-    struct mfu_block_place at;
+    struct mfu_block_place at = mfu_block_set_seek(set, 0, 0);
     uint64_t size = 0, address = 0;
     long n = 0;
 
-    if (mfu_block_set_seek(set, 0, 0, &at))
-        do {
-            uint64_t next = mfu_block_set_size(set, at);
-            const struct mfu_block_entry *e = mfu_block_set_entry(set, at);
+    for (; at.bin; at = mfu_block_set_next(set, at)) {
+        uint64_t next = mfu_block_set_size(set, at);
+        const struct mfu_block_entry *e = mfu_block_set_entry(set, at);
 
-            if (n++ && (next < size || (next == size && e->address <= address)))
-                return -1;
-            size = next;
-            address = e->address;
-        } while (mfu_block_set_next(set, &at));
+        if (n++ && (next < size || (next == size && e->address <= address)))
+            return -1;
+        size = next;
+        address = e->address;
+    }
     return n;
 }
 
