@@ -350,7 +350,9 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
     if (p->gradient != MFU_NO_VIEW) {
         /* Eager autograd adds in place, but not into a view, such as the transposed
          * product of a linear; autocast's cast has made that a tensor of its own. */
-        bool in_place = s->numerics.autocast || s->runtime->fuse;
+        int born = mfu_tensor_of(s, p->gradient)->born;
+        bool in_place = s->numerics.autocast || s->runtime->fuse
+            || (born >= 0 && !mfu_kind_is_gemm(s->program->launches[born].kernel.kind));
         int sum = in_place
             ? mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view))
             : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_GRADIENTS);

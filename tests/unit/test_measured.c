@@ -551,7 +551,6 @@ static void models_with_experts_are_read(void **state)
         "recompute_modules=mla_up_proj; 2 dense layers; cuda_graph=full_iteration,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,1400,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
-        "b200,8,8,transformer-xl,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,selective,"
         "recompute_modules=moe_act+layernorm,600\n"
         "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,selective,"
@@ -569,10 +568,28 @@ static void models_with_experts_are_read(void **state)
     }
     assert_true(all->rows[2].predicted_allocated_bytes - all->rows[1].predicted_allocated_bytes
                 > 48. * 128 / 8 * 3 * 2048 * 700 * 6);
-    assert_non_null(strstr(all->rows[3].skipped, "segment recurrence"));
-    assert_non_null(strstr(all->rows[4].assumed, "recompute_modules=moe_act,layernorm, by the notes"));
-    assert_true(all->rows[4].predicted_allocated_bytes < all->rows[1].predicted_allocated_bytes);
-    assert_non_null(strstr(all->rows[5].skipped, "moe_rest"));
+    assert_non_null(strstr(all->rows[3].assumed, "recompute_modules=moe_act,layernorm, by the notes"));
+    assert_true(all->rows[3].predicted_allocated_bytes < all->rows[1].predicted_allocated_bytes);
+    assert_non_null(strstr(all->rows[4].skipped, "moe_rest"));
+    mfu_validation_free(all);
+}
+
+/* TorchScript of single functions leaves the rest eager; gradients of 16-bit indices were slow before PyTorch 1.13. */
+static void transformer_xl_is_eager(void **state)
+{
+    static const char text[] =
+        "gpu,family,model,micro_batch,compile,precision,framework,step_time_ms\n"
+        "a100-80gb-sxm,transformer-xl,Transformer-XL large,8,jit,fp16-amp,pytorch 20.06 NGC,142\n"
+        "a100-80gb-sxm,transformer-xl,Transformer-XL large,8,eager,fp16-amp-o2,pytorch 22.01 NGC,142\n"
+        "a100-80gb-sxm,transformer-xl,Transformer-XL large,8,eager,fp16-amp-o2,pytorch 23.10 NGC,142\n";
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    (void)state;
+    assert_non_null(all);
+    assert_non_null(strstr(all->rows[0].assumed, "runtime=eager for jit"));
+    assert_non_null(strstr(all->rows[1].skipped, "before PyTorch 1.13"));
+    assert_string_equal(all->rows[2].skipped, "");
     mfu_validation_free(all);
 }
 
@@ -875,6 +892,7 @@ int main(void)
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(models_with_experts_are_read),
+        cmocka_unit_test(transformer_xl_is_eager),
         cmocka_unit_test(names_with_remarks_are_read),
         cmocka_unit_test(image_models_are_read),
         cmocka_unit_test(a_rate_counts_what_a_timer_leaves_out),

@@ -3,7 +3,7 @@
  *
  * Reads either one packed input [q | k | v] or three, whose keys and values may belong to another
  * sequence (cross-attention) and be as wide as they like; a fourth is a bias of the scores, one for all
- * sequences of the batch (T5).  A fused kernel saves
+ * sequences of the batch (T5), or one for each, which is scaled with them (Transformer-XL).  A fused kernel saves
  * q, k, v, the output and the logsumexp of each row.  The parts ("math") save
  * the probabilities of every pair of tokens, in fp32 and in the compute type
  * under autocast, and move them through memory several times.
@@ -31,9 +31,10 @@ enum {
     CHUNK,
     JOINED
 };
-enum { FILLED, ADDED };
+enum { FILLED, ADDED, IN_PLACE };
 enum { AS_GIVEN, FP32 };
-static const char *const maskings[] = {"fill", "add", NULL}, *const softmaxes[] = {"as_given", "fp32", NULL};
+static const char *const maskings[] = {"fill", "add", "in_place", NULL},
+                         *const softmaxes[] = {"as_given", "fp32", NULL};
 enum { Q, K, V, OUT, LSE, BIAS };                                     /* saved by fused kernels */
 enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED }; /* saved by the parts */
 
@@ -77,6 +78,15 @@ static bool window_is_mask(struct mfu_builder *s, const struct mfu_node *n)
 static bool has_bias(const struct mfu_node *n)
 {
     return n->source->n_in == 4 && n->in[3] != MFU_TOKENS_IN;
+}
+
+/* Whether that is of every sequence: scores of their own, of which one kernel makes sums and scales them. */
+static bool is_scored(struct mfu_builder *s, const struct mfu_node *n)
+{
+    return has_bias(n)
+        && mfu_compare(s, mfu_view_rows(s, mfu_node_input(s, n, 3)),
+                       mfu_view_rows(s, mfu_node_input(s, n, 0)) * n->op->attribute[HEADS])
+        >= 0;
 }
 
 /* Whether the kernel that the step's attention has takes such heads in the type of a frozen model apart. */
@@ -440,18 +450,20 @@ static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct 
 {
     bool added = n->op->attribute[MASKING] == ADDED;
     enum mfu_type type = added && s->numerics.residual == MFU_F32 ? MFU_F32 : s->numerics.compute;
+    double rows = mfu_view_rows(s, scores), columns = mfu_view_columns(s, scores);
     int out;
 
     if (!added && !a->causal && !(a->window > 0))
         return scores;
-    out = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), type, MFU_PART_ACTIVATIONS);
+    out = n->op->attribute[MASKING] == IN_PLACE ? mfu_view_slice(s, scores, rows, columns)
+                                                : mfu_tensor_new(s, rows, columns, type, MFU_PART_ACTIVATIONS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "mask",
                                     .kind = MFU_POINTWISE,
                                     .traffic = added ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
                                     .fusion = MFU_MAP,
                                     .random = true,
-                                    .flops = mfu_view_rows(s, scores) * mfu_view_columns(s, scores)},
+                                    .flops = rows * columns},
              1, &scores, 1, &out);
     return out;
 }
@@ -470,14 +482,15 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
             qkv[i] = per_head(s, &a, "contiguous", qkv[i], i ? a.keys : a.seq, i == 2 ? a.value_dim : a.head_dim);
     scores = product(s, &a, "scores", a.seq, a.keys, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {
-        scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+        scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores,
+                                    is_scored(s, n) ? mfu_node_input(s, n, 3) : MFU_NO_VIEW, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++) { /* divide, tanh (saved), multiply */
                 scores = mfu_emit_pointwise(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW,
                                             MFU_NO_VIEW);
                 capped = i == 1 ? scores : capped;
             }
-        if (has_bias(n))
+        if (has_bias(n) && !is_scored(s, n))
             scores = mfu_emit_broadcast(
                 s, "bias", mfu_view_type(s, mfu_node_input(s, n, 3)) == MFU_F32 ? MFU_F32 : s->numerics.compute, 1,
                 scores, mfu_node_input(s, n, 3));
@@ -562,15 +575,17 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
              2, in, 1, &dscores);
     if (!one_kernel) {
         dscores = mfu_emit_cast(s, dscores, s->numerics.compute);
-        if (n->op->attribute[MASKING] == FILLED && (a.causal || a.window > 0))
+        if (n->op->attribute[MASKING] != ADDED && (a.causal || a.window > 0))
             dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW);
-        if (has_bias(n) && mfu_wants_gradient(s, n, 3))
+        if (has_bias(n) && !is_scored(s, n) && mfu_wants_gradient(s, n, 3))
             give_bias(s, n, &a, dscores);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++)
                 dscores = mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores,
                                              i == 1 ? n->saved[CAPPED] : MFU_NO_VIEW, MFU_NO_VIEW);
         dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
+        if (is_scored(s, n))
+            mfu_grad_add(s, n, 3, dscores);
     }
     for (int i = 0; i < 2; i++)
         if (wants(s, n, i))
@@ -628,7 +643,7 @@ const struct mfu_primitive mfu_primitive_attention = {
             [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
             [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},
             [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
-            [MASKING] = {"masking", "fill", maskings, "whether a mask is filled in or added (math only)"},
+            [MASKING] = {"masking", "fill", maskings, "whether a mask is filled in (in place) or added (math only)"},
             [SOFTMAX] = {"softmax", "as_given", softmaxes, "whether the code makes scores fp32 itself (math only)"},
             [VALUE_DIM] = {"value_dim", "0", NULL, "width of one head's values; 0: head_dim"},
             [SINKS] = {"sinks", "0", NULL, "whether a learned score per head takes part (math only)"},

@@ -26,7 +26,7 @@ static const struct family {
     {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
     {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", "nemotron-3-nano-30b-a3b", NULL},
-    {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
+    {"transformer-xl", "transfo-xl-wt103", NULL},
     {NULL, NULL, NULL}};
 // clang-format on
 

@@ -31,6 +31,9 @@ struct word {
 static const struct word runtimes[] = {
     {"", "eager", "runtime=eager"},
     {"jit", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"}, {NULL, NULL, NULL}};
+/* Of programs whose TorchScript is functions that the graph has as one operation. */
+static const struct word scripted_runtimes[] = {
+    {"", "eager", "runtime=eager"}, {"jit", "eager", "runtime=eager for jit (TorchScript of single functions)"}, {NULL, NULL, NULL}};
 static const struct word precisions[] = {
     {"fp16", "fp16", "precision=fp16, mixed, for fp16"}, {"float16", "fp16", "precision=fp16, mixed, for float16"},
     {"bf16", "bf16", "precision=bf16, mixed, for bf16"}, {"bfloat16", "bf16", "precision=bf16, mixed, for bfloat16"},
@@ -1136,17 +1139,25 @@ static bool check_program(struct mfu_row *r)
                         runtime->name, runtime->since);
 }
 
+/* Indices' gradients of halves are up to 40 times slower before (pytorch#76996 of May 2022, in 1.13). */
+#define FIRST_FAST_HALVES 2023
+
 static bool set_runtime(struct mfu_row *r)
 {
     const char *stack = mfu_row_cell(r, "compile");
+    bool functions = mfu_same_letters(r->run->scenario.model->family, "transfo_xl");
 
     if (mfu_same_letters(stack, "xla-te") || mfu_same_letters(stack, "jax"))
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
-    if (!translate(r, "compile", MFU_S_RUNTIME, runtimes) || !translate(r, "precision", MFU_S_PRECISION, precisions)
-        || !set_software(r) || !set_attention(r) || !set_checkpoint(r))
+    if (!translate(r, "compile", MFU_S_RUNTIME, functions ? scripted_runtimes : runtimes)
+        || !translate(r, "precision", MFU_S_PRECISION, precisions) || !set_software(r) || !set_attention(r)
+        || !set_checkpoint(r))
         return false;
+    if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
+        && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
+        return mfu_row_skip(r, "indices' gradients in halves before PyTorch 1.13: not modelled");
     if (mfu_same_letters(stack, "te") || mfu_same_letters(stack, "transformer-engine")) {
         mfu_row_assume(r, "cross_entropy_fusion=off: the loss is the loop's own, %s has the layers", stack);
         if (!mfu_row_set(r, "cross_entropy_fusion", "off"))

@@ -1,0 +1,57 @@
+/*
+ * recall - what stood here in the batch before, in front of what stands here now: segment recurrence (Transformer-XL).
+ *
+ * What is here now is copied for the next batch, without gradients, and stays until that has been; the gradient of the whole is
+ * read where the rows of this batch lie in it.  NVIDIA's DeepLearningExamples 729963dd, mem_transformer.py, _update_mems().
+ */
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { LENGTH };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->in_width[0];
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_input(s, n, 0);
+    double old = n->op->attribute[LENGTH] * s->config->batch, width = mfu_view_columns(s, x);
+
+    n->out = x;
+    if (!(old > 0))
+        return;
+    if (!s->recomputing)
+        mfu_tensor_retain(s, mfu_emit_rows(s, "keep", old, x, MFU_NO_VIEW));
+    n->out = mfu_tensor_new(s, old + mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "cat",
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_IRREGULAR,
+                                    .fusion = MFU_MAP,
+                                    .extra_read_bytes = old * width * mfu_type_bytes[mfu_view_type(s, x)]},
+             1, &x, 1, &n->out);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_input(s, n, 0);
+
+    mfu_grad_add(s, n, 0, mfu_view_slice(s, n->gradient, mfu_view_rows(s, x), mfu_view_columns(s, x)));
+}
+
+const struct mfu_primitive mfu_primitive_recall = {
+    .name = "recall",
+    .summary = "rows of the batch before in front of this one's",
+    .attributes = {[LENGTH] = {"length", NULL, NULL, "tokens of each sequence that are kept"}},
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .traits = MFU_PASSES_STATES,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,46 @@
+/*
+ * vector - a learned row by itself, which operations of several layers add or multiply by (Transformer-XL's u and v).
+ *
+ * It launches nothing: its result is the parameter.
+ */
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { WIDTH };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->attribute[WIDTH];
+}
+
+static struct mfu_weights params(const struct mfu_operation *op)
+{
+    return (struct mfu_weights){.weight = op->attribute[WIDTH], .active = op->attribute[WIDTH]};
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    n->out = mfu_view_as(s, 0, 1, n->op->attribute[WIDTH], s->numerics.weight);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    if (mfu_trains(s, n, 0))
+        mfu_param_grad_add(s, n, 0, n->gradient);
+}
+
+const struct mfu_primitive mfu_primitive_vector = {
+    .name = "vector",
+    .summary = "a learned row by itself, for operations that read it",
+    .attributes = {[WIDTH] = {"width", NULL, NULL, "its elements", 1}},
+    .traits = MFU_LOOKS_UP,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
+};
