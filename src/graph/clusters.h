@@ -24,15 +24,15 @@ enum {
 };
 #define MFU_CLUSTERS 4
 #define MFU_CLUSTER_ATTRIBUTES                                                                                         \
-    [MFU_CLUSTER_CLASSES] = {"classes", "vocab_size", NULL, "in all"},                                                 \
-    [MFU_CLUSTER_SHORT] = {"short", "short", NULL, "frequent classes; rare ones begin there"},                         \
-    [MFU_CLUSTER_SECOND] = {"second", "second", NULL, "the class at which the second cluster of rare ones begins"},    \
-    [MFU_CLUSTER_THIRD] = {"third", "third", NULL, "the class at which the third begins"},                             \
-    [MFU_CLUSTER_SHARE_1] = {"share_1", "share_1", NULL, "of the tokens, in the first cluster of rare ones"},          \
-    [MFU_CLUSTER_SHARE_2] = {"share_2", "share_2", NULL, "in the second"},                                             \
-    [MFU_CLUSTER_SHARE_3] = {"share_3", "share_3", NULL, "in the third"},                                              \
-    [MFU_CLUSTER_DIVISOR] = {"divisor", "divisor", NULL, "by which a cluster is narrower than the one before", 1},     \
-    [MFU_CLUSTER_WIDTH] = {"width", "n_embd", NULL, "elements of a row of the model", 1}
+    [MFU_CLUSTER_CLASSES] = {"classes", NULL, NULL, "in all"},                                                         \
+    [MFU_CLUSTER_SHORT] = {"short", NULL, NULL, "frequent classes; rare ones begin there"},                            \
+    [MFU_CLUSTER_SECOND] = {"second", NULL, NULL, "the class at which the second cluster of rare ones begins"},        \
+    [MFU_CLUSTER_THIRD] = {"third", NULL, NULL, "the class at which the third begins"},                                \
+    [MFU_CLUSTER_SHARE_1] = {"share_1", NULL, NULL, "of the tokens, in the first cluster of rare ones"},               \
+    [MFU_CLUSTER_SHARE_2] = {"share_2", NULL, NULL, "in the second"},                                                  \
+    [MFU_CLUSTER_SHARE_3] = {"share_3", NULL, NULL, "in the third"},                                                   \
+    [MFU_CLUSTER_DIVISOR] = {"divisor", "1", NULL, "by which a cluster is narrower than the one before", 1},           \
+    [MFU_CLUSTER_WIDTH] = {"width", NULL, NULL, "elements of a row of the model", 1}
 
 /* Classes of the i-th cluster, and the width of their rows. */
 static inline double mfu_cluster_classes(const struct mfu_operation *op, int i)

@@ -170,13 +170,19 @@ static inline struct pairs next(struct mfu_scenario *s, struct mfu_plan *plan)
     }
 }
 
+/* Whether the model has such an operation. */
+static inline bool has_operation(const struct mfu_model *m, const char *name)
+{
+    for (int i = 0; i < m->n_ops; i++)
+        if (strcmp(m->ops[i].primitive->name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Whether the images of a batch are one sequence, whose pairs grow with its square (Pixtral). */
 static inline bool joins_batch(const struct mfu_model *m)
 {
-    for (int i = 0; i < m->n_ops; i++)
-        if (strcmp(m->ops[i].primitive->name, "mask") == 0)
-            return true;
-    return false;
+    return has_operation(m, "mask");
 }
 
 /* A law, and the scenario that breaks it. */

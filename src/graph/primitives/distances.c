@@ -70,8 +70,8 @@ const struct mfu_primitive mfu_primitive_distances = {
     .summary = "scores of queries for distances, which attention adds to its own",
     .attributes =
         {
-            [HEADS] = {"heads", "n_head", NULL, "query heads", 1},
-            [HEAD_DIM] = {"head_dim", "head_dim", NULL, "width of one head", 1},
+            [HEADS] = {"heads", NULL, NULL, "query heads", 1},
+            [HEAD_DIM] = {"head_dim", NULL, NULL, "width of one head", 1},
             [KEYS] = {"keys", NULL, NULL, "tokens that are attended to"},
         },
     .least_inputs = 2,
