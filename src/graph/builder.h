@@ -137,7 +137,7 @@ struct mfu_builder {
     bool copies;                             /* some layers are copied (copies.h), */
     int reach;                               /* and name what is in so many before and behind them, at most */
     bool uneven;                             /* the second layer of a section is not like the first */
-    struct mfu_launch *merged;               /* what a compiler makes of the list */
+    struct mfu_launch *merged;               /* what a pass makes of the list, until it takes its place */
     int cap_merged;
     int *moved, cap_moved; /* where a pass that puts launches between others moves each of them; */
     struct mfu_put {
@@ -145,10 +145,9 @@ struct mfu_builder {
         struct mfu_launch launch;
     } * put;                    /* those, until it is done, */
     int n_put, cap_put, n_read; /* and how many of the old it has read; */
-    struct mfu_launch *written; /* of a folded program all launches, as they are then */
-    int n_written, cap_written;
-    int *ends, n_ends; /* room in the program's arena for so many views of launches */
-    bool failed;       /* memory ran out */
+    int n_written;              /* of a folded program all launches are written to `merged`, as they are then */
+    int *ends, n_ends;          /* room in the program's arena for so many views of launches */
+    bool failed;                /* memory ran out */
     /* Of the model, then their adapters; what is here is worked out before it is read. */
     struct mfu_operation operations[2 * MFU_MAX_OPS];
 };

@@ -90,9 +90,17 @@ static int number_of(struct place at, enum list list)
     return in->to[list] + (in->backwards ? in->copies - at.which : at.which) * in->count[list] + at.offset;
 }
 
-static int renumbered(const struct mfu_fold *x, enum list list, int item, const struct stretch *from, int copy)
+/* Mostly of the same layer. */
+static inline int renumbered(const struct mfu_fold *x, enum list list, int item, const struct stretch *from, int copy)
 {
-    return names_none(item) ? item : number_of(placed(x, list, item, from, copy), list);
+    const struct stretch *in;
+
+    if (names_none(item))
+        return item;
+    in = &x->stretches[x->owner[list][item]];
+    return number_of(in->layer == from->layer ? (struct place){in, copy, item - in->first[list]}
+                                              : placed(x, list, item, from, copy),
+                     list);
 }
 
 /* Whether others than layers of its kind name an item of a layer that is copied. */
@@ -534,9 +542,14 @@ static bool is_even(const struct mfu_fold *x, int copies, int n)
 /* The tensor of a view that copy `copy` of `from` names. */
 static int tensor_of(const struct mfu_program *p, int view, const struct stretch *from, int copy)
 {
-    struct place at = placed(p->fold, VIEWS, view, from, copy);
+    const struct mfu_fold *x = p->fold;
+    struct place at = {&x->stretches[x->owner[VIEWS][view]], copy, 0};
 
-    return renumbered(p->fold, TENSORS, p->views[at.in->first[VIEWS] + at.offset].tensor, at.in, at.which);
+    if (at.in->layer != from->layer) {
+        at = placed(x, VIEWS, view, from, copy);
+        view = at.in->first[VIEWS] + at.offset;
+    }
+    return renumbered(x, TENSORS, p->views[view].tensor, at.in, at.which);
 }
 
 bool mfu_unfolds_alike(const struct mfu_segment *seg)

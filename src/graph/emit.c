@@ -20,9 +20,9 @@ bool mfu_rewrite_begin(struct mfu_builder *s)
 
 static struct mfu_launch *write(struct mfu_builder *s, const struct mfu_launch *l)
 {
-    if (!ROOM(s, s->written, s->n_written, s->cap_written))
+    if (!ROOM(s, s->merged, s->n_written, s->cap_merged))
         return NULL;
-    return memcpy(&s->written[s->n_written++], l, sizeof *l); /* with what is between its parts: it is compared */
+    return memcpy(&s->merged[s->n_written++], l, sizeof *l); /* with what is between its parts: it is compared */
 }
 
 struct mfu_launch *mfu_rewrite_put(struct mfu_builder *s, int *n, const struct mfu_launch *l)
@@ -56,7 +56,7 @@ void mfu_rewrite_segment(struct mfu_builder *s, struct mfu_segment *seg, int fir
     for (const struct mfu_segment *other = seg - 1;
          seg->copy > 0 && other >= seg - (seg->copy < LOOKED_AT ? seg->copy : LOOKED_AT); other--)
         if (other->count == count
-            && memcmp(&s->written[other->first + other->shift], &s->written[at], (size_t)count * sizeof *s->written)
+            && memcmp(&s->merged[other->first + other->shift], &s->merged[at], (size_t)count * sizeof *s->merged)
                 == 0) {
             s->n_written = at;
             at = other->first + other->shift;
@@ -92,8 +92,8 @@ void mfu_rewrite_end(struct mfu_builder *s, int n, int n_tensors, int n_launches
         struct mfu_launch *old = p->launches;
         int cap = p->cap_launches;
 
-        p->launches = s->written, p->cap_launches = s->cap_written;
-        s->written = old, s->cap_written = cap;
+        p->launches = s->merged, p->cap_launches = s->cap_merged;
+        s->merged = old, s->cap_merged = cap;
         mfu_fold_moves(p, s->moved);
         s->moved = NULL, s->cap_moved = 0;
         p->n_launches = n;

@@ -666,7 +666,6 @@ void mfu_program_free(struct mfu_program *p)
         free(s->layers);
         free(s->moved);
         free(s->put);
-        free(s->written);
         free(s->kept);
         free(s->deferred);
         free(s->merged);
