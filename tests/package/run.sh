@@ -55,22 +55,6 @@ if command -v mandoc >/dev/null; then
     mandoc -Tlint -Werror "$manual" || fail 'mandoc finds errors in the manual'
 fi
 
-# Bash completes options, and inside -e what Tab offers.
-if command -v bash >/dev/null; then
-    cat >"$to/complete.bash" <<'END'
-PATH=$1/bin:$PATH
-. "$1/share/bash-completion/completions/mfuplan"
-compopt() { :; }
-COMP_WORDS=("$1/bin/mfuplan" -e "'gpu h100-sxm; set optim") COMP_CWORD=2
-_mfuplan
-[ "${COMPREPLY[0]}" = 'gpu h100-sxm; set optimizer' ] || exit 1
-COMP_WORDS=(mfuplan --no-cal) COMP_CWORD=1
-_mfuplan
-[ "${COMPREPLY[*]}" = --no-calibration ]
-END
-    bash "$to/complete.bash" "$usr" || fail 'bash does not complete'
-fi
-
 # Position independent, relocations read-only, the stack not executable.
 if command -v readelf >/dev/null; then
     readelf -d "$usr/bin/mfuplan" | grep -q 'BIND_NOW' || fail 'the program is not linked with -z now'

@@ -143,12 +143,13 @@ static void write_fish(FILE *out)
     for (size_t i = 0; i < MFU_OPTION_COUNT; i++) {
         const struct mfu_option *o = &mfu_options[i];
 
-        fprintf(out, "complete -c mfuplan -l %s", o->name);
+        char letter[6] = "";
+
         if (o->letter)
-            fprintf(out, " -s %c", o->letter);
-        if (o->argument)
-            fprintf(out, " %s", argument_of(o)->fish);
-        fputs(" -d '", out);
+            snprintf(letter, sizeof letter, " -s %c", o->letter);
+        if (o->argument) /* apart: what the option means is no description of its values */
+            fprintf(out, "complete -c mfuplan -l %s%s %s\n", o->name, letter, argument_of(o)->fish);
+        fprintf(out, "complete -c mfuplan -l %s%s%s -d '", o->name, letter, o->argument ? " -r" : "");
         for (const char *p = o->meaning; *p; p++)
             fprintf(out, *p == '\'' || *p == '\\' ? "\\%c" : "%c", *p);
         fputs("'\n", out);
