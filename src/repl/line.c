@@ -244,6 +244,7 @@ void mfu_line_open(struct mfu_session *s)
     mfu_line_catch(NULL);
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGHUP, &act, NULL);
+    rl_change_environment = 0; /* COLUMNS would be that of the last prompt, not of a window that a pager saw resized */
     rl_readline_name = "mfuplan"; /* lets ~/.inputrc say `$if mfuplan` */
     rl_attempted_completion_function = complete;
     rl_completion_display_matches_hook = show_matches;

@@ -72,6 +72,20 @@ static bool names_us(FILE *in, long from, int whence)
     return memmem(text, n, "mfuplan", 7) != NULL;
 }
 
+static struct mfu_written as_it_is(const struct stat *info)
+{
+    return (struct mfu_written){info->st_dev, info->st_ino,
+                                info->st_ctim.tv_sec * 1000000000LL + info->st_ctim.tv_nsec};
+}
+
+void mfu_has_written(struct mfu_session *s, const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) == 0)
+        s->written[s->n_written++ % MFU_WRITTEN] = as_it_is(&info);
+}
+
 int mfu_may_replace(const struct mfu_session *s, const char *path, bool force, const char *instead,
                     struct mfu_error *err)
 {
@@ -81,6 +95,12 @@ int mfu_may_replace(const struct mfu_session *s, const char *path, bool force, c
 
     if (force || s->force || stat(path, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
         return 0;
+    for (unsigned i = 0; i < s->n_written && i < MFU_WRITTEN; i++) {
+        struct mfu_written now = as_it_is(&info);
+
+        if (memcmp(&s->written[i], &now, sizeof now) == 0)
+            return 0;
+    }
     in = fopen(path, "re");
     ours = in && (names_us(in, 0, SEEK_SET) || names_us(in, info.st_size > LOOKED_AT ? -LOOKED_AT : 0, SEEK_END));
     if (in)

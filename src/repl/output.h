@@ -16,8 +16,11 @@ void mfu_print_note(struct mfu_session *, const char *format, ...) MFU_PRINTF(2,
  * --csv a table. */
 int mfu_answer(struct mfu_session *, const struct mfu_record *, const void *object, struct mfu_error *err);
 
+/* A file is complete that `>` of this conversation wrote. */
+void mfu_has_written(struct mfu_session *, const char *path);
+
 /* Whether a command may write this file: it does not exist, is no regular file, or mfuplan
- * wrote it (it says so near its beginning or its end), or the user said --force.  -1 with
+ * wrote it (it says so near its beginning or its end, or did so just now), or the user said --force.  -1 with
  * `err`, which ends with `instead`: what else to type. */
 int mfu_may_replace(const struct mfu_session *, const char *path, bool force, const char *instead,
                     struct mfu_error *err);

@@ -46,6 +46,8 @@ struct mfu_place {
     int line, column; /* in it; 0: not known */
 };
 
+#define MFU_WRITTEN 16
+
 struct mfu_session {
     struct mfu_catalog *catalog;
     struct mfu_memory memory;
@@ -61,9 +63,14 @@ struct mfu_session {
         double value;
         enum mfu_dim dim;
     } noted[MFU_NOTED];
-    int n_noted;                    /* train.cost ...: of answers that take words */
-    char offered[128];              /* to Tab, just now */
-    struct mfu_term term;           /* of stdout */
+    int n_noted;          /* train.cost ...: of answers that take words */
+    char offered[128];    /* to Tab, just now */
+    struct mfu_term term; /* of stdout */
+    struct mfu_written {
+        unsigned long long device, inode;
+        long long changed;          /* nanoseconds */
+    } written[MFU_WRITTEN];         /* files of `>` in this conversation, which may be written again as they are */
+    unsigned n_written;             /* ever */
     char local[160];                /* GPUs of this computer: "8 x h100-sxm"; "": none is known */
     char kept_folder[MFU_PATH_MAX]; /* of scenarios that outlast the conversation; "": none do */
     FILE *out, *errors;             /* stdout, stderr; or streams that write to them what is safe */

@@ -126,7 +126,7 @@ int mfu_divert_end(struct mfu_session *s, struct mfu_diversion *d, int status, s
             status = mfu_fail(err, MFU_EIO, "the file: %s", strerror(errno));
     } else if (status < 0)
         mfu_atomic_file_drop(&d->atomic);
-    else
-        status = mfu_atomic_file_close(&d->atomic, err);
+    else if ((status = mfu_atomic_file_close(&d->atomic, err)) == 0)
+        mfu_has_written(s, d->atomic.real);
     return status;
 }

@@ -129,10 +129,18 @@ const struct mfu_topic mfu_topics[] = {
      "    mfuplan run.mfu && sbatch run.slurm\n"
      "\n",
      list_exit_statuses},
-    {"editing", "keys, history, files",
+    {"editing", "keys, history, pipes, files, the shell",
      "Tab completes commands, keys, their values and names; Ctrl-R searches the\n"
      "history; Ctrl-C drops the line; Ctrl-D leaves.  A line may hold several\n"
-     "commands, separated by `;`; `#` begins a comment; quotes group words.\n"
+     "commands, separated by `;`; `#` begins a comment; quotes group words; `\\` at the\n"
+     "end goes on in the next line.  What begins only one command is that command;\n"
+     "`?` and `h` help, `q` and `exit` leave.\n"
+     "\n"
+     "    memory | head -3         an answer goes to a program\n"
+     "    plan > FILE              or to a new file; >> adds to it, >! replaces any\n"
+     "    !ls                      a line of the shell\n"
+     "\n"
+     "Programs are started from the keyboard only, in scripts and -e with --shell.\n"
      "\n"
      "The history is $MFUPLAN_HISTORY, else $XDG_STATE_HOME/mfuplan/history, else\n"
      "~/.local/state/mfuplan/history; an empty MFUPLAN_HISTORY keeps none, and neither\n"

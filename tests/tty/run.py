@@ -3,7 +3,7 @@
 
 Lines of a conversation: `$ OPTIONS`, `gpus` a driver with GPUs, `rc COMMANDS` the user's own file, `editor
 COMMAND` that of `edit`, `pager COMMAND` what long answers go through on a terminal of 24 lines,
-`again` ends one conversation and begins the next, `> TEXT` waits for it, `< KEYS` types them
+`again` ends one conversation and begins the next, `> TEXT` waits for it (^M: a line ends), `< KEYS` types them
 (^M Enter, ^I Tab, ^C, ^D ...), `k NAME` sends a signal, `pause N` lets N seconds pass, `= N` is the exit status, `h LINE` a line of the
 history, in order.  Keys are typed when what was awaited has come.
 """
@@ -19,9 +19,10 @@ class Conversation:
             os.makedirs(os.path.join(folder, "mfuplan"), exist_ok=True)
             with open(os.path.join(folder, "mfuplan", "rc"), "w") as out:
                 out.write(rc + "\n")
-        environment = dict(os.environ, TERM="vt100" if pager else "dumb", INPUTRC="/dev/null", COLUMNS="80", LC_ALL="C",
+        environment = dict(os.environ, TERM="vt100" if pager else "dumb", INPUTRC="/dev/null", LC_ALL="C",
                            MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER=pager or "cat", MFUPLAN_NVML=nvml, VISUAL=editor, TMPDIR=folder,
                            XDG_STATE_HOME=os.path.join(folder, "st[a]te *"), XDG_CONFIG_HOME=folder)
+        environment.pop("COLUMNS", None)    # the window's own
         self.seen = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -75,7 +76,7 @@ def run(program, data, nvml, path):
             for number, line in enumerate(lines, 1):
                 try:
                     if line.startswith("> "):
-                        c.wait(line[2:])
+                        c.wait(line[2:].replace("^M", "\r\n"))
                     elif line.startswith("< "):
                         c.type(line[2:])
                     elif line == "again":

@@ -197,6 +197,15 @@ static int result_page(struct mfu_session *s, const struct mfu_result *r, struct
     return 0;
 }
 
+/* A topic whose summary has the word, "pipe" or "shell"; NULL: none. */
+static const struct mfu_topic *topic_about(const char *word)
+{
+    for (size_t i = 0; i < mfu_topic_count && strlen(word) > 3; i++)
+        if (strstr(mfu_topics[i].summary, word))
+            return &mfu_topics[i];
+    return NULL;
+}
+
 static int unknown(struct mfu_session *s, const char *word, struct mfu_error *err)
 {
     const char *names[512];
@@ -212,6 +221,7 @@ static int unknown(struct mfu_session *s, const char *word, struct mfu_error *er
 static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     const struct mfu_command *c;
+    const struct mfu_topic *about;
     struct mfu_result r;
     struct mfu_key k;
 
@@ -225,6 +235,8 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     k = mfu_key_find_set(s->memory.now.model, argv[1], NULL, NULL);
     if (k.kind == MFU_KEY_NONE && mfu_result_find(argv[1], &r))
         return result_page(s, &r, err);
+    if (k.kind == MFU_KEY_NONE && (about = topic_about(argv[1])))
+        return topic_page(s, about);
     return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);
 }
 
