@@ -158,7 +158,8 @@ static void find_dispatch(struct mfu_plan *p)
     }
 }
 
-static struct mfu_overlap overlap(const struct mfu_plan *p)
+/* A step where the host is so many times slower in each phase. */
+static struct mfu_overlap overlap(const struct mfu_plan *p, const double slower[MFU_PHASE_COUNT])
 {
     struct mfu_overlap_input in = {.program = &p->program,
                                    .prices = p->pricing.prices,
@@ -167,7 +168,7 @@ static struct mfu_overlap overlap(const struct mfu_plan *p)
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         bool waits = p->late_s[i] > 0 && i != MFU_OPTIMIZER_PHASE;
 
-        in.hosts[i] = (struct mfu_overlap_host){p->dispatch_s[i], waits ? p->far_s : 0, waits};
+        in.hosts[i] = (struct mfu_overlap_host){p->dispatch_s[i] * slower[i], waits ? p->far_s : 0, waits};
     }
     return mfu_overlap_run(&in);
 }
@@ -187,11 +188,24 @@ static double span_s(const struct mfu_plan *p, int phase, double slower)
     return fmax(sums->time_s[phase], host_s - fmax(sums->stream_s[phase] - sums->time_s[phase], 0));
 }
 
+/* Kernels, host and what communication adds, where the host is so many times slower in each phase. */
+static struct mfu_overlap beside_host(const struct mfu_plan *p, const double slower[MFU_PHASE_COUNT])
+{
+    struct mfu_overlap with = {.alone_s = p->late_s[MFU_FORWARD] + p->late_s[MFU_BACKWARD]};
+
+    if (p->step.communication_s > 0)
+        return overlap(p, slower);
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        with.alone_s += span_s(p, i, slower[i]);
+    return with;
+}
+
 static void add_up_time(struct mfu_plan *p)
 {
+    static const double as_it_is[MFU_PHASE_COUNT] = {1, 1, 1, 1};
     const struct mfu_sums *sums = &p->sums;
     struct mfu_step_answer *s = &p->step;
-    struct mfu_overlap with = {.alone_s = p->late_s[MFU_FORWARD] + p->late_s[MFU_BACKWARD]};
+    struct mfu_overlap with;
     double gpu_s, loader_s = p->config.setting[MFU_S_PP] > 1 ? 0 : mfu_plan_loader_s(p); /* else the schedule waits */
 
     s->kernels = sums->kernels;
@@ -202,17 +216,15 @@ static void add_up_time(struct mfu_plan *p)
     s->optimizer_s = sums->time_s[MFU_OPTIMIZER_PHASE];
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->host_s = 0;
-    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
         s->host_s += sums->launches[i] * p->dispatch_s[i];
-        with.alone_s += span_s(p, i, 1);
-    }
-    if (s->communication_s > 0)
-        with = overlap(p);
+    with = beside_host(p, as_it_is);
+    s->beside_host_s = with.alone_s + with.exposed_s;
     /* More than it takes are moments at which the host is late: of no whole pass, but between two collectives. */
     s->communication_exposed_s =
         fmin(with.exposed_s, s->communication_s * (1 + p->machine.c[MFU_C_LINK_CONTENTION]) + s->copies_s);
     s->contention_s = 0;
-    gpu_s = with.alone_s + with.exposed_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->paging_s;
+    gpu_s = s->beside_host_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->paging_s;
     s->time_s = fmax(gpu_s, loader_s);
     p->loader_wait_s = s->time_s - gpu_s;
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s - p->paging_s;
@@ -410,8 +422,10 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double slope[MFU_COEFFICIENT_COUNT], variance, coefficients, excess, unseen = 0, above_s, late_s = 0,
+    double slope[MFU_COEFFICIENT_COUNT], variance, coefficients, excess, unseen = 0, above_s, late_s,
                                                                          total = p->step.time_s;
+    double slower[MFU_PHASE_COUNT];
+    struct mfu_overlap late;
     double host = known->sigma[p->host_rules];
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
@@ -434,9 +448,10 @@ static void interval(struct mfu_plan *p)
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         double peft = nested_modules(p) && i != MFU_OPTIMIZER_PHASE ? known->sigma[MFU_C_HOST_PEFT] : 0;
 
-        late_s += span_s(p, i, exp(MFU_SIGMAS * sqrt(host * host + peft * peft))) - span_s(p, i, 1);
+        slower[i] = exp(MFU_SIGMAS * sqrt(host * host + peft * peft));
     }
-    late_s = fmax(late_s - p->loader_wait_s, 0);
+    late = beside_host(p, slower);
+    late_s = fmax(late.alone_s + late.exposed_s - p->step.beside_host_s - p->loader_wait_s, 0);
     p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
     /* however fast it is, the kernels take their time. */
     slope[p->host_rules] = slope[MFU_C_HOST_PEFT] = 0;

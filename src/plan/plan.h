@@ -58,6 +58,8 @@ struct mfu_step_answer {
     double copies_s;        /* of the kernels that are made for them: a part of what is exposed */
     double busy_s;          /* sum of the kernels */
     double host_s;          /* that dispatching takes, hidden or not */
+    double
+        beside_host_s; /* of kernels, host and what communication adds: the step without loader, constant and pages */
     double tokens, tokens_per_s, samples_per_s;
     double useful_tokens; /* those of documents; the others are padding */
     double kernels;       /* launched in one step */

@@ -7,8 +7,9 @@
  * user_annotation on the host.  A kernel has the operation that launched it by
  * args["External id"] and the launch itself by args["correlation"].
  */
-#include <errno.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "answer/trace/events.h"
@@ -44,6 +45,28 @@ static int read_event(struct mfu_trace_events *t, const json_t *o)
     return strcmp(text_of(o, "ph"), "X") == 0 ? mfu_event_sort(t, text_of(o, "cat"), e) : 0;
 }
 
+static _Thread_local bool without_memory;
+
+static void *noted_malloc(size_t n)
+{
+    void *p = malloc(n);
+
+    without_memory |= !p;
+    return p;
+}
+
+/* Jansson 2.14 calls it a syntax error, or drops a piece of a name, where memory fails: so it is asked of malloc. */
+static void note_memory(void)
+{
+    json_malloc_t get;
+    json_free_t give;
+
+    json_get_alloc_funcs(&get, &give);
+    if (get == malloc) /* nobody else does */
+        json_set_alloc_funcs(noted_malloc, give);
+    without_memory = false;
+}
+
 int mfu_kineto_read(FILE *in, const char *path, struct mfu_trace_events *t, struct mfu_recording *k,
                     struct mfu_error *err)
 {
@@ -51,9 +74,9 @@ int mfu_kineto_read(FILE *in, const char *path, struct mfu_trace_events *t, stru
     const json_t *events, *o;
     size_t i;
 
-    errno = 0;
+    note_memory();
     t->document = json_loadf(in, 0, &problem);
-    if (errno == ENOMEM) /* jansson calls it a syntax error, or drops a piece of a name */
+    if (without_memory)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (!t->document) {
         mfu_fail(err, MFU_EINPUT, "no JSON: %.160s", problem.text);

@@ -135,14 +135,15 @@ static int take_leaves(struct mfu_trace_events *t)
     return status;
 }
 
+/* NULL without memory. */
 static const char *keep_text(struct mfu_arena *arena, const char *text)
 {
     char *copy = mfu_arena_alloc(arena, strlen(text) + 1, 1);
 
-    return copy ? mfu_printable_in_place(strcpy(copy, text)) : "";
+    return copy ? mfu_printable_in_place(strcpy(copy, text)) : NULL;
 }
 
-/* "2x64x64;64", of a list of lists; "float;c10::BFloat16", of a list of texts. */
+/* NULL without memory; "2x64x64;64", of a list of lists; "float;c10::BFloat16", of a list of texts. */
 static const char *join(struct mfu_arena *arena, const json_t *list)
 {
     char text[512] = "";
@@ -190,8 +191,8 @@ static bool is_collective(const struct mfu_event *e)
     return starts(e->name, "nccl");
 }
 
-static void see_kernel(const struct mfu_trace_events *t, struct mfu_recording *k, const struct mfu_event *e,
-                       const struct mfu_event *op)
+static int see_kernel(const struct mfu_trace_events *t, struct mfu_recording *k, const struct mfu_event *e,
+                      const struct mfu_event *op)
 {
     struct mfu_seen_kernel *s = &k->kernels[k->n++];
 
@@ -200,12 +201,13 @@ static void see_kernel(const struct mfu_trace_events *t, struct mfu_recording *k
     if (op != e)
         s->kernel = keep_text(&k->arena, e->name);
     if (!op)
-        return;
+        return s->kernel ? 0 : -1;
     s->op = keep_text(&k->arena, op->name);
     s->call = external(op);
     s->shapes = op->sizes ? op->sizes : join(&k->arena, op->shapes);
     s->dtypes = join(&k->arena, op->types);
     s->phase = is_collective(e) ? -1 : phase_of(t, op->begin);
+    return s->kernel && s->op && s->shapes && s->dtypes ? 0 : -1;
 }
 
 static double overlap(double a, double b, double c, double d)
@@ -301,7 +303,10 @@ static int take_step(struct mfu_trace_events *t, struct mfu_recording *k)
         if (at < t->begin || at > t->end)
             continue;
         in_step[n++] = e;
-        see_kernel(t, k, e, op);
+        if (see_kernel(t, k, e, op) < 0) {
+            free(in_step);
+            return -1;
+        }
     }
     if (!k->on_cpu)
         find_gaps(t, k, in_step, n, begin, n_launches);
