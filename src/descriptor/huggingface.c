@@ -62,6 +62,24 @@ static bool has_table(const char *path)
     return result;
 }
 
+static struct mfu_yaml_node *at_key(const struct reader *, int i, const char *key);
+
+/* Whether config.json says what the table asks of it beside the type ("null": that, or nothing). */
+static bool holds(const struct reader *r, struct mfu_yaml *yaml, struct mfu_yaml_node *where)
+{
+    struct mfu_yaml_node *wanted;
+
+    for (size_t i = 0; where && (wanted = mfu_node_value(where, i)); i++) {
+        struct mfu_yaml_node *is = at_key(r, 0, mfu_node_key(yaml, where, i));
+        const char *text = is && !mfu_node_absent(is) ? mfu_node_text(r->config, is) : NULL;
+        const char *word = mfu_node_absent(wanted) ? NULL : mfu_node_text(yaml, wanted);
+
+        if (text && word ? strcmp(text, word) != 0 : text != word)
+            return false;
+    }
+    return true;
+}
+
 /* Whether this model file describes the type; notes the types that it describes. */
 static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
 {
@@ -72,7 +90,7 @@ static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
     for (size_t i = 0; types && (each = mfu_node_each(types, i)); i++) {
         const char *type = mfu_node_text(yaml, each);
 
-        if (type && r->type && strcmp(type, r->type) == 0)
+        if (type && r->type && strcmp(type, r->type) == 0 && holds(r, yaml, mfu_node_find(table, "where")))
             return true;
         if (type && known->n < MOST_TYPES)
             known->types[known->n] = mfu_arena_copy(&known->arena, type, strlen(type));

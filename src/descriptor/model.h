@@ -16,8 +16,11 @@
  *           - {op: linear, name: mlp.fc, width: d_ff, bias: bias}
  *           - {op: add, in: [input, mlp.proj]}
  *
- * A section that says `like: h` has the operations of that one, and `with: {window: no_window}`
- * reads other dims in them: layers that differ in a number.
+ * A section that says `like: h` has the operations of that one (of this file, or of one that it extends), and
+ * `with: {window: no_window}` reads other dims in them: layers that differ in a number.
+ *
+ * What a section with `keep: 1` hands on is put on a pile, from which `kept`, as an input, takes the last: what the way down of
+ * a U-Net leaves for the way up.
  *
  * `{op: carry, name: x, in: [first], next: last}` stands for `first` in the first layer of a repeated section, for
  * `last`, an op of the layer before, in the others; behind the section its name means that of the last layer.
@@ -58,8 +61,8 @@ struct mfu_error;
 struct mfu_yaml;
 
 #define MFU_MAX_DIMS 128        /* of one model */
-#define MFU_MAX_OPS 640         /* of one model, all sections */
-#define MFU_MAX_SECTIONS 40     /* of one model */
+#define MFU_MAX_OPS 1024        /* of one model, all sections */
+#define MFU_MAX_SECTIONS 112    /* of one model */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)
 
@@ -161,6 +164,7 @@ void mfu_model_free(struct mfu_model *);
  *         n_kv_head: [num_key_value_heads, num_attention_heads]
  *         image: vision_config.image_size   # a key within
  *       defaults: {tied: 0}            # what the configuration class assumes
+ *       where: {use_x: null}           # what else it says where several files know one type; null: that, or nothing
  *       towers: {pixtral: pixtral-12b} # files that describe the type where vision_config has another type
  *       architectures:                 # what the class that is trained has beside the body
  *         LlamaForSequenceClassification: {n_labels: classes}

@@ -44,6 +44,9 @@ struct mfu_model_builder {
     struct mfu_yaml *yaml;      /* of the graph */
     struct mfu_yaml_node *row;  /* of the table of variants; NULL: none */
     struct mfu_yaml_node *with; /* dims that a section reads in place of others; NULL: none */
+    struct mfu_yaml *with_file; /* where that is written */
+    int kept[MFU_MAX_SECTIONS]; /* ops whose results wait for `kept` */
+    int n_kept;
     struct mfu_error *err;
 };
 

@@ -228,6 +228,8 @@ static int read_inputs(struct mfu_model_builder *b, struct mfu_yaml_node *in, in
     struct mfu_model_op *o = &b->model->ops[op];
     struct mfu_yaml_node *each;
 
+    if (mfu_node_type(in) == MFU_SEQUENCE && mfu_node_count(in) == 0)
+        return 0; /* what the loader brings */
     if (mfu_node_check_texts(b->yaml, in,
                              "names of operations such as "
                              "[input, mlp.proj]",
@@ -245,7 +247,7 @@ static int read_inputs(struct mfu_model_builder *b, struct mfu_yaml_node *in, in
             return mfu_node_error(b->yaml, each, b->err);
         }
         if (strcmp(name, "input") != 0) {
-            found = find_op(b, op, name);
+            found = strcmp(name, "kept") == 0 && b->n_kept > 0 ? b->kept[--b->n_kept] : find_op(b, op, name);
             if (found < 0) {
                 mfu_within(b->err, "in");
                 return mfu_node_error(b->yaml, each, b->err);
@@ -466,19 +468,29 @@ static int read_ops(struct mfu_model_builder *b, struct mfu_yaml_node *list)
     return 0;
 }
 
-/* The operations of a section: its own, or those of the one that it is like. */
+/* The operations of a section: its own, or those of the one that it is like, in this list or in the graph of a file of the chain
+ * behind this one, which becomes the builder's. */
 static struct mfu_yaml_node *find_ops(struct mfu_model_builder *b, struct mfu_yaml_node *graph,
                                       struct mfu_yaml_node *section)
 {
-    struct mfu_yaml_node *like = mfu_node_find(section, "like"), *other, *name;
+    struct mfu_yaml_node *like = mfu_node_find(section, "like"), *other, *name, *ops = NULL;
     const char *wanted = like ? mfu_node_text(b->yaml, like) : NULL, *text;
+    struct mfu_yaml *own = b->yaml;
 
     if (!wanted)
         return mfu_node_find(section, "ops");
-    for (size_t i = 0; (other = mfu_node_item(graph, i)); i++)
-        if ((name = mfu_node_find(other, "name")) && (text = mfu_node_text(b->yaml, name)) && strcmp(text, wanted) == 0)
-            return mfu_node_find(other, "ops");
-    return NULL;
+    for (int f = -1; f < b->n_files && !ops; f++) {
+        if (f >= 0) {
+            b->yaml = b->chain[f].yaml;
+            graph = mfu_node_find(mfu_yaml_root(b->yaml), "graph");
+        }
+        for (size_t i = 0; graph && !ops && (other = mfu_node_item(graph, i)); i++)
+            if ((name = mfu_node_find(other, "name")) && (text = mfu_node_text(b->yaml, name))
+                && strcmp(text, wanted) == 0)
+                ops = mfu_node_find(other, "ops");
+    }
+    b->yaml = ops ? b->yaml : own;
+    return ops;
 }
 
 /* OURS: THE OTHER, both of them dims. */
@@ -488,15 +500,15 @@ static int check_with(struct mfu_model_builder *b)
 
     if (b->with && mfu_node_type(b->with) != MFU_MAPPING) {
         mfu_fail(b->err, MFU_EINPUT, "with: expected dims, such as {window: no_window}");
-        return mfu_node_error(b->yaml, b->with, b->err);
+        return mfu_node_error(b->with_file, b->with, b->err);
     }
     for (size_t i = 0; b->with && (node = mfu_node_value(b->with, i)); i++) {
-        const char *text = mfu_node_text(b->yaml, node);
+        const char *text = mfu_node_text(b->with_file, node);
 
-        if (mfu_model_dim_find(b->model, mfu_node_key(b->yaml, b->with, i), b->err) < 0
+        if (mfu_model_dim_find(b->model, mfu_node_key(b->with_file, b->with, i), b->err) < 0
             || mfu_model_dim_find(b->model, text ? text : "", b->err) < 0) {
             mfu_within(b->err, "with");
-            return mfu_node_error(b->yaml, node, b->err);
+            return mfu_node_error(b->with_file, node, b->err);
         }
     }
     return 0;
@@ -504,7 +516,7 @@ static int check_with(struct mfu_model_builder *b)
 
 static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph, struct mfu_yaml_node *node)
 {
-    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", NULL};
+    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", "keep", NULL};
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections];
     char name[MFU_NAME_MAX];
@@ -513,6 +525,7 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         {.key = NULL},
     };
     struct mfu_yaml_node *repeat, *apart, *ops;
+    struct mfu_yaml *own = b->yaml;
 
     if (mfu_node_fields(b->yaml, node, fields, others, name, b->err) < 0)
         return -1;
@@ -527,7 +540,6 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     }
     repeat = mfu_node_find(node, "repeat");
     apart = mfu_node_find(node, "apart");
-    ops = find_ops(b, graph, node);
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
     if (!s->name)
         return mfu_build_no_memory(b);
@@ -535,14 +547,18 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         return mfu_within(b->err, "repeat");
     if (apart && !(s->apart = mfu_build_compile(b, b->yaml, apart, MFU_COUNT)))
         return mfu_within(b->err, "apart");
-    if (!ops) {
+    if (!(ops = find_ops(b, graph, node))) {
         mfu_fail(b->err, MFU_EINPUT, "'ops' is missing, or 'like' names no section with ops");
         return mfu_node_error(b->yaml, node, b->err);
     }
     m->n_sections++;
     b->with = mfu_node_find(node, "with");
+    b->with_file = own;
     repeat = check_with(b) < 0 || read_ops(b, ops) < 0 ? NULL : ops;
     b->with = NULL;
+    b->yaml = own;
+    if (mfu_node_find(node, "keep"))
+        b->kept[b->n_kept++] = s->first + s->count - 1;
     return repeat ? 0 : -1;
 }
 

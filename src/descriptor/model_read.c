@@ -131,7 +131,7 @@ int mfu_build_resolve(void *builder, const char *name, struct mfu_error *err)
 {
     struct mfu_model_builder *b = builder;
     struct mfu_yaml_node *other = b->with ? mfu_node_find(b->with, name) : NULL;
-    const char *text = other ? mfu_node_text(b->yaml, other) : name;
+    const char *text = other ? mfu_node_text(b->with_file, other) : name;
 
     return mfu_model_dim_resolve(b->model, text ? text : name, err);
 }
@@ -600,7 +600,7 @@ static int check_huggingface(struct mfu_model_builder *b)
 {
     static const struct mfu_field none[] = {{.key = NULL}};
     static const char *const keys[] = {"model_type", "dims",  "defaults", "architectures", "counts", "nulls", "words",
-                                       "ignored",    "usual", "text",     "text_defaults", "towers", NULL};
+                                       "ignored",    "usual", "text",     "text_defaults", "towers", "where", NULL};
     struct mfu_yaml *yaml = b->chain[0].yaml;
     struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
     struct mfu_yaml_node *type, *dims, *defaults, *architectures, *each;

@@ -699,6 +699,14 @@ def diffusion_cases():
         yield row(f"{m}-encodes-amp", m, batch=1, seq="", dims=vae(512))
         yield row(f"{m}-encodes-pure", m, batch=2, seq="", dims=vae(1024), **pure, **ckpt)
         yield row(f"{m}-encodes-fp32", m, batch=2, seq="", dims=vae(1024) + " autoencoder_fp32=1", **pure, **ckpt)
+    for m in ("sd15", "sdxl"):                  # U-Nets, channels last: nobody counts cuDNN's copies
+        size = lambda pixels: dict(seq="", dims=f"image={pixels} channels_last=1")
+        yield row(f"{m}-amp", m, batch=4, **size(512))
+        yield row(f"{m}-fp16", m, batch=2, precision="fp16", **size(768))
+        yield row(f"{m}-pure", m, batch=4, **size(512), **pure)
+        yield row(f"{m}-amp-ckpt", m, batch=2, **size(1024), **ckpt)
+        yield row(f"{m}-pure-ckpt", m, batch=8, **size(512), **pure, **ckpt)
+        yield row(f"{m}-fp32", m, batch=2, precision="fp32", **size(512))
     for m, size in (("sd3", "image=512 text=333"), ("flux", "image=512 text=512"), ("wan", "frames=17 height=480 width=832")):
         prompts = dict(seq="", dims=size + " text_encoders=1")      # the encoders of prompts in the step
         yield row(f"{m}-prompts-amp", m, batch=2, **prompts)
@@ -793,6 +801,12 @@ class Diffusion(nn.Module):
     def noisy(self, new, dims, edge, dtype):
         config = self.transformer.config
         name = config["_class_name"] if "_class_name" in config else type(self.transformer).__name__
+        if name.startswith("UNet"):
+            added = {}
+            if config.addition_embed_type:
+                added = dict(added_cond_kwargs=dict(text_embeds=new(1280), time_ids=new(6)))
+            return dict(sample=new(4, edge, edge), timestep=new(), encoder_hidden_states=new(77, config.cross_attention_dim),
+                        target=new(4, edge, edge), **added)
         if name.startswith("SD3"):
             latents = (config.in_channels, edge, edge)
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),

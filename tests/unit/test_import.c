@@ -232,9 +232,9 @@ static void uncached_encoders_are_never_silent(void **state)
         const char *lines, *left;
         double autoencoder, text_encoders;
     } all[] = {
-        {"network_module = \"networks.lora_sd3\"\n", NULL, 1, 1},
-        {"network_module = \"networks.lora_sd3\"\ncache_text_encoder_outputs = false\ncache_latents = true\n", NULL, 0,
-         1},
+        {"network_module = \"networks.lora_sd3\"\n", "network_train_unet_only", 1, 1},
+        {"network_module = \"networks.lora_sd3\"\ncache_text_encoder_outputs = false\ncache_latents = true\n",
+         "network_train_unet_only", 0, 1},
         {"cache_text_encoder_outputs = true\ncache_latents_to_disk = true\n", NULL, 0, 0},
         {"cache_text_encoder_outputs_to_disk = true\n", NULL, 1, 0},
         {"cache_latents = true\ncaption_column = \"text\"\n", NULL, 0, 1},

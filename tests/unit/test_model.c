@@ -271,7 +271,7 @@ static void too_much_is_refused(void **state)
     for (int i = 0; i <= MFU_MAX_OPS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "  - {op: embedding, rows: a, width: a}\n");
     assert_null(parse(text, &err));
-    assert_string_equal(err.text, "more than 640 operations");
+    assert_string_equal(err.text, "more than 1024 operations");
 
     used = (size_t)snprintf(text, sizeof text, "name: x\ndims: {a: 1}\ngraph:\n");
     for (int i = 0; i <= MFU_MAX_SECTIONS; i++)
@@ -280,7 +280,7 @@ static void too_much_is_refused(void **state)
                                  "width: a}]\n",
                                  i);
     assert_null(parse(text, &err));
-    assert_string_equal(err.text, "more than 40 sections");
+    assert_string_equal(err.text, "more than 112 sections");
 }
 
 static void a_child_replaces_dims_and_keeps_the_rest(void **state)
@@ -321,6 +321,45 @@ static void a_child_replaces_dims_and_keeps_the_rest(void **state)
     assert_int_equal(m->n_ops, 1);
     assert_near(value_of(m, "n_layer"), 12, 0);
     mfu_model_free(m);
+    scratch_end(&s);
+}
+
+/* A section may be like one of the file that is extended, under dims of its own; the last that was kept is taken first. */
+static void what_is_kept_is_taken_in_turn(void **state)
+{
+    struct mfu_error err = {0};
+    struct mfu_model *m;
+    struct scratch s;
+    const char *path;
+
+    (void)state;
+    scratch_begin(&s);
+    scratch_file(
+        &s, "block.yaml",
+        "name: Block\ndims: {wide: 4, deep: 2, to: wide}\ngraph:\n"
+        "- {name: start, ops: [{op: embedding, rows: 10, width: wide}]}\n"
+        "- {name: block, repeat: deep, ops: [{op: norm, kind: layer}, {op: linear, name: last, width: to}]}\n");
+    path = scratch_file(
+        &s, "way.yaml",
+        "name: Way\nextends: block\ndims: {broad: 8}\ngraph:\n"
+        "- {name: start, keep: 1, ops: [{op: embedding, rows: 10, width: wide}]}\n"
+        "- {name: down, keep: 1, repeat: deep, like: block, with: {to: broad}}\n"
+        "- {name: up, ops: [{op: columns, name: a, in: [input, kept], width: 0},"
+        " {op: columns, name: b, in: [a, kept], width: 0}, {op: linear, name: c, in: [last], width: 1}]}\n");
+    m = mfu_model_read(path, s.folder, &err);
+    if (!m)
+        fail_msg("%s:%d: %s", err.file, err.line, err.text);
+    assert_int_equal(m->n_ops, 6);
+    assert_int_equal(m->ops[3].in[1], 2); /* of the last of the layers, */
+    assert_int_equal(m->ops[4].in[1], 0); /* then the first section's */
+    assert_int_equal(m->ops[5].in[0], 2); /* which has a name, too */
+    mfu_model_free(m);
+    path = scratch_file(&s, "none.yaml",
+                        "name: None\nextends: block\ngraph:\n"
+                        "- {name: start, ops: [{op: embedding, rows: 10, width: wide}]}\n"
+                        "- {name: up, ops: [{op: columns, in: [input, kept], width: 0}]}\n");
+    assert_null(mfu_model_read(path, s.folder, &err));
+    assert_non_null(strstr(err.text, "no operation above is called 'kept'"));
     scratch_end(&s);
 }
 
@@ -509,6 +548,7 @@ int main(void)
         cmocka_unit_test(slips_are_refused_where_they_stand),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(a_child_replaces_dims_and_keeps_the_rest),
+        cmocka_unit_test(what_is_kept_is_taken_in_turn),
         cmocka_unit_test(chains_end),
         cmocka_unit_test(a_config_fills_the_dims_by_the_table),
         cmocka_unit_test(a_config_is_read_whole),

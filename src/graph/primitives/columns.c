@@ -16,13 +16,17 @@ enum { WIDTH, FOLD, SLICED };
 
 static double shape(const struct mfu_operation *op)
 {
-    return op->attribute[WIDTH];
+    double width = op->attribute[WIDTH];
+
+    for (int i = 0; i < MFU_INPUTS && !(op->attribute[WIDTH] > 0); i++)
+        width += op->in_width[i];
+    return width;
 }
 
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    double width = n->op->attribute[WIDTH];
+    double width = shape(n->op);
     int x = mfu_node_input(s, n, 0), in[MFU_INPUTS];
 
     if (n->op->attribute[FOLD] > 1) {
@@ -70,7 +74,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_columns = {
     .name = "columns",
     .summary = "a part of a row, or several parts joined",
-    .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"},
+    .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row; 0: of all inputs"},
                    [FOLD] = {"fold", "1", NULL, "rows that become one", 1},
                    [SLICED] = {"sliced", "0", NULL, "whether the part is a slice, not of a split"}},
     .least_inputs = 1,

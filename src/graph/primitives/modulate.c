@@ -1,6 +1,6 @@
 /*
  * modulate - a row of factors for each sequence, over all of its tokens: adaptive
- * layer norm, x (1 + scale) + shift, and its gate, x gate (DiT).
+ * layer norm, x (1 + scale) + shift, its gate, x gate (DiT), or a sum (the time of a U-Net).
  *
  * The second input has one row per sequence, of which this reads two pieces, or
  * one.  Backward sums their gradients over the tokens.
@@ -10,8 +10,8 @@
 #include "graph/builder.h"
 
 enum { KIND };
-enum { SHIFT, GATE };
-static const char *const kinds[] = {"shift", "gate", NULL};
+enum { SHIFT, GATE, SUM };
+static const char *const kinds[] = {"shift", "gate", "sum", NULL};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -24,9 +24,34 @@ static int piece(struct mfu_builder *s, int c, double columns)
     return mfu_view_columns(s, c) <= columns ? c : mfu_view_slice(s, c, mfu_view_rows(s, c), columns);
 }
 
+static void sum_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int g = n->gradient, c = mfu_node_input(s, n, 1), dc;
+
+    if (mfu_wants_gradient(s, n, 1)) {
+        dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "tokens_sum",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = mfu_view_rows(s, g) * mfu_view_columns(s, g)},
+                 1, &g, 1, &dc);
+        mfu_grad_add(s, n, 1, mfu_emit_cast(s, dc, mfu_view_type(s, c)));
+    }
+    mfu_grad_add(s, n, 0, g);
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
+
+    if (n->op->attribute[KIND] == SUM) {
+        int x = mfu_node_input(s, n, 0);
+
+        n->out = mfu_emit_broadcast(s, "", mfu_view_type(s, x), 1, x, mfu_node_input(s, n, 1));
+        return;
+    }
     int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), c = mfu_node_save(s, n, mfu_node_input(s, n, 1));
     bool gate = n->op->attribute[KIND] == GATE;
     double pieces = gate ? 1 : 2;
@@ -42,6 +67,11 @@ static void forward(struct mfu_builder *s, int index)
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
+
+    if (n->op->attribute[KIND] == SUM) {
+        sum_backward(s, n);
+        return;
+    }
     int x = n->saved[0], c = n->saved[1], g = n->gradient, in[2], dx, dc;
     bool gate = n->op->attribute[KIND] == GATE;
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
@@ -67,7 +97,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_modulate = {
     .name = "modulate",
     .summary = "factors of a sequence over all its tokens (adaptive layer norm, DiT)",
-    .attributes = {[KIND] = {"kind", "shift", kinds, "x (1 + scale) + shift, or x gate"}},
+    .attributes = {[KIND] = {"kind", "shift", kinds, "x (1 + scale) + shift, x gate, or a sum"}},
     .least_inputs = 2,
     .most_inputs = 2,
     .traits = MFU_ELEMENTWISE,

@@ -1,5 +1,6 @@
 /*
- * pool - the largest or the mean of neighbouring positions; of all: a sample becomes a row.
+ * pool - the largest or the mean of neighbouring positions; of all: a sample becomes a row.  Or each position several times
+ * (nearest): the stride is then below 1, and nothing is kept.
  *
  * Neighbours' keep their input, as PyTorch's do, and the largest remembers where it was (an int64 per result).
  */
@@ -9,8 +10,8 @@
 #include "graph/builder.h"
 
 enum { KIND, STRIDE };
-enum { MEAN, LARGEST };
-static const char *const kinds[] = {"mean", "max", NULL};
+enum { MEAN, LARGEST, NEAREST };
+static const char *const kinds[] = {"mean", "max", "nearest", NULL};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -38,7 +39,7 @@ static void forward(struct mfu_builder *s, int index)
     out[0] = n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     if (largest)
         out[1] = mfu_tensor_new(s, rows, mfu_view_columns(s, x), MFU_I64, MFU_PART_ACTIVATIONS);
-    if (stride > 0)
+    if (stride > 0 && n->op->attribute[KIND] != NEAREST)
         mfu_node_save(s, n, x);
     if (largest)
         mfu_node_save(s, n, out[1]);
@@ -59,10 +60,10 @@ static void backward(struct mfu_builder *s, int index)
 
 const struct mfu_primitive mfu_primitive_pool = {
     .name = "pool",
-    .summary = "the largest or the mean of neighbouring positions",
+    .summary = "the largest or the mean of neighbouring positions, or each several times",
     .attributes =
         {
-            [KIND] = {"kind", "mean", kinds, "mean or max"},
+            [KIND] = {"kind", "mean", kinds, "mean, max or nearest"},
             [STRIDE] = {"stride", "0", NULL, "positions read for one that is written; 0: all of a sample"},
         },
     .least_inputs = 1,

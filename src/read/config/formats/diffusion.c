@@ -20,8 +20,10 @@ static bool has(const char *text, const char *const *words)
     return false;
 }
 
-static const char *const kohya[] =
-    {"network_module", "cache_text_encoder_outputs", "bucket_reso", "[datasets", "flux_train", "sd3_train", NULL},
+static const char *const kohya[] = {"network_module", "cache_text_encoder_outputs",
+                                    "bucket_reso",    "[datasets",
+                                    "flux_train",     "sd3_train",
+                                    "sdxl_train",     NULL},
                          *const tuner[] = {"data_backend_config", "\"model_family\"", "--model_family", NULL},
                          *const others[] = {"train_dreambooth", "cache_latents", "train_text_to_image", NULL};
 
@@ -37,6 +39,7 @@ static const char files[] = "files and logging", training[] = "concerns what is 
 static const char loading[] = "the loader: set dataloader_ms", evaluation[] = "evaluation is not part of a step";
 static const char buckets[] = "sizes of about this area: the command buckets adds them up";
 static const char prompts[] = "prompts are not cached: their encoders run in the step";
+static const char encoder[] = "an encoder of prompts trains, which is not modelled";
 static const char targets[] = "which modules: set lora_targets", resolution[] = "pixels of an image";
 
 #define CLIP 77.0 /* tokens of a prompt */
@@ -59,14 +62,14 @@ static const struct mfu_import_row rows[] = {
     {"no_half_vae", "autoencoder_fp32", "true=1 false=0", NULL, false},
     {"vae_cache_ondemand", "autoencoder", "true=1 false=0", NULL, false}, {"cache_dir*", NULL, NULL, files, false},
     {"vae_*", NULL, NULL, "latents are cached before", false}, {"vae", NULL, NULL, files, false}, {"ae", NULL, NULL, files, false},
-    {"cache_text_encoder_outputs_to_disk", "text_encoders", "true=0 false=-", "off", false}, {"cache_text_encoder_outputs", "text_encoders", CACHED, NULL, false}, {"train_text_encoder", NULL, NULL, "an encoder of prompts trains", true},
+    {"cache_text_encoder_outputs_to_disk", "text_encoders", "true=0 false=-", "off", false}, {"cache_text_encoder_outputs", "text_encoders", CACHED, NULL, false}, {"train_text_encoder", NULL, NULL, encoder, true},
     {"caption_column", NULL, NULL, prompts, false}, {"text_encoder_*", NULL, NULL, training, false},
     {"clip_l", NULL, NULL, files, false}, {"clip_g", NULL, NULL, files, false}, {"t5xxl", NULL, NULL, files, false},
     {"max_sequence_length", "text", NULL, NULL, false}, {"t5xxl_max_token_length", "text", NULL, NULL, false},
     {"network_module", NULL, "networks.lora=- networks.lora_flux=- networks.lora_sd3=-", "adapters of another kind", true},
     {"network_dim", "lora", NULL, NULL, false}, {"rank", "lora", NULL, NULL, false}, {"lora_rank", "lora", NULL, NULL, false},
     {"network_alpha", NULL, NULL, training, false}, {"lora_alpha", NULL, NULL, training, false},
-    {"network_train_unet_only", NULL, "true=-", "an encoder of prompts trains", true},
+    {"network_train_unet_only", NULL, "true=-", encoder, true},
     {"network_dropout", "lora_dropout", NULL, NULL, false}, {"lora_dropout", "lora_dropout", NULL, NULL, false},
     {"network_args*", NULL, NULL, targets, true}, {"lora_layers", NULL, NULL, targets, true}, {"lora_type", NULL, "standard=-", "adapters of another kind", true},
     {"model_type", NULL, "lora=- full=-", "adapters of another kind", true}, {"model_family", NULL, NULL, "the model's name says it", false},
@@ -146,7 +149,7 @@ static void finish(struct mfu_import *m)
                      *disk = mfu_import_find(m, "cache_text_encoder_outputs_to_disk"),
                      *layers = mfu_import_find(m, "lora_layers"), *captions = mfu_import_find(m, "caption_column"),
                      *tokens = mfu_import_find(m, "max_sequence_length");
-    bool of_sd3;
+    bool of_sd3, of_unet, of_xl;
 
     find_size(m);
     for (int i = 0; i < m->n && !model; i++) /* a file of datasets: defaults are those of the other file */
@@ -156,6 +159,8 @@ static void finish(struct mfu_import *m)
         return;
     mfu_import_model(m, model);
     of_sd3 = !isnan(mfu_import_dim(m, "n_dual"));
+    of_unet = !isnan(mfu_import_dim(m, "h4"));
+    of_xl = !isnan(mfu_import_dim(m, "depth3"));
     if (m->title != of_tuner && !mfu_import_find(m, "cache_latents") && !mfu_import_find(m, "cache_latents_to_disk"))
         mfu_import_assume(m, "autoencoder", "1", "latents are not cached");
     if (m->title == of_diffusers && of_sd3) { /* train_dreambooth_lora_sd3.py */
@@ -163,6 +168,13 @@ static void finish(struct mfu_import *m)
         if (!tokens)
             mfu_import_assume_number(m, "text", CLIP + 77, "CLIP's tokens, and as many of T5");
     }
+    if (m->title == of_diffusers && of_xl) { /* train_text_to_image_lora_sdxl.py */
+        mfu_import_assume(m, "autoencoder_fp32", "1", "the scripts of Stable Diffusion XL hold it so");
+        mfu_import_lack(m, "text_encoders", "", "some scripts encode prompts before: set text_encoders");
+    } else if (m->title == of_diffusers && of_unet) /* train_text_to_image.py, train_dreambooth.py */
+        mfu_import_assume(m, "text_encoders", "1", prompts);
+    if (m->title == of_kohya && mfu_import_find(m, "network_module") && !mfu_import_find(m, "network_train_unet_only"))
+        mfu_import_lack(m, "network_train_unet_only", "false", encoder);
     tokens = tokens ? tokens : mfu_import_find(m, "t5xxl_max_token_length");
     if (of_sd3 && tokens && isfinite(mfu_import_number(m, tokens->name)))
         mfu_import_set(m, tokens, "text", "behind CLIP's", "%.10g", CLIP + mfu_import_number(m, tokens->name));

@@ -1,0 +1,37 @@
+/*
+ * loaded - rows as the loader brings them, which no weight has met: a prompt's tokens behind their encoder.  They need no gradient.
+ */
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { WIDTH, LENGTH };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->attribute[WIDTH];
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    double rows = s->config->batch * n->op->attribute[LENGTH], width = n->op->attribute[WIDTH];
+
+    s->loaded_bytes += rows * width * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
+    n->out = mfu_tensor_new(s, rows, width, s->numerics.weight, MFU_PART_ACTIVATIONS);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    (void)s, (void)index;
+}
+
+const struct mfu_primitive mfu_primitive_loaded = {
+    .name = "loaded",
+    .summary = "rows as the loader brings them",
+    .attributes =
+        {[WIDTH] = {"width", NULL, NULL, "elements of a row"}, [LENGTH] = {"length", NULL, NULL, "rows of a sample"}},
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
+};
