@@ -187,7 +187,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
 static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
 {
     const struct mfu_model_section *sec = st->section;
-    int carried[MFU_MAX_OPS] = {0};
+    int carried[MFU_MAX_OPS]; /* of the section's */
 
     st->first_node = s->n_nodes;
     for (int i = sec->first; i < sec->first + sec->count; i++) {

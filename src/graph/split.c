@@ -257,11 +257,13 @@ static int split_operation(struct mfu_builder *s, int section, int i, struct mfu
 int mfu_split_operations(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
+    size_t n = (size_t)m->n_ops;
 
-    memset(s->split, 0, sizeof s->split);
-    memset(s->routed, 0, sizeof s->routed);
-    memset(s->summed, 0, sizeof s->summed);
-    memset(s->shares, 0, sizeof s->shares);
+    memset(s->split, 0, n * sizeof s->split[0]);
+    memset(s->split + MFU_MAX_OPS, 0, n * sizeof s->split[0]);
+    memset(s->routed, 0, n * sizeof s->routed[0]);
+    memset(s->summed, 0, n * sizeof s->summed[0]);
+    memset(s->shares, 0, n * sizeof s->shares[0]);
     if (ranks_of(s, MFU_AXIS_TP) <= 1 && ranks_of(s, MFU_AXIS_EP) <= 1 && ranks_of(s, MFU_AXIS_ETP) <= 1)
         return 0;
     for (int section = 0; section < m->n_sections; section++)
