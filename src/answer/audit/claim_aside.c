@@ -61,6 +61,16 @@ static bool is_year(const struct mfu_reading *r, const struct mfu_claim_number *
             && !isalpha((unsigned char)*behind) && *behind != '/');
 }
 
+/* "we freed 21 GB": a difference, of which no identity knows. */
+static bool is_freed(const struct mfu_reading *r, const char *p)
+{
+    char said[8];
+
+    p = mfu_claim_subject(&r->t, p);
+    mfu_claim_text_quote(&r->t, p, mfu_claim_word_end(p), said, sizeof said);
+    return strcmp(said, "freed") == 0 || strcmp(said, "frees") == 0;
+}
+
 void mfu_claim_set_aside(struct mfu_reading *r)
 {
     for (const char *p = r->t.text + 1; *p;) {
@@ -79,6 +89,8 @@ void mfu_claim_set_aside(struct mfu_reading *r)
             continue;
         }
         behind = mfu_claim_blanks(n.end);
+        if (n.dim == MFU_BYTES && is_freed(r, n.at))
+            mfu_claim_text_quote(&r->t, n.at, n.end, r->audit->unread_figure, sizeof r->audit->unread_figure);
         if (((n.bare || n.percent)
              && (one_of(scores, r->t.text, behind, false) > 0 || stands_before(r, scores, n.at, n.percent ? 0 : 2)
                  || (n.bare
