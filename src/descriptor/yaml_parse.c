@@ -99,9 +99,10 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
 static bool has_room(size_t bytes)
 {
     void *volatile room = malloc(bytes);
+    bool there = room != NULL;
 
     free(room);
-    return room;
+    return there;
 }
 
 /* From events to nodes --------------------------------------------------- */

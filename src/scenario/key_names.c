@@ -3,10 +3,13 @@
  */
 #include "scenario/key_names.h"
 
+#include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/suggest.h"
 #include "descriptor/coefficient.h"
 #include "descriptor/model.h"
@@ -120,27 +123,92 @@ static bool next_word(const char **words, char word[MFU_KEY_NAME])
     return true;
 }
 
-static bool is_alias(const char *aliases, const char *name)
-{
-    char word[MFU_KEY_NAME];
+/* ---- finding ------------------------------------------------------------- */
 
-    while (next_word(&aliases, word))
-        if (mfu_same_name(word, name))
-            return true;
-    return false;
+enum sort { SORT_SETTING, SORT_DIM, SORT_SYNONYM, SORTS };
+
+#define SPELLINGS 2048 /* places, a third of them taken */
+
+/* All names, each where its letters say: without case and what joins words. */
+static struct spelling {
+    const char *word; /* not ended by '\0'; NULL: a free place */
+    size_t n;
+    int row[SORTS]; /* of its table; -1: none */
+} spellings[SPELLINGS];
+
+static bool joins(char c)
+{
+    return c == '-' || c == '_' || c == ' ' || c == '\t';
 }
 
-/* ---- finding ------------------------------------------------------------- */
+static bool same_letters(const char *a, const char *a_end, const char *b, const char *b_end)
+{
+    for (;; a++, b++) {
+        while (a < a_end && joins(*a))
+            a++;
+        while (b < b_end && joins(*b))
+            b++;
+        if (a == a_end || b == b_end)
+            return a == a_end && b == b_end;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+    }
+}
+
+/* The place of a word, or the free one where it would be. */
+static struct spelling *place_of(const char *word, size_t n)
+{
+    uint32_t hash = MFU_HASH;
+    struct spelling *s;
+
+    for (size_t i = 0; i < n; i++)
+        if (!joins(word[i]))
+            hash = mfu_hash_byte(hash, (char)tolower((unsigned char)word[i]));
+    for (s = &spellings[hash % SPELLINGS]; s->word && !same_letters(s->word, s->word + s->n, word, word + n);)
+        s = s + 1 < spellings + SPELLINGS ? s + 1 : spellings;
+    return s;
+}
+
+/* Words separated by blanks; the first row that has one keeps it. */
+static void put_words(const char *words, enum sort sort, int row)
+{
+    for (size_t n; (n = strcspn(words, " ")) > 0; words += n + strspn(words + n, " ")) {
+        struct spelling *s = place_of(words, n);
+
+        if (!s->word)
+            *s = (struct spelling){words, n, {-1, -1, -1}};
+        if (s->row[sort] < 0)
+            s->row[sort] = row;
+    }
+}
+
+static void put_all(void)
+{
+    for (int i = 0; i < MFU_SETTING_COUNT; i++) {
+        put_words(mfu_settings[i].key, SORT_SETTING, i);
+        put_words(mfu_settings[i].aliases, SORT_SETTING, i);
+    }
+    for (int i = 0; i < (int)N_DIMS; i++) {
+        put_words(dims[i].name, SORT_DIM, i);
+        put_words(dims[i].aliases, SORT_DIM, i);
+    }
+    for (int i = 0; i < (int)N_SYNONYMS; i++)
+        put_words(synonyms[i].name, SORT_SYNONYM, i);
+}
+
+static int find(const char *name, enum sort sort)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const struct spelling *s;
+
+    pthread_once(&once, put_all);
+    s = place_of(name, strlen(name));
+    return s->word ? s->row[sort] : -1;
+}
 
 static int find_setting(const char *name)
 {
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (strcmp(mfu_settings[i].key, name) == 0)
-            return i;
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (mfu_same_name(mfu_settings[i].key, name) || is_alias(mfu_settings[i].aliases, name))
-            return i;
-    return -1;
+    return find(name, SORT_SETTING);
 }
 
 const struct mfu_dim_row *mfu_dim_row(const char *name)
@@ -154,10 +222,9 @@ const struct mfu_dim_row *mfu_dim_row(const char *name)
 /* The row of a dim by any of its names. */
 static const struct mfu_dim_row *dim_called(const char *name)
 {
-    for (size_t i = 0; i < N_DIMS; i++)
-        if (mfu_same_name(dims[i].name, name) || is_alias(dims[i].aliases, name))
-            return &dims[i];
-    return NULL;
+    int i = find(name, SORT_DIM);
+
+    return i < 0 ? NULL : &dims[i];
 }
 
 static int dim_of_model(const struct mfu_model *model, const char *name)
@@ -183,10 +250,9 @@ static int find_dim(const struct mfu_model *model, const char *name)
 
 static const struct synonym *find_synonym(const char *name)
 {
-    for (size_t i = 0; i < N_SYNONYMS; i++)
-        if (mfu_same_name(synonyms[i].name, name))
-            return &synonyms[i];
-    return NULL;
+    int i = find(name, SORT_SYNONYM);
+
+    return i < 0 ? NULL : &synonyms[i];
 }
 
 struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, struct mfu_error *err)
@@ -275,7 +341,7 @@ bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME])
         snprintf(key, MFU_KEY_NAME, "%s", other->key);
     for (; found && i > 0; i--)
         if ((found = next_word(&keys, key)))
-            memmove(key, strchr(key, '=') + 1, strlen(strchr(key, '=')));
+            memmove(key, key + strcspn(key, "=") + 1, strlen(key + strcspn(key, "=")));
     return found;
 }
 

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #define BESIDE 10.      /* what a phrase right beside the number scores, */
@@ -201,24 +202,50 @@ static bool is_unit(const char *phrase, size_t length)
     return false;
 }
 
+/* The phrases of all quantities, one by one, which a claim is compared with some hundred times. */
+#define X(id, name, dim, traits, least, most, from, to, phrases) +sizeof phrases
+static struct phrase {
+    const char *words;
+    size_t length;
+    int kind;
+    char mark;                        /* how it may stand; '\0': anyhow */
+} phrases[(0 MFU_QUANTITIES(X)) / 2]; /* each is a letter and an end, at least */
+#undef X
+static size_t n_phrases;
+
+static void part_phrases(void)
+{
+    for (int k = 0; k < MFU_Q_COUNT; k++)
+        for (const char *p = mfu_quantity_rows[k].phrases, *end; *p; p = end + (*end == '|')) {
+            char mark = strchr("<>=", *p) ? *p++ : '\0';
+
+            end = strchrnul(p, '|');
+            phrases[n_phrases++] = (struct phrase){p, (size_t)(end - p), k, mark};
+        }
+}
+
 /* The longest phrases that end at `p` (before) or begin there; `near`: right beside the number.  How long they are. */
 static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *p, bool before, bool near, double score)
 {
     const struct mfu_claim_number *n = &f->n;
     const char *back = mfu_claim_back(&r->t, n->at);
     struct mfu_slot best[MFU_SLOTS];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t longest = 0;
     int count = 0;
 
-    for (int k = 0; k < MFU_Q_COUNT; k++)
-        for (const char *phrase = mfu_quantity_rows[k].phrases; *phrase; phrase += *phrase == '|') {
-            char mark = *phrase;
-            size_t skip = mark == '<' || mark == '>' || mark == '=', length = strcspn(phrase, "|") - skip;
-            const char *words = phrase + skip, *begin = before ? p - length : p, *end = begin + length;
+    if (before && p == r->t.text)
+        return 0;
+    pthread_once(&once, part_phrases);
+    for (const struct phrase *x = phrases; x < phrases + n_phrases; x++)
+        if (before ? p[-1] == x->words[x->length - 1] : *p == *x->words) {
+            int k = x->kind;
+            char mark = x->mark;
+            size_t length = x->length;
+            const char *words = x->words, *begin = before ? p - length : p, *end = begin + length;
 
-            phrase = words + length;
             if (length < longest || (mark == '>' && before) || (mark == '<' && !before && !n->times)
-                || (n->times && k == MFU_Q_PEAK && mark) || (mark == '=' && before && n->times)
+                || (n->times && k == MFU_Q_PEAK) || (mark == '=' && before && n->times)
                 || (mark == '=' && before && !near
                     && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3)))
                 || begin < r->t.text || *begin != *words || strncmp(begin, words, length) != 0

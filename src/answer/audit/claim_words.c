@@ -2,6 +2,7 @@
 #include "answer/audit/reading.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <string.h>
 
 // clang-format off
@@ -35,19 +36,35 @@ const char *mfu_claim_word_end(const char *p)
     return p;
 }
 
+/* The words of the table, one by one: a claim asks for some thousand. */
+static struct {
+    const char *word;
+    size_t n;
+    int roles;
+} words[N(roles) * 64]; /* more than twice as many as there are */
+static size_t n_words;
+
+static void part_words(void)
+{
+    for (size_t i = 0; i < N(roles); i++)
+        for (const char *w = roles[i].words, *end; *w && n_words < N(words); w = end + (*end == '|')) {
+            end = strchrnul(w, '|');
+            words[n_words].word = w;
+            words[n_words].n = (size_t)(end - w);
+            words[n_words++].roles = roles[i].roles;
+        }
+}
+
 int mfu_claim_role(const char *p)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t n = (size_t)(mfu_claim_word_end(p) - p);
     int all = 0;
 
-    for (size_t i = 0; n > 0 && i < N(roles); i++)
-        for (const char *w = roles[i].words; *w; w += *w == '|') {
-            size_t length = strcspn(w, "|");
-
-            if (length == n && strncmp(w, p, n) == 0)
-                all |= roles[i].roles;
-            w += length;
-        }
+    pthread_once(&once, part_words);
+    for (size_t i = 0; n > 0 && i < n_words; i++)
+        if (words[i].n == n && *words[i].word == *p && memcmp(words[i].word, p, n) == 0)
+            all |= words[i].roles;
     return all;
 }
 

@@ -106,10 +106,8 @@ struct mfu_log {
     struct mfu_log_record loose; /* a format's, while it gathers a record */
     double sum[MFU_LOG_SUMS];    /* a format's own */
     double bare_time_unit;       /* seconds that a time without a unit is read as; 0: none yet, NAN: unclear */
-    unsigned char known[1024];   /* which words may be keys: mfu_log_pairs() */
-    bool known_filled;
-    bool rate_per_gpu;                                /* the log's tokens/s are one GPU's */
-    struct {                                          /* the scalars of one step, while they come in: log_scalars.c */
+    bool rate_per_gpu;           /* the log's tokens/s are one GPU's */
+    struct {                     /* the scalars of one step, while they come in: log_scalars.c */
         bool begun, evaluated, walls, summary, calls; /* calls: its step counts calls of the logger */
         int clock, clock_before;                      /* which one wall_s and before_s are of */
         double samples_rate, steps_rate, meters[3];

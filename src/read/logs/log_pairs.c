@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -272,6 +273,8 @@ static bool known_key(const char *key)
 
 /* A large file is mostly words that are no keys.  A bit per hash of a key says
  * so quickly. */
+static unsigned char known[1024];
+
 static unsigned hash(const char *key)
 {
     unsigned h = MFU_HASH;
@@ -279,38 +282,37 @@ static unsigned hash(const char *key)
     for (; *key; key++)
         if (isalnum((unsigned char)*key)) /* as mfu_same_name() compares */
             h = mfu_hash_byte(h, (char)tolower((unsigned char)*key));
-    return (h ^ h >> 13) % (8 * sizeof((struct mfu_log *)0)->known);
+    return (h ^ h >> 13) % (8 * sizeof known);
 }
 
-static void remember(void *what, const char *key)
+static void remember(void *unused, const char *key)
 {
-    struct mfu_log *log = what;
     unsigned h = hash(key);
 
-    log->known[h / 8] |= (unsigned char)(1u << h % 8);
+    (void)unused;
+    known[h / 8] |= (unsigned char)(1u << h % 8);
 }
 
-static void fill_known(struct mfu_log *log)
+static void fill_known(void)
 {
     char text[MFU_KEY_NAME];
 
     for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++) {
-        remember(log, pair_rows[i].key);
+        remember(NULL, pair_rows[i].key);
         for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
             if (units[k].dim == dim_of(&pair_rows[i])) {
                 snprintf(text, sizeof text, "%s%s", pair_rows[i].key, units[k].suffix);
-                remember(log, text);
+                remember(NULL, text);
             }
     }
-    mfu_key_spellings(remember, log);
-    log->known_filled = true;
+    mfu_key_spellings(remember, NULL);
 }
 
-static bool may_be_key(const struct mfu_log *log, const char *key)
+static bool may_be_key(const char *key)
 {
     unsigned h = hash(key);
 
-    return strchr(key, '.') || log->known[h / 8] & 1u << h % 8;
+    return strchr(key, '.') || known[h / 8] & 1u << h % 8;
 }
 
 static int not_known(const char *word, struct mfu_error *err)
@@ -347,8 +349,9 @@ static const char *next_word(const char *p, char *word, size_t *n)
 
 int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu_error *err)
 {
-    if (!log->known_filled)
-        fill_known(log);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, fill_known);
     while (*line) {
         char words[WORDS][WORD], key[WORDS * WORD], value[WORD], unit[WORD];
         const char *after[WORDS];
@@ -361,7 +364,7 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
         for (int i = WORDS; i > 0 && !taken; i--) {
             snprintf(key, sizeof key, "%s%s%s%s%s", words[0], i > 1 ? "_" : "", i > 1 ? words[1] : "", i > 2 ? "_" : "",
                      i > 2 ? words[2] : "");
-            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0]) && may_be_key(log, key)
+            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0]) && may_be_key(key)
                 && known_key(key))
                 taken = (size_t)i;
         }
