@@ -360,7 +360,7 @@ static void checkpointing_in_newer_words(void **state)
         titan_steps(&l, 7000);
         o = observe_lines("h100-sxm", &l, NULL);
         assert_non_null(mfu_observe_understood(o, "checkpoint"));
-        assert_string_equal(mfu_observe_understood(o, "checkpoint")->choice, rows[i].choice);
+        assert_string_equal(mfu_observe_understood(o, "checkpoint")->word, rows[i].choice);
         mfu_observation_free(o);
     }
 }
@@ -399,6 +399,20 @@ static void a_config_is_read_as_import_does(void **state)
     mfu_import_release(import);
     free(import);
     scratch_end(&s);
+}
+
+/* A set of choices is said in words. */
+static void targets_of_adapters_have_names(void **state)
+{
+    struct mfu_observation *o;
+    struct lines l = {0};
+
+    (void)state;
+    titan_steps(&l, 7000);
+    o = observe_lines("h100-sxm", &l, "batch 2 seq 8192 lora 16 lora_targets attention");
+    assert_string_equal(mfu_observe_understood(o, "lora_targets")->word, "attention");
+    assert_string_equal(mfu_observe_understood(o, "lora")->word, "");
+    mfu_observation_free(o);
 }
 
 /* A wide interval of time does not hide that the memory is another's. */
@@ -840,6 +854,7 @@ int main(void)
         cmocka_unit_test(checkpointing_in_newer_words),
         cmocka_unit_test(layers_in_float8),
         cmocka_unit_test(a_config_is_read_as_import_does),
+        cmocka_unit_test(targets_of_adapters_have_names),
         cmocka_unit_test(memory_that_is_of_another_configuration),
         cmocka_unit_test(two_runs_of_torchtitan),
         cmocka_unit_test(only_the_last_batch_of_a_ramp_up),

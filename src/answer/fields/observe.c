@@ -38,8 +38,8 @@ static const char *configured(const void *object, size_t i, struct mfu_value *v)
     if ((i -= 2) >= (size_t)r->n_understood)
         return NULL;
     u = &r->understood[i];
-    if (u->choice)
-        mfu_value_text(v, u->choice);
+    if (u->word[0])
+        mfu_value_text(v, u->word);
     else
         mfu_value_number(v, u->value);
     return u->key;

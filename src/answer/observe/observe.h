@@ -28,9 +28,9 @@ struct mfu_observe_request {
 struct mfu_understood {
     char key[32];
     double value;
-    const char *choice; /* NULL: the value is the number */
-    const char *origin; /* "log", "config", "command", "derived"; the program's title */
-    int line;           /* 0: none */
+    char word[MFU_QUANTITY_MAX]; /* of a choice, or of a set of them; "": the value is the number */
+    const char *origin;          /* "log", "config", "command", "derived"; the program's title */
+    int line;                    /* 0: none */
 };
 
 /* A figure beside its prediction; NAN where there is none. */

@@ -138,6 +138,8 @@ static void understand(struct mfu_observing *r, const char *name, const char *or
     struct mfu_key key = mfu_scenario_key(&r->scenario, name, NULL);
     const char *own = mfu_key_name(&r->scenario, key);
     struct mfu_understood *u = find_understood(o, own);
+    char text[MFU_QUANTITY_MAX];
+    const char *word;
 
     if (!u && o->n_understood < (int)(sizeof o->understood / sizeof o->understood[0]))
         u = &o->understood[o->n_understood++];
@@ -145,9 +147,8 @@ static void understand(struct mfu_observing *r, const char *name, const char *or
         return;
     snprintf(u->key, sizeof u->key, "%s", own);
     u->value = mfu_scenario_value(&r->scenario, key);
-    u->choice = key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices
-        ? mfu_settings[key.id].choices[(int)u->value]
-        : NULL;
+    word = key.kind == MFU_KEY_SETTING ? mfu_setting_word(text, (enum mfu_setting_id)key.id, u->value) : NULL;
+    snprintf(u->word, sizeof u->word, "%s", word ? word : "");
     u->origin = origin;
     u->line = line;
 }

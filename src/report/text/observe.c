@@ -35,8 +35,8 @@ static void source(FILE *out, const struct mfu_term *t, const struct mfu_observa
 
 static const char *value_text(char *buf, size_t size, const struct mfu_understood *u)
 {
-    if (u->choice)
-        snprintf(buf, size, "%s", u->choice);
+    if (u->word[0])
+        snprintf(buf, size, "%s", u->word);
     else
         snprintf(buf, size, "%.10g", u->value);
     return buf;
@@ -52,7 +52,7 @@ static void configuration(FILE *out, const struct mfu_term *t, const struct mfu_
         const char *origin = o->understood[i].origin;
         struct mfu_flow f;
         bool seen = false;
-        char label[48], text[48];
+        char label[48], text[MFU_QUANTITY_MAX];
 
         for (int k = 0; k < n; k++)
             seen |= strcmp(done[k], origin) == 0;
