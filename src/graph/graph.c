@@ -107,13 +107,16 @@ static void forget_casts(struct mfu_builder *s)
         s->parameters[i].cast = MFU_NO_VIEW;
 }
 
-/* An empty launch, so that what it names lives until here. */
+/* An empty launch, so that what it names lives until here: autocast's copies of weights that backward does not read again, as
+ * it computes them anew, or as nothing before them trains. */
 static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
 {
+    bool anew = mfu_checkpoints[s->config->checkpoint].recomputes_all || s->referring;
+
     for (int i = st->first_node; i < st->first_node + st->n_nodes; i++) {
         int casts[2], n = 0;
 
-        for (int w = 0; w < 2; w++)
+        for (int w = 0; w < 2 && (anew || !mfu_wants_gradient(s, &s->nodes[i], 0)); w++)
             if (s->nodes[i].parameter[w] >= 0 && s->parameters[s->nodes[i].parameter[w]].cast != MFU_NO_VIEW)
                 casts[n++] = s->parameters[s->nodes[i].parameter[w]].cast;
         s->node = i;
@@ -495,10 +498,10 @@ double mfu_graph_state_bytes(const struct mfu_config *c, struct mfu_program *p)
         + (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 ? 0 : p->constant_bytes[MFU_PART_OPTIMIZER]);
 }
 
-/* Whether autocast's cache, which backward does not need, ends with forward. */
+/* Whether autocast's cache ends with forward. */
 static bool ends_autocast(const struct mfu_builder *s)
 {
-    return s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[s->config->checkpoint].recomputes_all;
+    return s->runtime->scopes && s->numerics.autocast;
 }
 
 /* Whether it does so before the trainer computes the loss, from log-probabilities. */
