@@ -744,11 +744,37 @@ static bool shapeless(const char *part, size_t n)
     return digits > 0 && digits + 1 == n && (part[digits] == 'k' || (n == 2 && memcmp(part, "1M", 2) == 0));
 }
 
+/* Whether a name of timm ends with what its weights were trained on, which it leaves out: vit_base_patch16_224.augreg_in21k_ft_in1k,
+ * deit3_large_patch16_384_in21ft1k.  Those that were not tuned for the 1000 classes have another head. */
+static bool drop_training(char *name)
+{
+    static const char *const words[] = {"_in1k", "_in21ft1k", "_in22ft1k", "_22kft1k", "_dist", "_miil", "_sam"};
+    char *dot = strrchr(name, '.');
+    size_t n = strlen(name);
+
+    if (dot && strchr(name, '_') < dot && strchr(name, '_')) {
+        bool other = strstr(dot, "_in2") || strstr(dot, "_in12") || strstr(dot, ".in2") || strstr(dot, ".in12");
+
+        if (!isalpha((unsigned char)dot[1]) || (other && !strstr(dot, "ft_in1k")))
+            return false;
+        *dot = '\0';
+        return true;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (ends_in(name, words[i])) {
+            name[n - strlen(words[i])] = '\0';
+            return true;
+        }
+    return false;
+}
+
 /* Leaves out the last such part, but never the first of a name; false: there is none. */
 static bool drop_part(char *name)
 {
     char *part;
 
+    if (drop_training(name))
+        return true;
     for (char *end = name + strlen(name);; end = part - 1) {
         for (part = end; part > name && part[-1] != '-'; part--)
             ;

@@ -33,7 +33,8 @@ void mfu_catalog_free(struct mfu_catalog *);
 const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *, const char *name, struct mfu_error *err);
 const struct mfu_model *mfu_catalog_model(struct mfu_catalog *, const char *name, struct mfu_error *err);
 /* A model by what it is called on Hugging Face's hub: NousResearch/Meta-Llama-3.1-8B-Instruct has the shape of
- * Meta-Llama-3.1-8B, Qwen/Qwen3-4B-Thinking-2507 that of Qwen3-4B.  NULL: no such model is known (`err` as above). */
+ * Meta-Llama-3.1-8B, Qwen/Qwen3-4B-Thinking-2507 that of Qwen3-4B; or in timm: deit3_small_patch16_384.fb_in22k_ft_in1k
+ * and deit3_small_patch16_384_in21ft1k are deit3_small_patch16_384.  NULL: no such model is known (`err` as above). */
 const struct mfu_model *mfu_catalog_hub_model(struct mfu_catalog *, const char *name, struct mfu_error *err);
 const struct mfu_cluster *mfu_catalog_cluster(struct mfu_catalog *, const char *name, struct mfu_error *err);
 

@@ -171,6 +171,7 @@ static void check_variants(struct fixture *f, const char *table)
 static void parameters_of_variants_are_exact(void **state)
 {
     check_variants(*state, MFUPLAN_SOURCE_DIR "/tests/oracle/timm_params.csv");
+    check_variants(*state, MFUPLAN_SOURCE_DIR "/tests/oracle/timm_1_params.csv");
     check_variants(*state, MFUPLAN_SOURCE_DIR "/tests/oracle/hub_params.csv");
 }
 
@@ -228,6 +229,9 @@ static void names_of_the_hub_are_shapes(void **state)
         {"x/gpt2-355M", NULL},
         {"bigscience/bloom-350M", NULL},
         {"THUDM/glm-4-9b-chat", "GLM-4 9B"},
+        {"timm/vit_base_patch16_224.augreg_in21k_ft_in1k", "vit_base_patch16_224"},
+        {"timm/vit_base_patch16_224.augreg_in21k", NULL}, /* 21843 classes */
+        {"deit3_small_patch16_384_in21ft1k", "deit3_small_patch16_384"},
         {"nobody/instruct", NULL},
         {"nobody/Qwen3-5B", NULL},
         {"nobody/-", NULL},

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "descriptor/catalog.h"
 #include "descriptor/model.h"
@@ -197,6 +198,14 @@ static bool set_named_size(struct mfu_row *r, const char *name)
     return false;
 }
 
+/* Whether the family is no more than how the model's name begins: "resnetv" of resnetv2_50, "deit" of deit3_base. */
+static bool begins_in(const char *name, const char *family)
+{
+    size_t n = strlen(family);
+
+    return n > 0 && strncasecmp(name, family, n) == 0 && (isdigit((unsigned char)name[n]) || strchr(name, '_'));
+}
+
 bool mfu_row_choose_model(struct mfu_row *r)
 {
     const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
@@ -205,7 +214,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
 
     if (*name && *catalog_name(name) && (!*family || !sized))
         named = named_model(r, catalog_name(name));
-    if (named && mfu_same_letters(named->family, family))
+    if (named && (mfu_same_letters(named->family, family) || begins_in(name, family)))
         model = named;
     else if (*family && !(model = graph_of_family(r, family)))
         return false;
