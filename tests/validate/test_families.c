@@ -229,7 +229,7 @@ static void names_of_the_hub_are_shapes(void **state)
         {"x/gpt2-355M", NULL},
         {"bigscience/bloom-350M", NULL},
         {"THUDM/glm-4-9b-chat", "GLM-4 9B"},
-        {"timm/vit_base_patch16_224.augreg_in21k_ft_in1k", "vit_base_patch16_224"},
+        {"timm/vit_base_patch16_224.augreg_in21k_ft_in1k", "ViT-B/16"},
         {"timm/vit_base_patch16_224.augreg_in21k", NULL}, /* 21843 classes */
         {"deit3_small_patch16_384_in21ft1k", "deit3_small_patch16_384"},
         {"nobody/instruct", NULL},
