@@ -26,13 +26,13 @@ struct mfu_model_op;
     X(KEY, "k", "k_proj key wk to_k", "k")                                                                             \
     X(VALUE, "v", "v_proj value wv to_v", "v")                                                                         \
     X(QKV, "qkv", "c_attn query_key_value wqkv qkv_proj in_proj to_qkv_mlp_proj", "qkv qkv_mlp")                       \
-    X(OUT, "o", "o_proj out_proj wo output_proj c_proj to_out to_out.0", "attn.o attn2.o attn.out attn.proj")          \
+    X(OUT, "o", "o_proj out_proj wo output_proj c_proj to_out to_out.0", "attn.o attn1.o attn2.o attn.out attn.proj")  \
     X(GATE, "gate", "gate_proj w1", "mlp.gate shared.gate")                                                            \
     X(UP, "up", "up_proj w3 w2_in c_fc fc1 fc_in dense_h_to_4h ff.net.0.proj",                                         \
-      "mlp.up mlp.fc mlp.fc1 ffn.up shared.up")                                                                        \
+      "mlp.up mlp.fc mlp.fc1 ffn.up ff.gate_up shared.up")                                                             \
     X(GATE_UP, "gate_up", "gate_up_proj linear_in", "mlp.gate_up shared.gate_up")                                      \
     X(DOWN, "down", "down_proj w2 c_proj fc2 fc_out dense_4h_to_h ff.net.2 linear_out",                                \
-      "mlp.down mlp.proj mlp.fc2 ffn.down shared.down")                                                                \
+      "mlp.down mlp.proj mlp.fc2 ffn.down ff.down shared.down")                                                        \
     X(EXPERTS, "experts", "moe", "moe.gate moe.up moe.down")                                                           \
     X(HEAD, "head", "lm_head output embed_out", "lm_head head decoder score classifier")                               \
     X(EMBEDDINGS, "embeddings", "embedding embed_tokens wte word_embeddings tok_embeddings", "")                       \

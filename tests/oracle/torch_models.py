@@ -711,6 +711,10 @@ def diffusion_cases():
         yield row(f"{m}-amp-ckpt", m, batch=2, **size(1024), **ckpt)
         yield row(f"{m}-pure-ckpt", m, batch=8, **size(512), **pure, **ckpt)
         yield row(f"{m}-fp32", m, batch=2, precision="fp32", **size(512))
+        lora = dict(adapter="lora=16 lora_targets=to_k,to_q,to_v,to_out.0", base="bf16")     # the scripts' targets
+        yield row(f"{m}-lora-amp", m, batch=4, **size(512), **lora)
+        yield row(f"{m}-lora-amp-ckpt", m, batch=2, **size(1024), **lora, **ckpt)
+        yield row(f"{m}-lora-16bit", m, batch=1, **size(1024), **{**lora, "adapter": lora["adapter"] + " lora_dtype=16bit"})
     for m, size in (("sd3", "image=512 text=333"), ("flux", "image=512 text=512"), ("wan", "frames=17 height=480 width=832")):
         prompts = dict(seq="", dims=size + " text_encoders=1")      # the encoders of prompts in the step
         yield row(f"{m}-prompts-amp", m, batch=2, **prompts)
@@ -923,7 +927,9 @@ def build(c):
             with open(os.path.join(HERE, "configs", c["model"] + ".json")) as f:
                 keys = json.load(f)
             if "_class_name" in keys:
-                return Diffusion(c, keys)
+                model = Diffusion(c, keys)
+                model.transformer = with_adapters(c, model.transformer)
+                return model
             config = transformers.CONFIG_MAPPING[keys["model_type"]].from_dict(keys)
             config.use_cache = False                    # as Trainer has it
             if c["attention"] == "eager":
@@ -1016,7 +1022,10 @@ def with_adapters(c, model):
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float32)
         ln_tuning.deepcopy = copy_of                            # of fake tensors, in their mode
-        wrapped = peft.get_peft_model(model, adapter_config(keys), autocast_adapter_dtype=False)
+        if isinstance(model, diffusers.ModelMixin):             # as its add_adapter() does
+            wrapped = peft.inject_adapter_in_model(adapter_config(keys), model)
+        else:
+            wrapped = peft.get_peft_model(model, adapter_config(keys), autocast_adapter_dtype=False)
         torch.set_default_dtype(default)
         nn.Module.to = to
         for module in wrapped.modules():
@@ -1025,8 +1034,9 @@ def with_adapters(c, model):
             if isinstance(module, peft.tuners.lycoris_utils.LycorisLayer):
                 module.training = False                         # dropped with a probability of 0, which it would draw
             for name, p in module.named_parameters(recurse=False):
-                if p.requires_grad and keys.get("lora_dtype") != "16bit" and keys.get("adapter") != "ln-tuning":
-                    setattr(module, name, nn.Parameter(p.detach().float()))     # cast_adapter_dtype()
+                if p.requires_grad and keys.get("adapter") != "ln-tuning":      # cast_adapter_dtype(), or as the base is
+                    setattr(module, name, nn.Parameter(p.detach().to(
+                        torch.bfloat16 if keys.get("lora_dtype") == "16bit" else torch.float32)))
             if type(module).__name__ == "BufferDict":
                 for name, b in module.named_buffers(recurse=False):
                     module[name] = b.detach().float().cuda()
@@ -1048,7 +1058,7 @@ def get_batch(c, model):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         return dict(input_ids=torch.zeros(b, 3, model.image, model.image, dtype=dtype, device="cuda"), labels=long(b))
     if isinstance(model, Diffusion):
-        return model.batch(c, torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32)
+        return model.batch(c, torch.bfloat16 if c["precision"] == "bf16-pure" or c["base"] == "bf16" else torch.float32)
     name = type(model).__name__
     if name.endswith("ImageClassification"):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32

@@ -160,7 +160,8 @@ static void backward(struct mfu_builder *s, int index)
         transpose(s, n, "dgrad.transpose", g, dx);
         p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], all - bytes(s, mfu_view_rows(s, x), in),
                     bytes(s, mfu_view_rows(s, x), in));
-        mfu_emit_kernel(s, &p, "dgrad", 0, 2, (int[]){g, w}, 1, &dx);
+        /* convolution_backward() holds input and weight whichever gradients it is to give (derivatives.yaml) */
+        mfu_emit_kernel(s, &p, "dgrad", 0, 3, (int[]){g, w, x}, 1, &dx);
         mfu_grad_add(s, n, 0, dx);
     }
     if (!mfu_trains(s, n, 0))
