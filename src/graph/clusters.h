@@ -11,36 +11,28 @@
 
 #include "graph/builder.h"
 
+#define MFU_CLUSTERS 4
 enum {
     MFU_CLUSTER_CLASSES,
-    MFU_CLUSTER_SHORT,
-    MFU_CLUSTER_SECOND,
-    MFU_CLUSTER_THIRD,
-    MFU_CLUSTER_SHARE_1,
-    MFU_CLUSTER_SHARE_2,
-    MFU_CLUSTER_SHARE_3,
-    MFU_CLUSTER_DIVISOR,
-    MFU_CLUSTER_WIDTH /* of the model's rows; of an operation without inputs */
+    MFU_CLUSTER_SHARES = MFU_CLUSTER_CLASSES + MFU_CLUSTERS,
+    MFU_CLUSTER_DIVISOR = MFU_CLUSTER_SHARES + MFU_CLUSTERS,
+    MFU_CLUSTER_WIDTH /* of the model's rows */
 };
-#define MFU_CLUSTERS 4
 #define MFU_CLUSTER_ATTRIBUTES                                                                                         \
-    [MFU_CLUSTER_CLASSES] = {"classes", NULL, NULL, "in all"},                                                         \
-    [MFU_CLUSTER_SHORT] = {"short", NULL, NULL, "frequent classes; rare ones begin there"},                            \
-    [MFU_CLUSTER_SECOND] = {"second", NULL, NULL, "the class at which the second cluster of rare ones begins"},        \
-    [MFU_CLUSTER_THIRD] = {"third", NULL, NULL, "the class at which the third begins"},                                \
-    [MFU_CLUSTER_SHARE_1] = {"share_1", NULL, NULL, "of the tokens, in the first cluster of rare ones"},               \
-    [MFU_CLUSTER_SHARE_2] = {"share_2", NULL, NULL, "in the second"},                                                  \
-    [MFU_CLUSTER_SHARE_3] = {"share_3", NULL, NULL, "in the third"},                                                   \
-    [MFU_CLUSTER_DIVISOR] = {"divisor", "1", NULL, "by which a cluster is narrower than the one before", 1},           \
-    [MFU_CLUSTER_WIDTH] = {"width", NULL, NULL, "elements of a row of the model", 1}
+    {"classes_0", NULL, NULL, "frequent ones"}, {"classes_1", NULL, NULL, "of the first cluster of rare ones"},        \
+        {"classes_2", NULL, NULL, "of the second"}, {"classes_3", NULL, NULL, "of the third"},                         \
+        {"share_0", NULL, NULL, "of the tokens, in the frequent classes"},                                             \
+        {"share_1", NULL, NULL, "in the first cluster of rare ones"}, {"share_2", NULL, NULL, "in the second"},        \
+        {"share_3", NULL, NULL, "in the third"},                                                                       \
+        {"divisor", "1", NULL, "by which a cluster is narrower than the one before", 1},                               \
+    {                                                                                                                  \
+        "width", NULL, NULL, "elements of a row of the model", 1                                                       \
+    }
 
 /* Classes of the i-th cluster, and the width of their rows. */
 static inline double mfu_cluster_classes(const struct mfu_operation *op, int i)
 {
-    const double *a = op->attribute;
-
-    return (i < MFU_CLUSTERS - 1 ? a[MFU_CLUSTER_SHORT + i] : a[MFU_CLUSTER_CLASSES])
-        - (i > 0 ? a[MFU_CLUSTER_SHORT + i - 1] : 0);
+    return op->attribute[MFU_CLUSTER_CLASSES + i];
 }
 
 static inline double mfu_cluster_width(const struct mfu_operation *op, int i)
@@ -57,9 +49,7 @@ static inline bool mfu_clusters_apart(const struct mfu_operation *op)
 /* Of so many rows, those of the i-th cluster. */
 static inline double mfu_cluster_rows(const struct mfu_operation *op, int i, double rows)
 {
-    const double *share = &op->attribute[MFU_CLUSTER_SHARE_1];
-
-    return rows * (i > 0 ? share[i - 1] : 1 - share[0] - share[1] - share[2]);
+    return rows * op->attribute[MFU_CLUSTER_SHARES + i];
 }
 
 /* Elements of the tables, and of their projections. */

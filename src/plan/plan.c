@@ -574,12 +574,17 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         {MFU_S_EP, "ep: memory of experts that get more tokens than others", 0},
         {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block", 0},
         {MFU_S_CP, "cp: states that pass from one part of a sequence to the next", MFU_PASSES_STATES},
-        {MFU_S_TP, "tp: a scan that is split by heads; each rank computes all of it", MFU_PASSES_STATES},
+        {MFU_S_TP,
+         "tp: a scan that is split by heads, or what passes from batch to batch; each rank computes all of it",
+         MFU_PASSES_STATES},
     };
 
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         if (p->config.setting[all[k].id] > 1 && has(&p->config, all[k].trait) && i-- == 0)
             return all[k].what;
+    if (p->config.setting[MFU_S_CP] > 1 && mfu_model_dim_find(p->config.model, "image", NULL) >= 0 && i-- == 0)
+        return "cp: images and what stands beside them are no part of the sequence that is split; each rank computes "
+               "all of them";
     if (mfu_config_pads_to_longest(&p->config) && i-- == 0)
         return "padding: the time of batches that are shorter than seq";
     if (mfu_scenario_adapters_unpredicted(&p->scenario) && i-- == 0)

@@ -218,12 +218,49 @@ static int check_heads(const struct mfu_config *c, const char *dim, double copie
         c->setting[MFU_S_TP], divisors(heads, 1, heads, which, sizeof which));
 }
 
+/* Whether an operation of the model that runs in its step, not apart, has the trait. */
+static bool has(const struct mfu_config *c, unsigned trait)
+{
+    const struct mfu_model *m = c->model;
+
+    for (int k = 0; k < m->n_sections; k++)
+        for (int i = m->sections[k].first; !m->sections[k].apart && i < m->sections[k].first + m->sections[k].count;
+             i++)
+            if (m->ops[i].primitive->traits & trait
+                && (!m->ops[i].when || mfu_expression_eval(m->ops[i].when, c->dim) > 0)
+                && (!m->sections[k].repeat || mfu_expression_eval(m->sections[k].repeat, c->dim) > 0))
+                return true;
+    return false;
+}
+
+/* Parts of a sequence, with cp or sp: no kernel fetches the rows around a part, and trainers split tokens, not pictures. */
+static int check_parts(const struct mfu_config *c, struct mfu_error *err)
+{
+    const char *samples;
+    bool cp = c->setting[MFU_S_CP] > 1, sp = c->setting[MFU_S_SP] > 0 && c->setting[MFU_S_TP] > 1;
+
+    if (!c->model || !(cp || sp))
+        return 0;
+    samples = mfu_model_samples(c->model);
+    if (has(c, MFU_READS_BESIDE))
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s: %s reads rows beside each row (convolutions, the batch before), and other ranks have some "
+                        "of them: not modelled (set %s)",
+                        cp ? "cp" : "sp", c->model->name, cp ? "cp 1" : "sp off");
+    if (sp && !cp && samples)
+        return mfu_fail(err, MFU_EINPUT,
+                        "sp: only rows of tokens are split over tensor ranks, not those of %s (set sp off)", samples);
+    return 0;
+}
+
 /* A rank with a part of each sequence has no sample to compare. */
 static int check_context_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
     const struct mfu_context_row *row = &mfu_contexts[(int)c->setting[MFU_S_CONTEXT]];
     double heads = c->setting[MFU_S_CP_HEADS], window = mfu_config_dim(c, "window");
 
+    if (check_parts(c, err) < 0)
+        return -1;
     for (int i = 0; c->setting[MFU_S_CP] > 1 && c->model && i < c->model->n_ops; i++)
         if (c->model->ops[i].primitive->traits & MFU_COMPARES)
             return mfu_fail(

@@ -402,6 +402,33 @@ static void more_work_takes_no_less_time(void **unused)
     mfu_plan_release(&more);
 }
 
+/* What is split over ranks is computed once: sp and cp leave a step's model FLOP, but for images, of which every
+ * rank has all, and for products of weights (DoRA). */
+static void parts_of_sequences_are_no_more_work(void **unused)
+{
+    static const char *const keys[] = {"sp", "cp"};
+    static struct mfu_plan p, whole;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        next_layout(&s, &p);
+        for (size_t k = 0; k < LENGTH(keys); k++) {
+            double ranks = p.config.setting[k ? MFU_S_CP : MFU_S_SP];
+
+            if (!(ranks > k) || mfu_model_dim_find(p.config.model, "image", NULL) >= 0
+                || p.config.setting[MFU_S_DORA] > 0)
+                continue;
+            s.setting[MFU_S_GPUS] = p.config.ranks / (k ? ranks : 1);
+            s.setting_given[MFU_S_GPUS] = true;
+            if (replan(&whole, &s, keys[k], (double)k))
+                HOLDS_NEAR(p.mfu.model_flops, whole.mfu.model_flops, 1e-3);
+        }
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&whole);
+}
+
 static struct mfu_gpu times(const struct mfu_gpu *gpu, double flops, double bandwidth, double memory)
 {
     struct mfu_gpu other = *gpu;
@@ -515,8 +542,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_is_its_parts),       cmocka_unit_test(a_walk_remembers_nothing),
-        cmocka_unit_test(more_work_takes_no_less_time), cmocka_unit_test(a_better_card_is_no_worse),
-        cmocka_unit_test(all_routes_lead_to_one_plan),
+        cmocka_unit_test(more_work_takes_no_less_time), cmocka_unit_test(parts_of_sequences_are_no_more_work),
+        cmocka_unit_test(a_better_card_is_no_worse),    cmocka_unit_test(all_routes_lead_to_one_plan),
     };
 
     return RUN_LAWS(tests);

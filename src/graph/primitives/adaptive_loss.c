@@ -22,8 +22,10 @@ static double shape(const struct mfu_operation *op)
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double width = op->attribute[MFU_CLUSTER_WIDTH], rare = (MFU_CLUSTERS - 1) * (width + 1);
-    double bias = op->attribute[MFU_CLUSTER_CLASSES] + rare + (mfu_clusters_apart(op) ? width * width : 0);
+    double bias = rare + (mfu_clusters_apart(op) ? width * width : 0);
 
+    for (int i = 0; i < MFU_CLUSTERS; i++)
+        bias += mfu_cluster_classes(op, i);
     return (struct mfu_weights){
         .weight = mfu_cluster_elements(op), .bias = bias, .active = mfu_cluster_classes(op, 0) * width + bias};
 }
@@ -122,8 +124,8 @@ static int product_gradients(struct mfu_builder *s, const struct mfu_node *n, in
  * their own. */
 static int weight_gradient(struct mfu_builder *s, const struct mfu_node *n, int part[MFU_CLUSTERS][2])
 {
-    double classes = n->op->attribute[MFU_CLUSTER_CLASSES];
     bool apart = mfu_clusters_apart(n->op);
+    double classes = mfu_cluster_elements(n->op) / n->op->attribute[MFU_CLUSTER_WIDTH]; /* of a table that is cut */
     int dw = MFU_NO_VIEW, wide;
 
     if (apart)

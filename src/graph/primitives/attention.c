@@ -29,7 +29,8 @@ enum {
     COPIED,
     PARTS,
     CHUNK,
-    JOINED
+    JOINED,
+    SCORED
 };
 enum { FILLED, ADDED, IN_PLACE };
 enum { AS_GIVEN, FP32 };
@@ -80,13 +81,10 @@ static bool has_bias(const struct mfu_node *n)
     return n->source->n_in == 4 && n->in[3] != MFU_TOKENS_IN;
 }
 
-/* Whether that is of every sequence: scores of their own, of which one kernel makes sums and scales them. */
-static bool is_scored(struct mfu_builder *s, const struct mfu_node *n)
+/* Whether that is a score of every pair of every sequence, of which one kernel makes sums with its own and scales them. */
+static bool is_scored(const struct mfu_node *n)
 {
-    return has_bias(n)
-        && mfu_compare(s, mfu_view_rows(s, mfu_node_input(s, n, 3)),
-                       mfu_view_rows(s, mfu_node_input(s, n, 0)) * n->op->attribute[HEADS])
-        >= 0;
+    return n->op->attribute[SCORED] > 0;
 }
 
 /* Whether the kernel that the step's attention has takes such heads in the type of a frozen model apart. */
@@ -483,14 +481,14 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     scores = product(s, &a, "scores", a.seq, a.keys, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {
         scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores,
-                                    is_scored(s, n) ? mfu_node_input(s, n, 3) : MFU_NO_VIEW, MFU_NO_VIEW);
+                                    is_scored(n) ? mfu_node_input(s, n, 3) : MFU_NO_VIEW, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++) { /* divide, tanh (saved), multiply */
                 scores = mfu_emit_pointwise(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW,
                                             MFU_NO_VIEW);
                 capped = i == 1 ? scores : capped;
             }
-        if (has_bias(n) && !is_scored(s, n))
+        if (has_bias(n) && !is_scored(n))
             scores = mfu_emit_broadcast(
                 s, "bias", mfu_view_type(s, mfu_node_input(s, n, 3)) == MFU_F32 ? MFU_F32 : s->numerics.compute, 1,
                 scores, mfu_node_input(s, n, 3));
@@ -577,14 +575,14 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
         dscores = mfu_emit_cast(s, dscores, s->numerics.compute);
         if (n->op->attribute[MASKING] != ADDED && (a.causal || a.window > 0))
             dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW);
-        if (has_bias(n) && !is_scored(s, n) && mfu_wants_gradient(s, n, 3))
+        if (has_bias(n) && !is_scored(n) && mfu_wants_gradient(s, n, 3))
             give_bias(s, n, &a, dscores);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++)
                 dscores = mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores,
                                              i == 1 ? n->saved[CAPPED] : MFU_NO_VIEW, MFU_NO_VIEW);
         dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
-        if (is_scored(s, n))
+        if (is_scored(n))
             mfu_grad_add(s, n, 3, dscores);
     }
     for (int i = 0; i < 2; i++)
@@ -653,6 +651,8 @@ const struct mfu_primitive mfu_primitive_attention = {
             [CHUNK] = {"chunk", "0", NULL, "tokens that attend among themselves alone; 0: all of a sequence"},
             [JOINED] = {"joined", "0", NULL,
                         "whether a batch is one sequence, whose parts a mask (the fourth input) keeps apart"},
+            [SCORED] = {"scored", "0", NULL,
+                        "whether the fourth input is a score of each pair of each sequence, scaled with the others"},
         },
     .least_inputs = 1,
     .most_inputs = 4,

@@ -194,7 +194,7 @@ const struct mfu_primitive mfu_primitive_conv = {
             [STANDARDISED] = {"standardised", "0", NULL, "whether the weight is made to have mean 0 and variance 1"},
         },
     .most_inputs = 1,
-    .traits = MFU_MULTIPLIES,
+    .traits = MFU_READS_BESIDE | MFU_MULTIPLIES,
     .shape = shape,
     .params = params,
     .forward = forward,

@@ -8,7 +8,7 @@
 
 #include "graph/builder.h"
 
-enum { LENGTH };
+enum { TOKENS };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -19,13 +19,19 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
-    double old = n->op->attribute[LENGTH] * s->config->batch, width = mfu_view_columns(s, x);
+    double old = n->op->attribute[TOKENS] * s->config->batch, width = mfu_view_columns(s, x), rows;
 
     n->out = x;
     if (!(old > 0))
         return;
-    if (!s->recomputing)
-        mfu_tensor_retain(s, mfu_emit_rows(s, "keep", old, x, MFU_NO_VIEW));
+    if (!s->recomputing) {
+        /* A part of both batches is a look at all of them, which stays whole. */
+        rows = mfu_view_rows(s, x) + (mfu_compare(s, old, mfu_view_rows(s, x)) == 0 ? 0 : old);
+        mfu_tensor_retain(s, mfu_emit_rows(s, "keep", rows, x, MFU_NO_VIEW));
+        if (s->config->accum > 1) /* each microbatch has its own */
+            mfu_tensor_retain(s, mfu_tensor_new(s, rows * (s->config->accum - 1), width, mfu_view_type(s, x),
+                                                MFU_PART_ACTIVATIONS));
+    }
     n->out = mfu_tensor_new(s, old + mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "cat",
@@ -47,10 +53,10 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_recall = {
     .name = "recall",
     .summary = "rows of the batch before in front of this one's",
-    .attributes = {[LENGTH] = {"length", NULL, NULL, "tokens of each sequence that are kept"}},
+    .attributes = {[TOKENS] = {"tokens", NULL, NULL, "tokens of each sequence that are kept"}},
     .least_inputs = 1,
     .most_inputs = 1,
-    .traits = MFU_PASSES_STATES,
+    .traits = MFU_PASSES_STATES | MFU_READS_BESIDE,
     .shape = shape,
     .forward = forward,
     .backward = backward,
