@@ -29,8 +29,8 @@ static void forward(struct mfu_builder *s, int index)
         rows = mfu_view_rows(s, x) + (mfu_compare(s, old, mfu_view_rows(s, x)) == 0 ? 0 : old);
         mfu_tensor_retain(s, mfu_emit_rows(s, "keep", rows, x, MFU_NO_VIEW));
         if (s->config->accum > 1) /* each microbatch has its own */
-            mfu_tensor_retain(s, mfu_tensor_new(s, rows * (s->config->accum - 1), width, mfu_view_type(s, x),
-                                                MFU_PART_ACTIVATIONS));
+            mfu_tensor_retain(
+                s, mfu_tensor_new(s, rows * (s->config->accum - 1), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS));
     }
     n->out = mfu_tensor_new(s, old + mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
