@@ -258,6 +258,61 @@ static void uncached_encoders_are_never_silent(void **state)
     }
 }
 
+/* The commands of diffusers' examples/text_to_image/README.md and README_sdxl.md, and of sd-scripts' networks, shortened:
+ * what a script does that no option says, and what stays open. */
+static void scripts_of_unets_say_what_they_do(void **state)
+{
+    static const struct {
+        const char *path, *text, *model, *left;
+        double lora, targets, half, autoencoder, fp32, text_encoders;
+    } all[] = {
+#define V1 "--pretrained_model_name_or_path=stable-diffusion-v1-5/stable-diffusion-v1-5 --resolution=512 "
+#define XL "--pretrained_model_name_or_path=stabilityai/stable-diffusion-xl-base-1.0 --resolution=1024 "
+#define QKVO (MFU_MODULE_BIT(QUERY) | MFU_MODULE_BIT(KEY) | MFU_MODULE_BIT(VALUE) | MFU_MODULE_BIT(OUT))
+        {"a.sh", "accelerate launch --mixed_precision=fp16 train_text_to_image.py " V1 "--use_ema --snr_gamma=5\n",
+         "stable-diffusion-1.5", NULL, 0, 0, 0, 1, 0, 1},
+        {"a.sh", "accelerate launch --mixed_precision=fp16 train_text_to_image_lora.py " V1 "--noise_offset=0.1\n",
+         "stable-diffusion-1.5", NULL, 4, QKVO, 0, 1, 0, 1},
+        {"a.sh", "accelerate launch --mixed_precision=bf16 train_text_to_image_lora.py " V1 "--rank=16\n",
+         "stable-diffusion-1.5", NULL, 16, QKVO, 1, 1, 0, 1},
+        {"a.sh", "accelerate launch train_text_to_image_sdxl.py " XL "--mixed_precision=fp16 --use_8bit_adam\n",
+         "stable-diffusion-xl", NULL, 0, 0, 0, 0, 0, 0},
+        {"a.sh", "accelerate launch train_text_to_image_lora_sdxl.py " XL "--mixed_precision=fp16\n",
+         "stable-diffusion-xl", NULL, 4, QKVO, 0, 1, 1, 1},
+        {"a.sh",
+         "accelerate launch train_text_to_image_lora_sdxl.py " XL
+         "--mixed_precision=fp16 --pretrained_vae_model_name_or_path=madebyollin/sdxl-vae-fp16-fix\n",
+         "stable-diffusion-xl", NULL, 4, QKVO, 0, 1, 0, 1},
+        {"a.toml",
+         "pretrained_model_name_or_path = \"stabilityai/stable-diffusion-xl-base-1.0\"\ncache_latents = true\n"
+         "cache_text_encoder_outputs = true\nnetwork_train_unet_only = true\nnetwork_module = \"networks.lora\"\n"
+         "network_dim = 32\nmin_snr_gamma = 5\nclip_skip = 1\n",
+         "stable-diffusion-xl", "lora_targets", 32, 0, 0, 0, 0, 0},
+        {"a.toml",
+         "pretrained_model_name_or_path = \"stable-diffusion-v1-5/stable-diffusion-v1-5\"\nclip_skip = 2\n"
+         "network_module = \"networks.lora\"\nnetwork_dim = 8\n",
+         "stable-diffusion-1.5", "clip_skip", 8, 0, 0, 1, 0, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        read_as(all[i].path, all[i].text, "diffusion", NULL);
+        assert_string_equal(next.model->slug, all[i].model);
+        assert_near(setting(MFU_S_LORA), all[i].lora, 0);
+        if (all[i].targets > 0)
+            assert_near(setting(MFU_S_LORA_TARGETS), all[i].targets, 0);
+        assert_near(setting(MFU_S_LORA_DTYPE), all[i].half, 0);
+        assert_near(mfu_config_dim(&config, "autoencoder"), all[i].autoencoder, 0);
+        assert_near(mfu_config_dim(&config, "autoencoder_fp32"), all[i].fp32, 0);
+        assert_near(mfu_config_dim(&config, "text_encoders"), all[i].text_encoders, 0);
+        if (all[i].left)
+            assert_non_null(strstr(next.not_modelled, all[i].left));
+        else
+            assert_string_equal(next.not_modelled, "");
+        done();
+    }
+}
+
 static void deepspeed_is_understood(void **state)
 {
     (void)state;
@@ -1543,6 +1598,7 @@ int main(void)
         cmocka_unit_test(trainers_of_diffusion_are_understood),
         cmocka_unit_test(datasets_leave_the_trainer_alone),
         cmocka_unit_test(uncached_encoders_are_never_silent),
+        cmocka_unit_test(scripts_of_unets_say_what_they_do),
         cmocka_unit_test(deepspeed_is_understood),
         cmocka_unit_test(megatron_is_understood),
         cmocka_unit_test(llmc_recomputes_what_r_says),

@@ -33,14 +33,30 @@ static bool recognise(const char *path, const char *text)
     return has(text, kohya) || has(text, tuner) || has(text, others);
 }
 
-static const char of_kohya[] = "sd-scripts configuration", of_tuner[] = "SimpleTuner configuration",
-                  of_diffusers[] = "script of diffusers";
+static const char of_kohya[] = "sd-scripts configuration", of_tuner[] = "SimpleTuner configuration";
+
+/* What scripts of diffusers (58eb52c080) do that no option says; the first whose name the text has. */
+static const struct script {
+    const char *name, *title;
+    bool adapters; /* of rank 4 unless --rank says so */
+    bool caches;   /* computes latents and prompts before */
+    bool encodes;  /* prompts in each step */
+} scripts[] = {
+    {"train_text_to_image_lora_sdxl", "train_text_to_image_lora_sdxl.py of diffusers", true, false, true},
+    {"train_text_to_image_sdxl", "train_text_to_image_sdxl.py of diffusers", false, true, false},
+    {"train_text_to_image_lora", "train_text_to_image_lora.py of diffusers", true, false, true},
+    {"train_text_to_image", "train_text_to_image.py of diffusers", false, false, true},
+    {"train_dreambooth_lora", "train_dreambooth_lora*.py of diffusers", true, false, false},
+    {"", "script of diffusers", false, false, false},
+};
 static const char files[] = "files and logging", training[] = "concerns what is learnt, not how fast";
 static const char loading[] = "the loader: set dataloader_ms", evaluation[] = "evaluation is not part of a step";
 static const char buckets[] = "sizes of about this area: the command buckets adds them up";
 static const char prompts[] = "prompts are not cached: their encoders run in the step";
 static const char encoder[] = "an encoder of prompts trains, which is not modelled";
 static const char targets[] = "which modules: set lora_targets", resolution[] = "pixels of an image";
+
+static const char said_by[] = "the script says it";
 
 #define CLIP 77.0 /* tokens of a prompt */
 #define FLAG(ours) "true=" ours " false=-"
@@ -61,7 +77,7 @@ static const struct mfu_import_row rows[] = {
     {"cache_latents", "autoencoder", CACHED, NULL, false}, {"cache_latents_to_disk", "autoencoder", "true=0 false=-", "off", false},
     {"no_half_vae", "autoencoder_fp32", "true=1 false=0", NULL, false},
     {"vae_cache_ondemand", "autoencoder", "true=1 false=0", NULL, false}, {"cache_dir*", NULL, NULL, files, false},
-    {"vae_*", NULL, NULL, "latents are cached before", false}, {"vae", NULL, NULL, files, false}, {"ae", NULL, NULL, files, false},
+    {"vae_*", NULL, NULL, "latents are cached before", false}, {"vae", NULL, NULL, files, false}, {"pretrained_vae_model_name_or_path", NULL, NULL, files, false}, {"ae", NULL, NULL, files, false},
     {"cache_text_encoder_outputs_to_disk", "text_encoders", "true=0 false=-", "off", false}, {"cache_text_encoder_outputs", "text_encoders", CACHED, NULL, false}, {"train_text_encoder", NULL, NULL, encoder, true},
     {"caption_column", NULL, NULL, prompts, false}, {"text_encoder_*", NULL, NULL, training, false},
     {"clip_l", NULL, NULL, files, false}, {"clip_g", NULL, NULL, files, false}, {"t5xxl", NULL, NULL, files, false},
@@ -81,6 +97,7 @@ static const struct mfu_import_row rows[] = {
     {"use_8bit_adam", "optimizer", FLAG("adam8bit"), "off", false}, {"optimizer_args*", NULL, NULL, training, false},
     {"max_grad_norm", "grad_clip", NULL, NULL, false},
     {"sdpa", "attention", FLAG("flash"), "off", false}, {"xformers", "attention", FLAG("memeff"), "off", false},
+    {"enable_xformers_memory_efficient_attention", "attention", FLAG("memeff"), "off", false},
     {"attention_mechanism", "attention", "diffusers=flash", NULL, false},
     {"num_processes", "gpus", NULL, NULL, false}, {"num_machines", "nodes", NULL, NULL, false},
     {"use_ema", "ema", FLAG("loop"), "off", false}, {"torch_compile", "runtime", "true=compile false=eager", NULL, false},
@@ -95,6 +112,9 @@ static const struct mfu_import_row rows[] = {
     {"max_train_*", NULL, NULL, training, false}, {"num_train_epochs", NULL, NULL, training, false}, {"seed", NULL, NULL, training, false},
     {"guidance_scale", NULL, NULL, training, false}, {"timestep_sampling", NULL, NULL, training, false},
     {"discrete_flow_shift", NULL, NULL, training, false}, {"model_prediction_type", NULL, NULL, training, false},
+    {"snr_gamma", NULL, NULL, training, false}, {"min_snr_gamma", NULL, NULL, training, false}, {"noise_offset", NULL, NULL, training, false},
+    {"prediction_type", NULL, NULL, training, false}, {"proportion_empty_prompts", NULL, NULL, training, false},
+    {"clip_skip", NULL, "1=-", "the encoder's last layers are left out", true},
     {"weighting_scheme", NULL, NULL, training, false}, {"adam_*", NULL, NULL, training, false}, {"highvram", NULL, NULL, "moves things sooner", false},
     {"validation_*", NULL, NULL, evaluation, false}, {"num_validation_*", NULL, NULL, evaluation, false}, {"sample_*", NULL, NULL, evaluation, false},
     {"output_*", NULL, NULL, files, false}, {"save_*", NULL, NULL, files, false}, {"log*", NULL, NULL, files, false},
@@ -114,7 +134,9 @@ static int take_apart(struct mfu_import *m, const char *path, const char *text, 
         : tree        ? mfu_import_tree(m, path, text, err)
                       : mfu_import_arguments(m, path, text, err);
 
-    m->title = has(text, kohya) ? of_kohya : has(text, tuner) ? of_tuner : of_diffusers;
+    m->title = has(text, kohya) ? of_kohya : has(text, tuner) ? of_tuner : NULL;
+    for (const struct script *s = scripts; !m->title; s++)
+        m->title = strstr(text, s->name) ? s->title : NULL;
     for (int i = 0; i < m->n && status == 0; i++) {
         struct mfu_entry *e = &m->entries[i];
         const char *dot = toml ? strrchr(e->name, '.') : NULL;
@@ -143,8 +165,28 @@ static void find_size(struct mfu_import *m)
     }
 }
 
+/* The script of diffusers; NULL: another program. */
+static const struct script *script_of(const struct mfu_import *m)
+{
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (m->title == scripts[i].title)
+            return &scripts[i];
+    return NULL;
+}
+
+/* Adapters of the scripts for U-Nets: cast_training_params() makes them fp32 beside fp16 alone. */
+static void adapt_unet(struct mfu_import *m)
+{
+    const struct mfu_entry *precision = mfu_import_find(m, "mixed_precision");
+
+    mfu_import_assume(m, "lora_targets", "q,k,v,o", said_by);
+    if (precision && strcmp(precision->value, "bf16") == 0)
+        mfu_import_assume(m, "lora_dtype", "16bit", said_by);
+}
+
 static void finish(struct mfu_import *m)
 {
+    const struct script *script = script_of(m);
     struct mfu_entry *model = mfu_import_find(m, "pretrained_model_name_or_path"),
                      *disk = mfu_import_find(m, "cache_text_encoder_outputs_to_disk"),
                      *layers = mfu_import_find(m, "lora_layers"), *captions = mfu_import_find(m, "caption_column"),
@@ -161,18 +203,25 @@ static void finish(struct mfu_import *m)
     of_sd3 = !isnan(mfu_import_dim(m, "n_dual"));
     of_unet = !isnan(mfu_import_dim(m, "h4"));
     of_xl = !isnan(mfu_import_dim(m, "depth3"));
-    if (m->title != of_tuner && !mfu_import_find(m, "cache_latents") && !mfu_import_find(m, "cache_latents_to_disk"))
+    if (script && script->caches) {
+        mfu_import_assume(m, "autoencoder", "0", said_by);
+        mfu_import_assume(m, "text_encoders", "0", said_by);
+    } else if (m->title != of_tuner && !mfu_import_find(m, "cache_latents")
+               && !mfu_import_find(m, "cache_latents_to_disk"))
         mfu_import_assume(m, "autoencoder", "1", "latents are not cached");
-    if (m->title == of_diffusers && of_sd3) { /* train_dreambooth_lora_sd3.py */
+    if (script && of_sd3) { /* train_dreambooth_lora_sd3.py */
         mfu_import_assume(m, "autoencoder_fp32", "1", "the scripts of Stable Diffusion 3 hold it so");
         if (!tokens)
             mfu_import_assume_number(m, "text", CLIP + 77, "CLIP's tokens, and as many of T5");
     }
-    if (m->title == of_diffusers && of_xl) { /* train_text_to_image_lora_sdxl.py */
+    if (script && of_xl && !script->caches && !mfu_import_find(m, "pretrained_vae_model_name_or_path"))
         mfu_import_assume(m, "autoencoder_fp32", "1", "the scripts of Stable Diffusion XL hold it so");
-        mfu_import_lack(m, "text_encoders", "", "some scripts encode prompts before: set text_encoders");
-    } else if (m->title == of_diffusers && of_unet) /* train_text_to_image.py, train_dreambooth.py */
+    if (script && (script->encodes || (of_unet && !of_xl))) /* train_dreambooth.py, too */
         mfu_import_assume(m, "text_encoders", "1", prompts);
+    else if (script && of_xl && !script->caches && !captions)
+        mfu_import_lack(m, "text_encoders", "", "some scripts encode prompts before: set text_encoders");
+    if (script && script->adapters && !mfu_import_find(m, "rank"))
+        mfu_import_assume(m, "lora", "4", said_by);
     if (m->title == of_kohya && mfu_import_find(m, "network_module") && !mfu_import_find(m, "network_train_unet_only"))
         mfu_import_lack(m, "network_train_unet_only", "false", encoder);
     tokens = tokens ? tokens : mfu_import_find(m, "t5xxl_max_token_length");
@@ -180,10 +229,12 @@ static void finish(struct mfu_import *m)
         mfu_import_set(m, tokens, "text", "behind CLIP's", "%.10g", CLIP + mfu_import_number(m, tokens->name));
     if (m->title == of_kohya && !disk && !mfu_import_find(m, "cache_text_encoder_outputs"))
         mfu_import_assume(m, "text_encoders", "1", prompts);
-    if (captions && m->title == of_diffusers)
+    if (captions && script && !script->caches)
         mfu_import_set(m, captions, "text_encoders", prompts, "1");
     if (layers)
         mfu_import_set(m, layers, "lora_targets", "", "%s", layers->value);
+    else if (script && script->adapters && (of_unet || of_xl))
+        adapt_unet(m);
     else if (isfinite(mfu_import_set_number(m, "lora")) && !mfu_import_find(m, "network_args"))
         mfu_import_lack(m, "lora_targets", "", targets);
 }
