@@ -47,6 +47,7 @@
  *
  *     variants:
  *       resnet18d: {params: 11710312, deep: 1, bottleneck: 0}     # params: as published_params
+ *       gluon_resnet18_v1d: resnet18d                             # another name of it
  */
 #ifndef MFU_MODEL_H
 #define MFU_MODEL_H

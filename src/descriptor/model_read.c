@@ -174,13 +174,15 @@ static const struct mfu_field head_fields[] = {
 #undef AT
 };
 
-/* The row of the table: its name and parameters are the model's, the rest are dims. */
+/* The row of the table: its name and parameters are the model's, the rest are dims.  A row that names another is that one. */
 static int read_variant(struct mfu_model_builder *b, struct mfu_model_file *f)
 {
     struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(f->yaml), "variants"), *params;
     double count = NAN;
 
     b->row = table ? mfu_node_find(table, b->variant) : NULL;
+    if (b->row && mfu_node_text(f->yaml, b->row))
+        b->row = mfu_node_find(table, mfu_node_text(f->yaml, b->row));
     if (!b->row || mfu_node_type(b->row) != MFU_MAPPING) {
         mfu_fail(b->err, MFU_EINPUT, "variants: expected rows such as %.40s: {params: 25557032, n_layer: 12}",
                  b->variant);
