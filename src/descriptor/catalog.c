@@ -31,7 +31,7 @@
 #include "descriptor/model.h"
 #include "descriptor/packed.h"
 
-#define HEAD 16384        /* bytes of a file in which `aliases:` and `variants:` stand */
+#define HEAD 32768        /* bytes of a file in which `aliases:` and `variants:` stand */
 #define INSTALLATION_S 60 /* seconds, chosen */
 
 struct alias {
@@ -748,7 +748,8 @@ static bool shapeless(const char *part, size_t n)
  * deit3_large_patch16_384_in21ft1k.  Those that were not tuned for the 1000 classes have another head. */
 static bool drop_training(char *name)
 {
-    static const char *const words[] = {"_in1k", "_in21ft1k", "_in22ft1k", "_22kft1k", "_dist", "_miil", "_sam"};
+    static const char *const words[] = {"_in1k", "_in21ft1k", "_in22ft1k", "_22kft1k", "_dist",
+                                        "_miil", "_sam",      "_ns",       "_ap"};
     char *dot = strrchr(name, '.');
     size_t n = strlen(name);
 
