@@ -129,7 +129,7 @@ const struct mfu_topic mfu_topics[] = {
      "    mfuplan run.mfu && sbatch run.slurm\n"
      "\n",
      list_exit_statuses},
-    {"editing", "keys, history, pipes, files, the shell",
+    {"editing", "keys, history, pipes, files, rc, the shell",
      "Tab completes commands, keys, their values and names; Ctrl-R searches the\n"
      "history; Ctrl-C drops the line; Ctrl-D leaves.  A line may hold several\n"
      "commands, separated by `;`; `#` begins a comment; quotes group words; `\\` at the\n"
@@ -145,7 +145,11 @@ const struct mfu_topic mfu_topics[] = {
      "The history is $MFUPLAN_HISTORY, else $XDG_STATE_HOME/mfuplan/history, else\n"
      "~/.local/state/mfuplan/history; an empty MFUPLAN_HISTORY keeps none, and neither\n"
      "does a line that begins with a blank.  Long answers go through $MFUPLAN_PAGER,\n"
-     "else $PAGER, else less.\n",
+     "else $PAGER, else less.\n"
+     "\n"
+     "A conversation begins with the commands in $MFUPLAN_RC, else\n"
+     "$XDG_CONFIG_HOME/mfuplan/rc, else ~/.config/mfuplan/rc, which scripts and -e do\n"
+     "not read.\n",
      NULL},
 };
 const size_t mfu_topic_count = sizeof mfu_topics / sizeof mfu_topics[0];

@@ -47,6 +47,31 @@ static const struct mfu_dim_row dims[] = {
     {"window",     "sliding_window", "tokens that a query sees; 0: all", 0, 1e9, true},
 };
 
+/* Dimensions of single models, which have no bounds and no other names. */
+static const struct {
+    const char *name, *meaning;
+} of_models[] = {
+    {"activation",   "number of the activation's formula: gelu, gelu_tanh, silu, relu, tanh, -, gelu_new ..."},
+    {"added_mask",   "whether the mask is added to the scores; 0: it is filled in"},
+    {"attn_dropout", "dropout of the probabilities of attention"},
+    {"classes",      "outputs of the head for classification, where the model has one"},
+    {"embd_dropout", "dropout of the embeddings"},
+    {"fp32_outputs", "whether 16-bit outputs leave autocast as fp32 (accelerate)"},
+    {"glu",          "whether a gate multiplies the MLP's activation"},
+    {"mlp_bias",     "whether the MLP's linears carry a bias"},
+    {"mlp_dropout",  "dropout of the MLP's output"},
+    {"n_labels",     "outputs of a head for classification in place of the language model's; 0: none"},
+    {"n_positions",  "rows of the table of positions"},
+    {"norm_kind",    "number of the norm's kind: LayerNorm, RMSNorm, RMSNorm in fp32, LayerNorm in fp32, by hand ..."},
+    {"out_bias",     "whether attention's output carries a bias"},
+    {"pre_norm",     "whether norms stand before attention and MLP; 0: behind them"},
+    {"qkv_bias",     "whether queries, keys and values carry a bias"},
+};
+
+/* What no step's time or memory depends on. */
+static const char no_matter[] = "lr learning_rate min_lr max_lr weight_decay warmup warmup_steps warmup_iters warmup_ratio "
+                                "lr_scheduler lr_scheduler_type lr_decay_iters decay_lr seed";
+
 /* What other programs switch by a name of its own: their values, and ours.  Behind
  * a name with `any` the key's own values do, too. */
 static const struct synonym {
@@ -81,7 +106,10 @@ static const struct synonym {
     {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
     {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
     {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
-    {"attn_implementation", "attention", "eager=math flash_attention_2=flash flash_attention_3=flash3", true, NULL, NULL},
+    {"attn_implementation", "attention", "eager=math sdpa=flash flash_attention_2=flash flash_attention_3=flash3", true, NULL, NULL},
+    {"sdpa", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", true, NULL, NULL},
+    {"torch_dtype", "precision", "float32=fp32 fp32=fp32 bfloat16=bf16-pure bf16=bf16-pure", false, NULL, NULL},
+    {"ac", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
     {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
     {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
     {"recompute_granularity", "checkpoint", "", true, NULL, NULL},
@@ -96,7 +124,7 @@ static const struct synonym {
     {"foreach_ema", "ema", "on=foreach true=foreach 1=foreach", false, NULL, NULL},
     {"model_ema", "ema", "on=lerp true=lerp 1=lerp off=off false=off 0=off", false, NULL, NULL},
     {"stochastic_rounding", "precision", "on=bf16-sr true=bf16-sr 1=bf16-sr off=bf16-pure false=bf16-pure 0=bf16-pure", false, NULL, NULL},
-    {"optim", "optimizer", "", true, NULL, NULL},
+    {"optim", "optimizer", "adamw_torch=adamw-foreach", true, NULL, NULL},
     {"offload", "offload_optimizer", "optimizer=on params=on activations=on optimizer-nvme=on params-nvme=on none=off", false,
      "params=offload_params activations=offload_activations optimizer-nvme=nvme_optimizer params-nvme=nvme_params", NULL},
     {"offload_optimizer_device", "offload_optimizer", "cpu=on nvme=on on=on none=off off=off", false, "nvme=nvme_optimizer", "nvme_optimizer-on"},
@@ -219,6 +247,14 @@ const struct mfu_dim_row *mfu_dim_row(const char *name)
     return NULL;
 }
 
+const char *mfu_dim_of_models(const char *name)
+{
+    for (size_t i = 0; i < sizeof of_models / sizeof of_models[0]; i++)
+        if (strcmp(of_models[i].name, name) == 0)
+            return of_models[i].meaning;
+    return NULL;
+}
+
 /* The row of a dim by any of its names. */
 static const struct mfu_dim_row *dim_called(const char *name)
 {
@@ -255,6 +291,16 @@ static const struct synonym *find_synonym(const char *name)
     return i < 0 ? NULL : &synonyms[i];
 }
 
+static bool matters_not(const char *name)
+{
+    char word[MFU_KEY_NAME];
+
+    for (const char *at = no_matter; next_word(&at, word);)
+        if (mfu_same_name(word, name))
+            return true;
+    return false;
+}
+
 struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, struct mfu_error *err)
 {
     struct mfu_key key = {MFU_KEY_NONE, -1};
@@ -273,8 +319,12 @@ struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, str
         else
             mfu_fail(err, MFU_EINPUT, "%s: choose a model first (model gpt2, for instance)", name);
     } else if (err && (other = find_synonym(name))) {
-        mfu_fail(err, MFU_EINPUT, "'%.60s' is a way to set %s", name, other->key);
+        mfu_fail(err, MFU_EINPUT, "'%.60s' is a way to set %s%s%.60s%s%.*s", name, other->key,
+                 *other->values ? ": set " : "", *other->values ? name : "", *other->values ? " " : "",
+                 (int)strcspn(other->values, "="), other->values);
         mfu_error_suggest(err, other->key);
+    } else if (err && matters_not(name)) {
+        mfu_fail(err, MFU_EINPUT, "'%.60s' changes neither time nor memory of a step: it is no setting", name);
     } else if (err) {
         mfu_fail(err, MFU_EINPUT, "no setting is called '%.60s'", name);
         mfu_key_suggest(model, name, NULL, 0, err);

@@ -67,4 +67,7 @@ struct mfu_dim_row {
 /* The row of a dim by its own name; NULL: the model's own dim. */
 const struct mfu_dim_row *mfu_dim_row(const char *name);
 
+/* What a dimension of single models means, which has no row; NULL: nobody says. */
+const char *mfu_dim_of_models(const char *name);
+
 #endif

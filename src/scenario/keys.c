@@ -52,7 +52,10 @@ const char *mfu_key_meaning(const struct mfu_scenario *s, struct mfu_key k)
     const char *text;
 
     switch (k.kind) {
-    case MFU_KEY_DIM: text = mfu_dim_meaning(s->model->dims[k.id].name); return text ? text : "dimension of this model";
+    case MFU_KEY_DIM:
+        if (!(text = mfu_dim_meaning(s->model->dims[k.id].name)))
+            text = mfu_dim_of_models(s->model->dims[k.id].name);
+        return text ? text : "dimension of this model";
     case MFU_KEY_SETTING: return mfu_settings[k.id].help;
     case MFU_KEY_COEFFICIENT: return mfu_coefficient_rows[k.id].meaning;
     case MFU_KEY_NONE: break;

@@ -119,6 +119,11 @@ static void other_programs_names_are_understood(void **state)
         {"optimizer", "decoupled_adamw", "optimizer", MFU_ADAMW_FOREACH},
         {"attention", "flash-attn", "attention", MFU_FLASH},
         {"max_grad_norm", "0.5", "grad_clip", 0.5},
+        {"sdpa", "on", "attention", MFU_FLASH},
+        {"attn_implementation", "sdpa", "attention", MFU_FLASH},
+        {"torch_dtype", "float32", "precision", MFU_FP32},
+        {"ac", "selective", "checkpoint", MFU_SELECTIVE},
+        {"optim", "adamw_torch", "optimizer", MFU_ADAMW_FOREACH},
     };
     const struct mfu_model *m = mfu_catalog_model(catalog, "gpt2", NULL);
 
@@ -133,6 +138,35 @@ static void other_programs_names_are_understood(void **state)
         assert_true(mfu_key_given(&s, key));
         assert_near(mfu_scenario_value(&s, key), rows[i].is, 0);
     }
+}
+
+/* What is no setting is said to be none. */
+static void what_is_no_setting(void **state)
+{
+    static const char *const rows[][3] = {{"lr", "1e-4", "neither time nor memory"},
+                                          {"weight-decay", "0.1", "neither time nor memory"},
+                                          {"lrr", "1", "no setting is called"}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), NULL);
+        struct mfu_error err = {0};
+
+        assert_true(mfu_scenario_set(&s, rows[i][0], rows[i][1], &err) < 0);
+        if (!strstr(err.text, rows[i][2]))
+            fail_msg("%s %s: %s", rows[i][0], rows[i][1], err.text);
+    }
+}
+
+/* GPT-2 has words for each of its dimensions. */
+static void dimensions_have_words(void **state)
+{
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), NULL);
+
+    (void)state;
+    for (int i = 0; i < s.model->n_dims; i++)
+        if (strcmp(mfu_key_meaning(&s, (struct mfu_key){MFU_KEY_DIM, i}), "dimension of this model") == 0)
+            fail_msg("%s", s.model->dims[i].name);
 }
 
 /* A row's names for a choice are taken, and none of them by another row. */
@@ -200,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_leads_to_one_key),
         cmocka_unit_test(a_setting_is_compared_with_its_own_choices),
+        cmocka_unit_test(what_is_no_setting),
+        cmocka_unit_test(dimensions_have_words),
         cmocka_unit_test(other_programs_names_are_understood),
         cmocka_unit_test(every_name_of_a_choice_means_that_choice),
         cmocka_unit_test(the_nearest_of_all_names_is_offered),

@@ -237,8 +237,12 @@ static void gaps_have_candidates(void **state)
     assert_non_null(strstr(o->candidates[0].change, "loader"));
     mfu_observation_free(o);
 
-    o = observe(NULL, "step_ms 9340 batch 8 accum 64 runtime compile utilization 55");
+    o = observe(NULL, "step_ms 18000 batch 8 accum 64 runtime compile utilization 55");
     assert_non_null(found(o, "launch-bound"));
+    mfu_observation_free(o);
+
+    o = observe(NULL, "step_ms 9340 batch 8 accum 64 runtime compile utilization 55"); /* an MFU of 82 % */
+    assert_null(found(o, "launch-bound"));
     mfu_observation_free(o);
 
     o = observe(NULL, "step_ms 9340 batch 8 accum 64 runtime compile memory_used 11.3GiB");

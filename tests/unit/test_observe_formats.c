@@ -103,7 +103,8 @@ static void tables_of_meters(void **state)
     mfu_observation_free(o);
 }
 
-/* A meter bounds the next one. */
+/* A meter bounds the next one, and so do bytes, waits and what a card can. */
+#define RUN "step_ms 202 batch 8 accum 1 "
 static void meters_that_contradict(void **state)
 {
     static const struct {
@@ -113,7 +114,21 @@ static void meters_that_contradict(void **state)
                 {"utilization 50 sm_active 90", true},
                 {"sm_active 50 tensor_active 60", true},
                 {"tensor_active 30 step_ms 1216 batch 8 accum 64 runtime compile gpu h100-sxm", true},
-                {"tensor_active 60 step_ms 1216 batch 8 accum 64 runtime compile gpu h100-sxm", false}};
+                {"tensor_active 60 step_ms 1216 batch 8 accum 64 runtime compile gpu h100-sxm", false},
+                {RUN "sm_active 20 mfu 60", true},
+                {RUN "sm_active 94", false},
+                {"power 500", true},
+                {"power 190", false},
+                {RUN "communication_ms 400", true},
+                {RUN "communication_ms 20", true}, /* of one GPU */
+                {RUN "gpus 4 communication_ms 20", false},
+                {RUN "memory_allocated 12GiB memory_reserved 10GiB", true},
+                {RUN "memory_reserved 8GiB memory_used 7GiB", true},
+                {RUN "memory_allocated 8.8GiB memory_reserved 10.2GiB memory_used 10.8GiB", false},
+                {RUN "memory_allocated 12GiB", true},
+                {RUN "loader_ms 400", true},
+                {RUN "loader_ms 150", false},
+                {RUN "utilization 10", true}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -121,6 +136,34 @@ static void meters_that_contradict(void **state)
 
         if (!found(o, "meter-contradiction") == rows[i].contradicts)
             fail_msg("%s: MFU %g", rows[i].figures, o->mfu);
+        /* Nothing follows from a meter that is contradicted. */
+        if (rows[i].contradicts && (found(o, "launch-bound") || found(o, "memory-contradiction")))
+            fail_msg("%s: a symptom of a meter that is contradicted", rows[i].figures);
+        if (strstr(rows[i].figures, "loader_ms") && !found(o, "input-bound") != rows[i].contradicts)
+            fail_msg("%s: time without the loader", rows[i].figures);
+        mfu_observation_free(o);
+    }
+}
+
+/* A meter far from its prediction is told, by what it saw in a step as long as measured. */
+static void meters_unlike_the_plan(void **state)
+{
+    static const struct {
+        const char *figures;
+        bool unlike;
+    } rows[] = {{"batch 8 accum 1 sm_active 20", true},
+                {"batch 8 accum 1 sm_active 90", false},
+                {"batch 8 accum 1 dram_active 99 tensor_active 99", true},
+                {"batch 8 accum 1 power 70", true},
+                {"batch 8 accum 1 step_ms 404 sm_active 47", false}, /* a wait, the kernels as planned */
+                {"batch 8 accum 1 step_ms 404 sm_active 94", true}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_observation *o = observe(NULL, rows[i].figures);
+
+        if (!found(o, "meter-unlike-plan") == rows[i].unlike)
+            fail_msg("%s", rows[i].figures);
         mfu_observation_free(o);
     }
 }
@@ -319,11 +362,17 @@ static void config_as_imported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_read),       cmocka_unit_test(meters_of_wandb),
-        cmocka_unit_test(own_model_is_kept),  cmocka_unit_test(damaged_files),
-        cmocka_unit_test(several_files),      cmocka_unit_test(config_as_imported),
-        cmocka_unit_test(tables_of_meters),   cmocka_unit_test(meters_that_contradict),
-        cmocka_unit_test(symptoms_of_meters), cmocka_unit_test(drift),
+        cmocka_unit_test(each_is_read),
+        cmocka_unit_test(meters_of_wandb),
+        cmocka_unit_test(own_model_is_kept),
+        cmocka_unit_test(damaged_files),
+        cmocka_unit_test(several_files),
+        cmocka_unit_test(config_as_imported),
+        cmocka_unit_test(meters_unlike_the_plan),
+        cmocka_unit_test(tables_of_meters),
+        cmocka_unit_test(meters_that_contradict),
+        cmocka_unit_test(symptoms_of_meters),
+        cmocka_unit_test(drift),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

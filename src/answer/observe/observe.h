@@ -89,11 +89,12 @@ struct mfu_observation {
     char notes[MFU_NOTES][256]; /* what was assumed, and what to know */
     int n_notes;
 
-    double figure[MFU_FIGURE_COUNT]; /* steady: medians; NAN */
-    double spread;                   /* of the step time, robust, relative; NAN */
-    double work;                     /* MFU times seconds of a step over that of the figures */
-    bool only_windows;               /* every step follows an evaluation or a checkpoint */
-    double stalls, stalled;          /* share of steps that are slow again and again, of the time lost; 0 */
+    double figure[MFU_FIGURE_COUNT];     /* steady: medians; NAN */
+    bool contradicted[MFU_FIGURE_COUNT]; /* by another figure, or by what the card can */
+    double spread;                       /* of the step time, robust, relative; NAN */
+    double work;                         /* MFU times seconds of a step over that of the figures */
+    bool only_windows;                   /* every step follows an evaluation or a checkpoint */
+    double stalls, stalled;              /* share of steps that are slow again and again, of the time lost; 0 */
     double tokens_per_step;
     bool tokens_stated;     /* by themselves, and the settings give them */
     bool batch_guessed;     /* tokens per step are stated, the micro-batch is not */

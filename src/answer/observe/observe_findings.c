@@ -181,9 +181,9 @@ static void unstated_batch(struct mfu_observation *o)
 static void bounds(struct mfu_observation *o)
 {
     const struct mfu_plan *p = &o->plan;
-    double time_s = o->figure[MFU_FIGURE_TIME], loader = o->figure[MFU_FIGURE_LOADER];
-    double wait = loader / time_s, busy = o->figure[MFU_FIGURE_UTILIZATION],
-           comm = o->figure[MFU_FIGURE_COMMUNICATION] / time_s;
+    double time_s = o->figure[MFU_FIGURE_TIME], loader = mfu_observe_trusted(o, MFU_FIGURE_LOADER);
+    double wait = loader / time_s, busy = mfu_observe_trusted(o, MFU_FIGURE_UTILIZATION),
+           comm = mfu_observe_trusted(o, MFU_FIGURE_COMMUNICATION) / time_s;
 
     if (o->stalled > 0)
         mfu_observe_find(
@@ -285,10 +285,14 @@ void mfu_observe_explain(struct mfu_observation *o)
     convention(o);
     size(o);
     counted(o);
+    mfu_observe_contradictions(o);
     time(o);
     unstated_batch(o);
     bounds(o);
-    memory(o);
-    memory_contradicts(o);
+    if (!o->contradicted[MFU_FIGURE_ALLOCATED] && !o->contradicted[MFU_FIGURE_RESERVED]
+        && !o->contradicted[MFU_FIGURE_SMI_USED]) {
+        memory(o);
+        memory_contradicts(o);
+    }
     mfu_observe_meters(o);
 }

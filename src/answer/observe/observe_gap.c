@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "answer/observe/observe.h"
+#include "answer/observe/observe_reading.h"
 #include "base/error.h"
 #include "scenario/setting.h"
 
@@ -216,8 +217,8 @@ static void try_clock(struct search *s)
 static void try_waits(struct search *s)
 {
     const struct mfu_observation *o = s->o;
-    double loader = o->figure[MFU_FIGURE_LOADER],
-           comm = o->figure[MFU_FIGURE_COMMUNICATION] - o->plan.step.communication_exposed_s;
+    double loader = mfu_observe_trusted(o, MFU_FIGURE_LOADER),
+           comm = mfu_observe_trusted(o, MFU_FIGURE_COMMUNICATION) - o->plan.step.communication_exposed_s;
     char text[96], time[MFU_QUANTITY_MAX];
 
     if (s->gap_s < 0)

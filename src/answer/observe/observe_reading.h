@@ -39,7 +39,13 @@ void mfu_observe_folder(char *to, size_t size, const char *path);
 struct mfu_finding *mfu_observe_find(struct mfu_observation *, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What a GPU's meters say, and how they contradict each other. */
+/* Figures above what bounds them, as findings and in o->contradicted: before anything is made of them. */
+void mfu_observe_contradictions(struct mfu_observation *);
+
+/* A figure, or NAN where another one contradicts it: that is no symptom. */
+double mfu_observe_trusted(const struct mfu_observation *, enum mfu_figure);
+
+/* What a GPU's meters say, and how far they are from the prediction. */
 void mfu_observe_meters(struct mfu_observation *);
 
 /* ---- observe_config.c ---------------------------------------------------- */

@@ -197,12 +197,17 @@ static int result_page(struct mfu_session *s, const struct mfu_result *r, struct
     return 0;
 }
 
-/* A topic whose summary has the word, "pipe" or "shell"; NULL: none. */
+/* A topic whose summary has the word, "pipe" or "shell", a short one as a whole, "rc"; NULL: none. */
 static const struct mfu_topic *topic_about(const char *word)
 {
-    for (size_t i = 0; i < mfu_topic_count && strlen(word) > 3; i++)
-        if (strstr(mfu_topics[i].summary, word))
+    size_t n = strlen(word);
+
+    for (size_t i = 0; i < mfu_topic_count && n > 1; i++) {
+        const char *at = strstr(mfu_topics[i].summary, word);
+
+        if (at && (n > 3 || (at > mfu_topics[i].summary && at[-1] == ' ' && at[n] == ',')))
             return &mfu_topics[i];
+    }
     return NULL;
 }
 

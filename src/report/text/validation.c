@@ -105,11 +105,16 @@ static void groups(FILE *out, const struct mfu_term *t, const struct mfu_validat
 
 static void fits(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
-    if (v->ran + v->oom > 0)
-        mfu_paragraph(
-            out, t, "", 0, MFU_PLAIN,
-            "Fits or not: %zu of %zu runs that fitted were predicted to fit, %zu of %zu that ran out of memory not to.",
-            v->ran_called_fit, v->ran, v->oom_called_oom, v->oom);
+    char oom[80] = "";
+
+    if (v->oom > 0)
+        snprintf(oom, sizeof oom, "%s%zu of %zu that ran out of memory not to", v->ran > 0 ? ", " : "",
+                 v->oom_called_oom, v->oom);
+    if (v->ran > 0)
+        mfu_paragraph(out, t, "", 0, MFU_PLAIN, "Fits or not: %zu of %zu runs that fitted were predicted to fit%s.",
+                      v->ran_called_fit, v->ran, oom);
+    else if (v->oom > 0)
+        mfu_paragraph(out, t, "", 0, MFU_PLAIN, "Fits or not: %s.", oom);
     if (v->seq.n > 0)
         mfu_paragraph(out, t, "", 0, MFU_PLAIN,
                       "The longest sequence that fits: %zu of %zu were predicted within %.0f %% of what is stated.",
