@@ -19,6 +19,7 @@
 #define MARGIN 4.       /* what is less likely than the likeliest by so much is not */
 #define SURE 1.         /* the same where the likeliest is right beside the number */
 #define A_PARAMETER 24  /* bytes: nothing that is kept of all is so small */
+#define A_WEIGHT 4      /* bytes: nothing that is kept for training is so small */
 #define MOST_WATTS 2000 /* no GPU draws more: what does is several */
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -761,6 +762,17 @@ static bool is_of_optimizer(const struct mfu_reading *r, const char *p)
     return false;
 }
 
+/* Whether more than weights is spoken of. */
+static bool is_of_states(const struct mfu_reading *r)
+{
+    static const char *const words[] = {"gradient", "optimizer", "state"};
+
+    for (size_t i = 0; i < N(words); i++)
+        if (mfu_claim_find_word(&r->t, (char *)r->t.text, words[i]))
+            return true;
+    return false;
+}
+
 static void add_reading(struct mfu_claim *c, const struct mfu_claim_number *n, int kind, double cost, bool any)
 {
     const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
@@ -830,6 +842,8 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
         if (n->dim == MFU_BYTES && n->value * n->factor <= A_PARAMETER
             && other_of(of_parameters, N(of_parameters), kind, false) >= 0)
             kind = other_of(of_parameters, N(of_parameters), kind, false); /* "4 bytes weights + 4 bytes gradients" */
+        if (kind == MFU_Q_STATE_BYTES && !r->training && n->value * n->factor <= A_WEIGHT && !is_of_states(r))
+            kind = MFU_Q_WEIGHT_BYTES; /* "in bf16, 2 bytes per parameter" */
         if (kind == MFU_Q_SEQUENCE_BYTES && is_of_cache(r, n->at))
             kind = MFU_Q_KV;
         scope = scope_of(r, from, to, &all);

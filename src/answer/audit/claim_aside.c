@@ -30,7 +30,7 @@ static size_t one_of(const char *list, const char *text, const char *p, bool bef
     return 0;
 }
 
-/* The same before small words, and so many others. */
+/* The same before small words, and so many others; a setting is one thing, of which "clips" are several. */
 static bool stands_before(const struct mfu_reading *r, const char *list, const char *p, int words)
 {
     const char *text = r->t.text;
@@ -41,7 +41,7 @@ static bool stands_before(const struct mfu_reading *r, const char *list, const c
         while (p > text && p[-1] == ' ')
             p--;
         if (one_of(list, text, p, true) > 0)
-            return true;
+            return list != settings || p[-1] == 's' || r->t.claim[r->t.to[p - 1 - text] - 1] != 's';
         if (word >= p || isdigit((unsigned char)*word) || strchr(".;,", *word)
             || (!(mfu_claim_role(word) & MFU_W_BETWEEN) && words-- == 0))
             return false;
@@ -76,6 +76,8 @@ void mfu_claim_set_aside(struct mfu_reading *r)
     for (const char *p = r->t.text + 1; *p;) {
         struct mfu_claim_number n;
         const char *behind;
+        size_t groups;
+        bool one;
 
         size_t score = mfu_claim_letter(p[-1]) ? 0 : one_of(scores, r->t.text, p, false);
 
@@ -89,6 +91,16 @@ void mfu_claim_set_aside(struct mfu_reading *r)
             continue;
         }
         behind = mfu_claim_blanks(n.end);
+        if ((groups = mfu_claim_groups(r->t.claim, r->t.claim + r->t.from[p - r->t.text], &one)) > 0 && !one) {
+            const char *end = p;
+
+            while (*end && r->t.to[end - r->t.text] <= r->t.from[p - r->t.text] + groups)
+                end++;
+            mfu_claim_text_quote(&r->t, p, end, r->audit->unread_figure, sizeof r->audit->unread_figure);
+            memset(r->t.taken + (p - r->t.text), true, (size_t)(end - p));
+            p = end;
+            continue;
+        }
         if (n.dim == MFU_BYTES && is_freed(r, n.at))
             mfu_claim_text_quote(&r->t, n.at, n.end, r->audit->unread_figure, sizeof r->audit->unread_figure);
         if (((n.bare || n.percent)

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -181,25 +182,56 @@ static void spell_times(struct mfu_claim_text *t)
     }
 }
 
-/* The blank between groups of digits where there are three or more, "1 048 576". */
-static bool is_group(const char *claim, const char *p)
+/* Whether three numbers in a row are evenly spaced, or divide one another: "64 128 256". */
+static bool is_series(const int *of, int n)
 {
-    const char *from = p, *end;
-    int groups = 0;
+    for (int i = 0; i + 2 < n; i++)
+        if (of[i + 1] - of[i] == of[i + 2] - of[i + 1]
+            || ((of[i] % of[i + 1] == 0 || of[i + 1] % of[i] == 0)
+                && (of[i + 1] % of[i + 2] == 0 || of[i + 2] % of[i + 1] == 0)))
+            return true;
+    return false;
+}
 
-    while (from > claim && (isdigit((unsigned char)from[-1]) || (from[-1] == ' ' && isdigit((unsigned char)*from))))
-        from--;
-    from += *from == ' ';
-    for (end = from; isdigit((unsigned char)*end) && (groups == 0 || strspn(end, "0123456789") == 3); groups++) {
-        end += strspn(end, "0123456789");
-        end += *end == ' ';
+size_t mfu_claim_groups(const char *claim, const char *p, bool *one)
+{
+    const char *end = p + strspn(p, "0123456789");
+    int of[8] = {atoi(p)}, n = 1;
+
+    if (end == p || end > p + 3 || of[0] == 0 || (p > claim && (mfu_claim_letter(p[-1]) || strchr(".,", p[-1])))
+        || (p > claim + 1 && p[-1] == ' ' && isdigit((unsigned char)p[-2])))
+        return 0;
+    *one = false;
+    for (; n < (int)N(of) && *end == ' ' && strspn(end + 1, "0123456789") == 3; end += 4) {
+        *one |= end[1] == '0'; /* no number begins so */
+        of[n++] = atoi(end + 1);
     }
-    return groups > 2 && strspn(from, "0123456789") <= 3 && p < end - 1;
+    if (n < 3 || mfu_claim_letter(*end) || (*end == ' ' && isdigit((unsigned char)end[1])))
+        return 0;
+    *one = *one || (of[0] < 100 && !is_series(of, n));
+    return (size_t)(end - p);
+}
+
+/* "bf16 weights (2 B)": bytes of what a parameter keeps, where those of "a model (2 B)" are billions. */
+static bool is_of_part(const struct mfu_claim_text *t, const char *p)
+{
+    static const char *const kept[] = {"weight", "grad", "cop", "moment", "varianc", "state", "optim",
+                                       "adam",   "bf16", "fp",  "int",    "master",  "tf32",  "sgd"};
+
+    while (p > t->text && (p[-1] == ' ' || isdigit((unsigned char)p[-1]) || p[-1] == '.' || p[-1] == '('))
+        p--;
+    p = mfu_claim_back(t, p);
+    for (size_t i = 0; i < N(kept); i++)
+        if (strncmp(p, kept[i], strlen(kept[i])) == 0)
+            return true;
+    return false;
 }
 
 void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
 {
+    const char *glued = claim; /* up to here, blanks stand within a number */
     size_t n = 0;
+    bool one;
 
     memset(t, 0, sizeof *t);
     t->claim = claim;
@@ -210,7 +242,9 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && isdigit((unsigned char)p[1])
             && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isdigit((unsigned char)p[4]))
             continue;
-        if (is_group(claim, p))
+        if (p >= glued)
+            glued = p + mfu_claim_groups(claim, p, &one) * one;
+        if (p < glued && *p == ' ')
             continue;
         t->text[n] = *p == '|' ? ',' : (char)tolower((unsigned char)*p);
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && is_decimal(claim, p))
@@ -220,9 +254,9 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
     }
     spell_rates(t);
     spell_times(t);
-    for (char *p = t->text + 1; *p; p++) /* "(2 B)", "12 B/param": bytes, where "2B" are billions */
+    for (char *p = t->text + 1; *p; p++)
         if (p[0] == ' ' && t->claim[t->from[p + 1 - t->text]] == 'B' && p[1] == 'b' && isdigit((unsigned char)p[-1])
-            && p[2] && strchr(")/+", p[2]))
+            && (p[2] == '/' || (p[2] && strchr(")+", p[2]) && is_of_part(t, p))))
             p = mfu_claim_text_replace(t, p + 1, 1, "byte");
     for (size_t i = 0; i < N(signs); i++)
         respell(t, &signs[i], false);

@@ -53,7 +53,7 @@ enum {
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token") \
     X(EXPERT_SHARE, "expert_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0, ">of expert|>of the expert|>of expert active") \
     X(TOKENS_PER_EXPERT, "tokens_per_expert", MFU_TOKENS, 0, 0, 1e12, 0, 0, "token/expert|token an expert") \
-    X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0, "<b=|batch|batch size|<batch of|<micro|<microbatch|<microbatch of|<micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch size") \
+    X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0, "<b=|batch|batch size|<batch of|<micro|<microbatch|<microbatch of|<micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch size|>/batch") \
     X(ACCUM, "accum", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e6, 1, 1, "accum|accumulation|gradient accumulation|gradient accum|accumulation step|gradient accumulation step|>step accumulation|>step gradient accumulation|>step of accumulation|micro step|>microbatch|>micro batch|<m=") \
     X(GLOBAL_BATCH, "global_batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e8, 0, 0, "total batch|total batch size|gbs|sequence/step|<step of") \
     X(GPUS, "gpus", MFU_COUNT, MFU_Q_SINGLE | MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e7, 1, 1, "=gpu|gpu count|number of gpu|>rank|hardware|world size") \

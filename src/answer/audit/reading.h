@@ -38,6 +38,10 @@ void mfu_claim_text_words(struct mfu_claim_text *);
 /* Puts `by` where `n` bytes stand; what is behind it, or behind them where there is no room. */
 char *mfu_claim_text_replace(struct mfu_claim_text *, char *at, size_t n, const char *by);
 
+/* How long groups of three digits are that begin at `p`, "1 048 576"; 0: there are not three groups.  `one`: they are a
+ * number for sure; else they may be a list, "100 200 300". */
+size_t mfu_claim_groups(const char *claim, const char *p, bool *one);
+
 /* What the claim says there.  Returns `buf`. */
 const char *mfu_claim_text_quote(const struct mfu_claim_text *, const char *from, const char *to, char *buf,
                                  size_t size);
