@@ -497,6 +497,12 @@ static bool is_of_other(const struct mfu_reading *r, const struct mfu_claim_numb
         && (of || strchr(mfu_claim_text_quote(&r->t, n->at, n->end, said, sizeof said), '-'));
 }
 
+/* Whether it is a model at rest that is spoken of, which has no gradients. */
+static bool is_of_weights(const struct mfu_reading *r)
+{
+    return !r->training && !mfu_claim_find_word(&r->t, (char *)r->t.text, "gradient");
+}
+
 /* What goes without words: the unit, a factor of a product, money. */
 static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
 {
@@ -522,7 +528,7 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
         mfu_told_may_be(f, MFU_Q_CAPACITY, BESIDE, n->at, n->end);
     if (n->dim == MFU_BYTES && is_of_cache(r, n->at))
         known = true, mfu_told_may_be(f, MFU_Q_KV, BY_UNIT + 2, n->at, n->end);
-    else if (n->dim == MFU_BYTES && !r->training
+    else if (n->dim == MFU_BYTES && is_of_weights(r)
              && (mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BYTES, MFU_BEFORE)
                  || mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BITS, MFU_BEFORE)))
         known = true, mfu_told_may_be(f, MFU_Q_WEIGHTS, BY_UNIT + 1, n->at, n->end); /* "70B in fp16 takes 140 GB" */
@@ -762,17 +768,6 @@ static bool is_of_optimizer(const struct mfu_reading *r, const char *p)
     return false;
 }
 
-/* Whether more than weights is spoken of. */
-static bool is_of_states(const struct mfu_reading *r)
-{
-    static const char *const words[] = {"gradient", "optimizer", "state"};
-
-    for (size_t i = 0; i < N(words); i++)
-        if (mfu_claim_find_word(&r->t, (char *)r->t.text, words[i]))
-            return true;
-    return false;
-}
-
 static void add_reading(struct mfu_claim *c, const struct mfu_claim_number *n, int kind, double cost, bool any)
 {
     const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
@@ -842,7 +837,8 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
         if (n->dim == MFU_BYTES && n->value * n->factor <= A_PARAMETER
             && other_of(of_parameters, N(of_parameters), kind, false) >= 0)
             kind = other_of(of_parameters, N(of_parameters), kind, false); /* "4 bytes weights + 4 bytes gradients" */
-        if (kind == MFU_Q_STATE_BYTES && !r->training && n->value * n->factor <= A_WEIGHT && !is_of_states(r))
+        if (kind == MFU_Q_STATE_BYTES && n->value * n->factor <= A_WEIGHT && is_of_weights(r)
+            && !is_of_optimizer(r, n->at))
             kind = MFU_Q_WEIGHT_BYTES; /* "in bf16, 2 bytes per parameter" */
         if (kind == MFU_Q_SEQUENCE_BYTES && is_of_cache(r, n->at))
             kind = MFU_Q_KV;
