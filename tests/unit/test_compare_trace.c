@@ -342,13 +342,28 @@ static void test_refusals(void **state)
     mfu_trace_comparison_release(&c);
 }
 
+/* Products of another model are told by their shapes. */
+static void other_shapes(void **state)
+{
+    (void)state;
+    compare(TRACES "gpu.json");
+    assert_true(c.alignment->runs[0].products_s > 0);
+    assert_near(c.alignment->runs[0].other_shape_s, 0, 0);
+    mfu_trace_comparison_release(&c);
+    {
+        struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", "batch 2");
+
+        assert_int_equal(mfu_compare_trace(&s, TRACES "gpu.json", &plan, &simulation, &c, NULL), 0);
+    }
+    assert_true(c.alignment->runs[0].other_shape_s > 0.5 * c.alignment->runs[0].products_s);
+    mfu_trace_comparison_release(&c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu),
-                                       cmocka_unit_test(test_gaps),
-                                       cmocka_unit_test(test_kernels),
-                                       cmocka_unit_test(test_nsys),
-                                       cmocka_unit_test(test_other_databases),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(other_shapes), cmocka_unit_test(test_cpu),
+                                       cmocka_unit_test(test_gaps),    cmocka_unit_test(test_kernels),
+                                       cmocka_unit_test(test_nsys),    cmocka_unit_test(test_other_databases),
                                        cmocka_unit_test(test_refusals)};
 
     return cmocka_run_group_tests(tests, open_catalog, release);

@@ -188,6 +188,24 @@ static void symptoms_of_meters(void **state)
     }
 }
 
+/* Steps that are slow at the end are none of the steady ones, and told all the same. */
+static void slow_at_the_end(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        struct lines l = {0};
+        struct mfu_observation *o;
+
+        for (int i = 0; i < 300; i++)
+            line(&l, "step %d step_ms %d", i, slow && i >= 279 ? 14000 : 9340 + i % 3);
+        o = observe_lines("rtx4070", &l, "batch 8 accum 64 runtime compile");
+        assert_near(o->figure[MFU_FIGURE_TIME], 9.341, 1e-3);
+        assert_near(o->recent_s, slow ? 14 : 9.341, 1e-3);
+        assert_true(!found(o, "slowing") == !slow);
+        mfu_observation_free(o);
+    }
+}
+
 /* A run that grows slower is told; one that varies is not. */
 static void drift(void **state)
 {
@@ -373,6 +391,7 @@ int main(void)
         cmocka_unit_test(meters_that_contradict),
         cmocka_unit_test(symptoms_of_meters),
         cmocka_unit_test(drift),
+        cmocka_unit_test(slow_at_the_end),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

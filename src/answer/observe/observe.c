@@ -326,7 +326,7 @@ static int work(struct mfu_observing *r, struct mfu_error *err)
     if (o->format && o->format->mfu_note && !isnan(o->figure[MFU_FIGURE_MFU]))
         mfu_observe_note(o, "%s", o->format->mfu_note);
     mfu_observe_explain(o);
-    o->drift = NAN;
+    o->drift = o->recent_s = NAN;
     mfu_observe_drifts(o, &r->log);
     return 0;
 }

@@ -101,6 +101,7 @@ struct mfu_observation {
     bool batch_open;        /* nor does a program: therefore it is not predicted */
     double params;          /* stated, or NAN */
     double params_digit;    /* what its last digit is worth */
+    double recent_s;        /* median of the last few steps, whatever the others take; NAN: too few */
     double drift;           /* of the step time over the run; NAN: too few steps */
     bool model_unknown;     /* nobody says which model it was */
     bool rate_per_gpu;      /* tokens/s are one GPU's */

@@ -25,7 +25,8 @@
 #define NOTICED 0.1 /* and a difference that one sees */
 #define LITTLE_POWER 0.5
 #define DRIFT 0.05
-#define QUARTER 6 /* steps, at the least */
+#define QUARTER 6 /* steps, at the least; and those that say what is now */
+#define NOW 0.15  /* what steps differ by that were left out as outliers */
 
 struct readings {
     double busy, sm, tensor, dram, power;
@@ -209,7 +210,8 @@ static double middle(double *values, size_t n)
 
 /* How much larger (or smaller, below 0) a figure is in the last quarter of a log's records than in the first after
  * the warm-up, and its value then; NAN: too few. */
-static double drift_of(struct mfu_observation *o, const struct mfu_log *log, enum mfu_figure figure, double *from)
+static double drift_of(struct mfu_observation *o, const struct mfu_log *log, enum mfu_figure figure, double *from,
+                       double *recent)
 {
     double *values = malloc((log->n_records + 1) * sizeof *values), drift = NAN;
     size_t n = 0, skip, quarter;
@@ -230,6 +232,7 @@ static double drift_of(struct mfu_observation *o, const struct mfu_log *log, enu
         double first = middle(values + skip, quarter), last = middle(values + n - quarter, quarter);
 
         *from = first;
+        *recent = middle(values + n - QUARTER, QUARTER);
         drift = last / first - 1;
     }
     free(values);
@@ -238,16 +241,26 @@ static double drift_of(struct mfu_observation *o, const struct mfu_log *log, enu
 
 void mfu_observe_drifts(struct mfu_observation *o, const struct mfu_log *log)
 {
-    double first = 0, drift = drift_of(o, log, MFU_FIGURE_TIME, &first);
-    double clock_first = 0, clock = drift_of(o, log, MFU_FIGURE_CLOCK, &clock_first);
+    double first = 0, recent = NAN, drift = drift_of(o, log, MFU_FIGURE_TIME, &first, &recent);
+    double clock_first = 0, ignored, clock = drift_of(o, log, MFU_FIGURE_CLOCK, &clock_first, &ignored);
+    double usual = o->figure[MFU_FIGURE_TIME];
 
     if (isnan(o->drift))
         o->drift = drift;
+    if (!isnan(recent) && !isnan(log->records[log->n_records - 1].figure[MFU_FIGURE_TIME]))
+        o->recent_s = recent;
+    else
+        recent = NAN;
     if (drift > DRIFT)
         mfu_observe_find(o, "slowing",
                          "steps take %.1f %% longer than at first: clocks fall as the card heats or meets its power "
                          "limit (nvidia-smi -q -d CLOCK,PERFORMANCE), or the loader falls behind",
                          100 * drift);
+    else if (recent > (1 + NOW) * usual && !(o->stalled > 0))
+        mfu_observe_find(o, "slowing",
+                         "the last steps take %s, the others %s: clocks fell, the loader falls behind, or something "
+                         "else began to use the GPU or the host",
+                         Q(recent, MFU_SECONDS), Q(usual, MFU_SECONDS));
     if (clock < -DRIFT)
         mfu_observe_find(o, "throttling",
                          "the SM clock fell from %s by %.0f %%: the card is hot, or at its power limit",

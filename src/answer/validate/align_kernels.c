@@ -393,7 +393,7 @@ static int keep(struct mfu_alignment *to, const struct rows *rows, struct mfu_al
 }
 
 /* Pairs the two lists, sums up their rows, and drops rows of theirs that were all paired. */
-static int pair(struct items *ours, struct items *theirs, struct rows *rows)
+static int pair(struct items *ours, struct items *theirs, struct rows *rows, struct mfu_aligned_run *run)
 {
     int *partner = malloc((ours->n + 1) * sizeof *partner);
     size_t kept = 0;
@@ -409,8 +409,15 @@ static int pair(struct items *ours, struct items *theirs, struct rows *rows)
         /* NOLINTBEGIN(clang-analyzer-core.NullDereference): every item has a row, every partner is an item */
         row->count += a->count;
         row->predicted_s += a->time;
-        if (partner[i] >= 0)
-            theirs->list[partner[i]].row = a->row;
+        if (partner[i] >= 0) {
+            struct mfu_align_item *b = &theirs->list[partner[i]];
+
+            b->row = a->row;
+            if (mfu_kind_is_gemm((enum mfu_kind)b->kind) && b->size[0] > 0) {
+                run->products_s += b->time;
+                run->other_shape_s += same_size(a, b) ? 0 : b->time;
+            }
+        }
         /* NOLINTEND(clang-analyzer-core.NullDereference) */
     }
     for (size_t i = 0; i < theirs->n; i++) {
@@ -435,7 +442,7 @@ static int align(struct mfu_alignment *to, const struct mfu_plan *plan, struct m
 
     run->predicted_step_s = plan->step.time_s;
     if (our_items(plan, run->run, &rows, &ours) < 0 || their_items(seen, n, run->run, &rows, &theirs) < 0
-        || pair(&ours, &theirs, &rows) < 0 || keep(to, &rows, run) < 0)
+        || pair(&ours, &theirs, &rows, run) < 0 || keep(to, &rows, run) < 0)
         status = mfu_fail(err, MFU_ENOMEM, "%.64s: out of memory, or too many kernels", run->run);
     free(rows.list);
     free(ours.list);

@@ -29,6 +29,7 @@ struct mfu_aligned_run {
     char run[64];
     double predicted_s, measured_s;           /* of all kernels */
     double matched;                           /* share of the measured time that has a launch of ours */
+    double products_s, other_shape_s;         /* measured of paired products, and of those of other shapes than ours */
     double predicted_step_s, measured_step_s; /* NAN: none */
     char skipped[200];                        /* why it was not compared, or "" */
 };

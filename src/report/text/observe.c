@@ -211,6 +211,8 @@ void mfu_text_watched(FILE *out, const struct mfu_term *t, const struct mfu_obse
                                                  : Q(c->predicted, c->dim),
                        isnan(c->predicted) ? "" : ")");
     }
+    if (fabs(o->recent_s / o->figure[MFU_FIGURE_TIME] - 1) >= 0.05)
+        mfu_flow_piece(&f, MFU_WARN, "the last steps %s", Q(o->recent_s, MFU_SECONDS));
     if (fabs(o->drift) >= 0.005)
         mfu_flow_piece(&f, MFU_PLAIN, "drift %+.1f %%", 100 * o->drift);
     mfu_flow_end(&f);

@@ -361,6 +361,11 @@ void mfu_text_trace_comparison(FILE *out, const struct mfu_term *t, const struct
             c->device, c->device[0] ? ". " : "", Q(c->step_s, MFU_SECONDS), Q(c->predicted_step_s, MFU_SECONDS),
             Q(c->busy_s, MFU_SECONDS), Q(c->predicted_busy_s, MFU_SECONDS), P(r->matched),
             Q(c->recoverable_s, MFU_SECONDS));
+    if (r->other_shape_s > 0.5 * r->products_s)
+        mfu_paragraph(out, t, "", 0, MFU_WARN,
+                      "%s of the products' time is of other shapes than those planned: another model, batch or length "
+                      "of sequences was recorded, and times beside each other say little.",
+                      P(r->other_shape_s / r->products_s));
     fputc('\n', out);
     if (!c->on_cpu) {
         gaps(out, t, c);
