@@ -1,11 +1,13 @@
 /*
- * gain - a learned factor for each column: LayerScale (DINOv2, ConvNeXt).
+ * gain - a learned factor for each column: LayerScale (DINOv2, ConvNeXt); with `bias` a summand, too, in the same kernel (ResMLP's Affine).
  *
  * Backward needs the input for the factors' gradient, and the factors.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
+
+enum { BIAS };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -14,7 +16,9 @@ static double shape(const struct mfu_operation *op)
 
 static struct mfu_weights params(const struct mfu_operation *op)
 {
-    return (struct mfu_weights){.weight = op->in_width[0], .active = op->in_width[0]};
+    double weight = op->in_width[0], bias = op->attribute[BIAS] > 0 ? weight : 0;
+
+    return (struct mfu_weights){.weight = weight, .bias = bias, .active = weight + bias};
 }
 
 /* In fp32 where the factors are: autocast leaves a product of elements alone. */
@@ -40,6 +44,9 @@ static void backward(struct mfu_builder *s, int index)
         product = mfu_emit_pointwise(s, "dgain", product_type(s, x), 1, n->gradient, x, MFU_NO_VIEW);
         mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", product, n->op->in_width[0], s->numerics.weight));
     }
+    if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
+        mfu_param_grad_add(s, n, 1,
+                           mfu_emit_columns_sum(s, "bias_grad", n->gradient, n->op->in_width[0], s->numerics.weight));
     if (mfu_wants_gradient(s, n, 0))
         mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "grad", product_type(s, x), 1, n->gradient, MFU_NO_VIEW));
 }
@@ -47,6 +54,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_gain = {
     .name = "gain",
     .summary = "a learned factor for each column",
+    .attributes = {[BIAS] = {"bias", "0", NULL, "whether a learned row is added"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE,

@@ -8,6 +8,7 @@
  * Backward needs the input (wgrad) and the weight (dgrad), both in the type in
  * which they were multiplied.  With experts the rows are spread evenly.
  */
+#include <math.h>
 #include <stddef.h>
 
 #include "graph/builder.h"
@@ -26,7 +27,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
 {
     double experts = op->attribute[EXPERTS] > 0 ? op->attribute[EXPERTS] : 1;
     double weight = op->in_width[0] * op->attribute[WIDTH];
-    double bias = op->attribute[BIAS] > 0 ? op->attribute[WIDTH] : 0;
+    double bias = round(fmin(op->attribute[BIAS], 1) * op->attribute[WIDTH]);
     double visits = op->attribute[EXPERTS] > 0 ? op->attribute[VISITS] : 1;
 
     return (struct mfu_weights){.weight = experts * weight, .bias = experts * bias, .active = visits * (weight + bias)};
@@ -237,7 +238,8 @@ const struct mfu_primitive mfu_primitive_linear = {
     .attributes =
         {
             [WIDTH] = {"width", NULL, NULL, "elements of an output row", 1},
-            [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
+            [BIAS] = {"bias", "0", NULL,
+                      "whether a bias is added; between 0 and 1: of which part of the columns it is learned"},
             [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
             [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
             [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
