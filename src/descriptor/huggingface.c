@@ -45,6 +45,7 @@ struct known {
     struct mfu_arena arena;
     const char *types[MOST_TYPES];
     size_t n;
+    char others[300]; /* files of this type, and where config.json is another model than theirs */
 };
 
 /* Whether a file may have a table of its own, without parsing it. */
@@ -64,40 +65,110 @@ static bool has_table(const char *path)
 
 static struct mfu_yaml_node *at_key(const struct reader *, int i, const char *key);
 
-/* Whether config.json says what the table asks of it beside the type ("null": that, or nothing). */
-static bool holds(const struct reader *r, struct mfu_yaml *yaml, struct mfu_yaml_node *where)
+/* What each key of a table is.  Dims are checked where the model is known. */
+int mfu_huggingface_check(struct mfu_yaml *yaml, struct mfu_yaml_node *table, struct mfu_error *err)
 {
-    struct mfu_yaml_node *wanted;
+    static const struct {
+        const char *key;
+        enum { TEXT, TEXTS, OF_TEXTS, OF_MAPPINGS } is;
+        const char *example;
+    } keys[] = {
+        {"text", TEXT, "a key such as text_config"},
+        {"ignored", TEXTS, "keys such as [rope_scaling]"},
+        {"where", OF_TEXTS, "a mapping such as {use_x: null, layer_types: [any, full]}"},
+        {"usual", OF_TEXTS, "a mapping such as {act_fn: [silu, swish]}"},
+        {"words", OF_TEXTS, "a mapping such as {gelu_new: gelu_tanh}"},
+        {"towers", OF_TEXTS, "a mapping such as {pixtral: pixtral-12b}"},
+        {"architectures", OF_MAPPINGS, "a mapping such as {LlamaForTokenClassification: {tied: 0}}"},
+        {"text_defaults", OF_MAPPINGS, "a mapping such as {llama: {tied: 0}}"},
+    };
 
-    for (size_t i = 0; where && (wanted = mfu_node_value(where, i)); i++) {
-        struct mfu_yaml_node *is = at_key(r, 0, mfu_node_key(yaml, where, i));
-        const char *text = is && !mfu_node_absent(is) ? mfu_node_text(r->config, is) : NULL;
-        const char *word = mfu_node_absent(wanted) ? NULL : mfu_node_text(yaml, wanted);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        struct mfu_yaml_node *node = mfu_node_find(table, keys[k].key), *each;
+        bool whole = keys[k].is == TEXTS || (keys[k].is == TEXT && node && mfu_node_type(node) == MFU_SCALAR);
+        int is = 0;
 
-        if (text && word ? strcmp(text, word) != 0 : text != word)
-            return false;
+        if (!node || (whole && mfu_node_type(node) == MFU_SEQUENCE && mfu_node_count(node) == 0))
+            continue;
+        if (whole)
+            is = mfu_node_check_texts(yaml, node, keys[k].example, err);
+        else if (keys[k].is == TEXT || mfu_node_type(node) != MFU_MAPPING) {
+            mfu_fail(err, MFU_EINPUT, "expected %s", keys[k].example);
+            is = mfu_node_error(yaml, node, err);
+        }
+        for (size_t i = 0; !whole && is == 0 && (each = mfu_node_value(node, i)); i++)
+            if (keys[k].is == OF_MAPPINGS && mfu_node_type(each) != MFU_MAPPING) {
+                mfu_fail(err, MFU_EINPUT, "expected %s", keys[k].example);
+                is = mfu_node_error(yaml, each, err);
+            } else if (keys[k].is == OF_TEXTS && !mfu_node_absent(each))
+                is = mfu_node_check_texts(yaml, each, keys[k].example, err);
+        if (is < 0)
+            return mfu_within(err, "huggingface: %s", keys[k].key);
     }
+    return 0;
+}
+
+/* Whether a value of config.json is what a table asks for: null: that, or nothing; `any`: what is not; a list: each in turn. */
+static bool is_as(const struct reader *r, struct mfu_yaml_node *is, struct mfu_yaml *yaml, struct mfu_yaml_node *wanted)
+{
+    const char *word = mfu_node_text(yaml, wanted), *text = is ? mfu_node_text(r->config, is) : NULL;
+    struct mfu_yaml_node *each;
+
+    if (mfu_node_absent(wanted))
+        return !is || mfu_node_absent(is);
+    if (word)
+        return is && !mfu_node_absent(is) && (strcmp(word, "any") == 0 || (text && strcmp(text, word) == 0));
+    if (!is || mfu_node_type(is) != MFU_SEQUENCE || mfu_node_count(is) != mfu_node_count(wanted))
+        return false;
+    for (size_t i = 0; (each = mfu_node_item(wanted, i)); i++)
+        if (!is_as(r, mfu_node_item(is, i), yaml, each))
+            return false;
     return true;
 }
 
-/* Whether this model file describes the type; notes the types that it describes. */
-static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
+/* The first key of which config.json says something else than `where` of the table asks, or NULL.  A key that is not there says
+ * what is usual. */
+static const char *differs(const struct reader *r, struct mfu_yaml *yaml, struct mfu_yaml_node *table)
+{
+    struct mfu_yaml_node *where = mfu_node_find(table, "where"), *usual = mfu_node_find(table, "usual"), *wanted;
+
+    for (size_t i = 0; where && (wanted = mfu_node_value(where, i)); i++) {
+        const char *key = mfu_node_key(yaml, where, i);
+        struct mfu_yaml_node *is = at_key(r, 0, key);
+
+        if (!is_as(r, is, yaml, wanted) && (is || !usual || !mfu_node_find(usual, key)))
+            return key;
+    }
+    return NULL;
+}
+
+/* Whether this model file describes the type: 1 or 0, or -1 with an error; notes the types that it describes. */
+static int knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
 {
     struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
     struct mfu_yaml_node *types = table ? mfu_node_find(table, "model_type") : NULL;
     struct mfu_yaml_node *each;
+    char slug[48];
 
     for (size_t i = 0; types && (each = mfu_node_each(types, i)); i++) {
-        const char *type = mfu_node_text(yaml, each);
+        const char *type = mfu_node_text(yaml, each), *key;
 
-        if (type && r->type && strcmp(type, r->type) == 0 && holds(r, yaml, mfu_node_find(table, "where")))
-            return true;
+        if (type && r->type && strcmp(type, r->type) == 0) {
+            size_t n = strlen(known->others);
+
+            if (mfu_huggingface_check(yaml, table, r->err) < 0)
+                return -1;
+            if (!(key = differs(r, yaml, table)))
+                return 1;
+            mfu_folder_slug(slug, sizeof slug, mfu_yaml_name(yaml));
+            snprintf(known->others + n, sizeof known->others - n, "%s%s has another %s", n ? ", " : "", slug, key);
+        }
         if (type && known->n < MOST_TYPES)
             known->types[known->n] = mfu_arena_copy(&known->arena, type, strlen(type));
         if (type && known->n < MOST_TYPES && known->types[known->n])
             known->n++;
     }
-    return false;
+    return 0;
 }
 
 static int fail_type(struct reader *r, const struct known *known)
@@ -105,6 +176,10 @@ static int fail_type(struct reader *r, const struct known *known)
     char list[400] = "none";
     size_t used = 0;
 
+    if (known->others[0]) {
+        mfu_fail(r->err, MFU_EINPUT, "no model file describes such a '%.80s': %s", r->type, known->others);
+        return mfu_node_error(r->config, r->of, r->err);
+    }
     for (size_t i = 0; i < known->n && used < sizeof list - 1; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known->types[i]);
     mfu_fail(r->err, MFU_EINPUT,
@@ -131,12 +206,12 @@ static int find_model(struct reader *r, const char *folder)
         if (result < 0 || !has_table(path))
             continue;
         yaml = mfu_yaml_read(path, r->err);
-        if (!yaml)
-            result = -1;
-        else if (knows(r, yaml, &known))
+        result = yaml ? knows(r, yaml, &known) : -1;
+        if (result > 0)
             r->yaml = yaml;
         else
             mfu_yaml_free(yaml);
+        result = result < 0 ? -1 : 0;
     }
     if (result == 0 && !r->yaml)
         result = fail_type(r, &known);
@@ -217,6 +292,12 @@ static int read_chain(struct reader *r, const char *folder)
             || !(r->chain[r->n_chain] = mfu_yaml_read(path, r->err)))
             return -1;
         r->n_chain++;
+    }
+    for (int i = 0; i < r->n_chain; i++) {
+        struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(r->chain[i]), "huggingface");
+
+        if (table && mfu_huggingface_check(r->chain[i], table, r->err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -424,9 +505,11 @@ static int assume(struct reader *r, struct mfu_model *m, int i, struct mfu_yaml_
         const char *text = mfu_node_text(r->chain[i], node);
         int yes = mfu_node_bool(node);
 
+        int dim = mfu_model_dim_find(m, mfu_node_key(r->chain[i], values, k), r->err);
+
         if (yes >= 0)
             text = yes ? "1" : "0";
-        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->chain[i], values, k), NULL), text) < 0)
+        if (dim < 0 || set_dim(r, m, dim, text ? text : "") < 0)
             return mfu_node_error(r->chain[i], node, r->err);
     }
     return 0;
@@ -725,19 +808,25 @@ static bool says_nothing(struct reader *r, struct mfu_yaml_node *node)
         || (is_number(text) && (strtod(text, &end) == 0 || (strtod(text, &end) == 1 && strchr(text, '.'))));
 }
 
-/* Whether a key has a value with which the model file was written; `says`: whether a table names any. */
+/* Whether a key has a value, or a list of such, with which the model file was written; `says`: whether a table names any. */
 static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_node *node, bool *says)
 {
     int i;
     const char *inner = within_text(r, key);
-    struct mfu_yaml_node *usual = entry(r, "usual", inner ? inner : key, &i), *first = mfu_node_each(node, 0), *each;
-    const char *theirs = first ? mfu_node_text(r->config, first) : NULL;
+    struct mfu_yaml_node *usual = entry(r, "usual", inner ? inner : key, &i), *each, *word;
+    size_t n = 0;
 
     *says = usual != NULL;
-    for (size_t k = 0; theirs && usual && (each = mfu_node_each(usual, k)); k++)
-        if (strcmp(mfu_node_text(r->chain[i], each), theirs) == 0)
-            return true;
-    return false;
+    for (; usual && (each = mfu_node_each(node, n)); n++) {
+        const char *theirs = mfu_node_text(r->config, each);
+        bool found = false;
+
+        for (size_t k = 0; theirs && !found && (word = mfu_node_each(usual, k)); k++)
+            found = strcmp(mfu_node_text(r->chain[i], word), theirs) == 0;
+        if (!found)
+            return false;
+    }
+    return n > 0;
 }
 
 /* Notes what config.json says and nobody reads: it may change the model.  `prefix` is where `within` stands. */

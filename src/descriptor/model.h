@@ -19,6 +19,8 @@
  * A section that says `like: h` has the operations of that one (of this file, or of one that it extends), and
  * `with: {window: no_window}` reads other dims in them: layers that differ in a number.
  *
+ * `whole: [height / 64]` at the top: what must be a whole number, or the sizes are refused; the nearest file's list holds.
+ *
  * What a section with `keep: 1` hands on is put on a pile, from which `kept`, as an input, takes the last: what the way down of
  * a U-Net leaves for the way up.
  *
@@ -64,6 +66,7 @@ struct mfu_yaml;
 #define MFU_MAX_DIMS 128        /* of one model */
 #define MFU_MAX_OPS 1024        /* of one model, all sections */
 #define MFU_MAX_SECTIONS 112    /* of one model */
+#define MFU_MAX_WHOLE 16        /* expressions of one model that must be whole numbers */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)
 
@@ -97,6 +100,12 @@ struct mfu_model_section {
     bool of_n_layer;               /* how often it repeats follows from n_layer */
 };
 
+/* What must be a whole number. */
+struct mfu_model_whole {
+    const char *text; /* as written */
+    struct mfu_expression *value;
+};
+
 struct mfu_model {
     char slug[48], path[256], name[80], family[32], source[200], note[320];
     double published_params;                        /* NAN: none published */
@@ -105,7 +114,8 @@ struct mfu_model {
     double longest_seq;      /* of a config.json, that `seq` stops short of; 0: it does not */
     mfu_dim_set read_dims;   /* those that an expression reads, */
     mfu_dim_set decide_dims; /* and those on which more depends than sums of their products in the sizes of tables */
-    int n_dims, n_sections, n_ops;
+    int n_dims, n_sections, n_ops, n_whole;
+    struct mfu_model_whole whole[MFU_MAX_WHOLE];
     struct mfu_model_dim dims[MFU_MAX_DIMS];
     short dim_order[MFU_MAX_DIMS]; /* each after the ones it depends on */
     struct mfu_model_section sections[MFU_MAX_SECTIONS];

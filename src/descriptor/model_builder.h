@@ -29,6 +29,12 @@ struct mfu_model_file {
     size_t n_towers;              /* so many of them are already in the chain */
 };
 
+/* Where something is written. */
+struct mfu_model_place {
+    struct mfu_yaml *yaml;
+    struct mfu_yaml_node *node;
+};
+
 /* A model while it is being made. */
 struct mfu_model_builder {
     struct mfu_model *model;
@@ -46,6 +52,7 @@ struct mfu_model_builder {
     struct mfu_yaml_node *with; /* dims that a section reads in place of others; NULL: none */
     struct mfu_yaml *with_file; /* where that is written */
     int kept[MFU_MAX_SECTIONS]; /* ops whose results wait for `kept` */
+    struct mfu_model_place kept_at[MFU_MAX_SECTIONS];
     int n_kept;
     struct mfu_error *err;
 };
@@ -67,6 +74,9 @@ int mfu_build_resolve(void *builder, const char *name, struct mfu_error *);
 /* The scalar at `node` as an expression over the dims. */
 struct mfu_expression *mfu_build_compile(struct mfu_model_builder *, struct mfu_yaml *, struct mfu_yaml_node *,
                                          enum mfu_dim);
+
+/* Refuses what in a table for config.json is no text, list or mapping as it must be; the error has the place. */
+int mfu_huggingface_check(struct mfu_yaml *, struct mfu_yaml_node *table, struct mfu_error *);
 
 /* The nearest graph of the chain as sections and ops; dims are known. */
 int mfu_build_graph(struct mfu_model_builder *);

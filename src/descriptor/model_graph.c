@@ -375,7 +375,7 @@ static int read_name(struct mfu_model_builder *b, struct mfu_yaml_node *node, in
 
     if (!given)
         return 0;
-    if (!name || !mfu_build_is_name(name, ".-") || strcmp(name, "input") == 0)
+    if (!name || !mfu_build_is_name(name, ".-") || strcmp(name, "input") == 0 || strcmp(name, "kept") == 0)
         mfu_fail(b->err, MFU_EINPUT, "'%.80s' cannot be the name of an operation", name ? name : "");
     else if (find_in(m, s, name, MFU_MAX_OPS) >= 0)
         mfu_fail(b->err, MFU_EINPUT,
@@ -520,11 +520,12 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections];
     char name[MFU_NAME_MAX];
+    const char *text;
     const struct mfu_field fields[] = {
         {"name", MFU_FIELD_TEXT, .size = sizeof name, .required = 1},
         {.key = NULL},
     };
-    struct mfu_yaml_node *repeat, *apart, *ops;
+    struct mfu_yaml_node *repeat, *apart, *ops, *keep = mfu_node_find(node, "keep");
     struct mfu_yaml *own = b->yaml;
 
     if (mfu_node_fields(b->yaml, node, fields, others, name, b->err) < 0)
@@ -537,6 +538,11 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     if (!mfu_build_is_name(name, ".-")) {
         mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section", name);
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
+    }
+    if (keep
+        && !(mfu_node_plain(keep) && (text = mfu_node_text(own, keep)) && (!strcmp(text, "0") || !strcmp(text, "1")))) {
+        mfu_fail(b->err, MFU_EINPUT, "keep: expected 1 or 0");
+        return mfu_node_error(own, keep, b->err);
     }
     repeat = mfu_node_find(node, "repeat");
     apart = mfu_node_find(node, "apart");
@@ -557,9 +563,11 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     repeat = check_with(b) < 0 || read_ops(b, ops) < 0 ? NULL : ops;
     b->with = NULL;
     b->yaml = own;
-    if (mfu_node_find(node, "keep"))
-        b->kept[b->n_kept++] = s->first + s->count - 1;
-    return repeat ? 0 : -1;
+    if (!repeat || !keep || strcmp(mfu_node_text(own, keep), "0") == 0)
+        return repeat ? 0 : -1;
+    b->kept_at[b->n_kept] = (struct mfu_model_place){own, keep};
+    b->kept[b->n_kept++] = s->first + s->count - 1;
+    return 0;
 }
 
 /* The sections of a list, numbers `from` to `to` - 1. */
@@ -609,6 +617,10 @@ int mfu_build_graph(struct mfu_model_builder *b)
         || find_list(b, 0, "inserted", &inserted) < 0 || (inserted && read_sections(b, inserted, 0, SIZE_MAX) < 0)
         || find_list(b, 0, "graph", &graph) < 0 || read_sections(b, graph, 1, SIZE_MAX) < 0)
         return -1;
+    if (b->n_kept > 0) {
+        mfu_fail(b->err, MFU_EINPUT, "keep: no operation behind it takes this as 'kept'");
+        return mfu_node_error(b->kept_at[b->n_kept - 1].yaml, b->kept_at[b->n_kept - 1].node, b->err);
+    }
     for (int i = 0; i < b->model->n_ops; i++)
         b->model->ops[i].module_kind = mfu_module_kind(&b->model->ops[i]);
     return 0;

@@ -199,7 +199,7 @@ static int read_variant(struct mfu_model_builder *b, struct mfu_model_file *f)
 static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
 {
     static const char *const others[] = {"aliases",  "dims",        "graph",    "before", "tower",
-                                         "inserted", "huggingface", "variants", NULL};
+                                         "inserted", "huggingface", "variants", "whole",  NULL};
     struct mfu_yaml_node *root = mfu_yaml_root(f->yaml), *node;
 
     f->head = (struct mfu_model_head){.published_params = NAN};
@@ -569,6 +569,38 @@ static int check_added(struct mfu_model_builder *b)
     return 0;
 }
 
+/* The nearest file's list of what must be a whole number. */
+static int read_whole(struct mfu_model_builder *b)
+{
+    struct mfu_model *m = b->model;
+    struct mfu_yaml_node *list = NULL, *each;
+    struct mfu_yaml *yaml = NULL;
+
+    for (int i = 0; i < b->n_files && !list; i++) {
+        yaml = b->chain[i].yaml;
+        list = mfu_node_find(mfu_yaml_root(yaml), "whole");
+    }
+    if (!list)
+        return 0;
+    if (mfu_node_check_texts(yaml, list, "expressions such as [height / 64]", b->err) < 0)
+        return mfu_within(b->err, "whole");
+    for (size_t i = 0; (each = mfu_node_each(list, i)); i++) {
+        struct mfu_model_whole *whole = &m->whole[m->n_whole];
+        const char *text = mfu_node_text(yaml, each);
+
+        if (m->n_whole == MFU_MAX_WHOLE) {
+            mfu_fail(b->err, MFU_EINPUT, "whole: more than %d expressions", MFU_MAX_WHOLE);
+            return mfu_node_error(yaml, each, b->err);
+        }
+        if (!(whole->value = mfu_build_compile(b, yaml, each, MFU_COUNT)))
+            return mfu_within(b->err, "whole");
+        if (!(whole->text = mfu_arena_copy(&m->arena, text, strlen(text))))
+            return mfu_build_no_memory(b);
+        m->n_whole++;
+    }
+    return 0;
+}
+
 /* The table for config.json ---------------------------------------------- */
 
 /* OURS: THEIRS or OURS: [THEIRS, ...], where each of ours is a dim. */
@@ -611,6 +643,8 @@ static int check_huggingface(struct mfu_model_builder *b)
         return 0;
     if (mfu_node_fields(yaml, node, none, keys, NULL, b->err) < 0)
         return mfu_within(b->err, "huggingface");
+    if (mfu_huggingface_check(yaml, node, b->err) < 0)
+        return -1;
     type = mfu_node_find(node, "model_type");
     dims = mfu_node_find(node, "dims");
     defaults = mfu_node_find(node, "defaults");
@@ -656,8 +690,8 @@ struct mfu_model *mfu_model_parse_as(struct mfu_yaml *yaml, const char *extends,
     }
     mfu_folder_slug(m->slug, sizeof m->slug, variant ? variant : mfu_yaml_name(yaml));
     snprintf(m->path, sizeof m->path, "%s", mfu_yaml_name(yaml));
-    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || mfu_build_graph(&b) < 0 || check_added(&b) < 0
-        || check_huggingface(&b) < 0) {
+    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || read_whole(&b) < 0 || mfu_build_graph(&b) < 0
+        || check_added(&b) < 0 || check_huggingface(&b) < 0) {
         mfu_model_free(m);
         m = NULL;
     }

@@ -23,6 +23,7 @@ struct mfu_attribute {
     const char *const *choices; /* NULL-terminated; the value is the index */
     const char *help;
     double least; /* where the operation is run: what divides, and is no flag, is 1 or more */
+    bool some;    /* what an expression gives is 1 or more, too: only a 0 that is written means something else */
 };
 
 /* An operation of a model with its attributes worked out for a scenario. */

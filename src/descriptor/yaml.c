@@ -43,7 +43,7 @@ struct mfu_yaml_node *mfu_node_item(struct mfu_yaml_node *sequence, size_t i)
 
 struct mfu_yaml_node *mfu_node_value(struct mfu_yaml_node *mapping, size_t i)
 {
-    return mfu_node_item(mapping, i);
+    return mapping->type == MFU_MAPPING ? mfu_node_item(mapping, i) : NULL;
 }
 
 const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i)

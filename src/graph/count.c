@@ -36,23 +36,35 @@ int mfu_fail_images(const struct mfu_config *c, double tokens, struct mfu_error 
                     image, tokens, fmax(round(image / unit), 1) * unit);
 }
 
+/* The dim that an expression reads first, of those that were set where any was; the model where it reads none. */
+static const char *read_by(const struct mfu_config *c, const struct mfu_expression *e)
+{
+    int dims[MFU_MAX_DIMS], best = -1;
+    size_t n = mfu_expression_slots(e, dims, MFU_MAX_DIMS);
+
+    for (size_t i = 0; i < n && i < MFU_MAX_DIMS; i++)
+        if (best < 0 || (c->scenario->dim_given[dims[i]] && !c->scenario->dim_given[best]))
+            best = dims[i];
+    return best < 0 ? c->model->slug : c->model->dims[best].name;
+}
+
 static int check_attribute(const struct mfu_config *c, const struct mfu_model_section *section,
                            const struct mfu_model_op *op, int a, double value, bool runs, struct mfu_error *err)
 {
     const struct mfu_model *m = c->model;
     const struct mfu_attribute *attribute = &op->primitive->attributes[a];
     size_t n = count_choices(attribute->choices);
-    double given;
+    double given, least;
 
     if (!isfinite(value) || value < 0 || value > 1e15)
         return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug, attribute->name, section->name, op->name,
                         value);
-    if (runs && value < 1 && strcmp(attribute->name, "length") == 0
-        && !mfu_expression_constant(op->attribute[a], &given))
+    least = attribute->some && !mfu_expression_constant(op->attribute[a], &given) ? 1 : attribute->least;
+    if (runs && value < least && attribute->some && mfu_config_dim(c, "image") > 0 && mfu_config_dim(c, "patch") > 0)
         return mfu_fail_images(c, value, err);
-    if (runs && value < attribute->least)
-        return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g: expected %g or more", m->slug, attribute->name,
-                        section->name, op->name, value, attribute->least);
+    if (runs && value < least)
+        return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g: expected %g or more", read_by(c, op->attribute[a]),
+                        attribute->name, section->name, op->name, value, least);
     if (n > 0 && !(value == floor(value) && value < (double)n)) /* the index of one of them */
         return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g: expected a whole number from 0 (%s) to %zu (%s)",
                         m->slug, attribute->name, section->name, op->name, value, attribute->choices[0], n - 1,

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -155,7 +156,7 @@ static bool next_word(const char **words, char word[MFU_KEY_NAME])
 
 enum sort { SORT_SETTING, SORT_DIM, SORT_SYNONYM, SORTS };
 
-#define SPELLINGS 2048 /* places, a third of them taken */
+#define SPELLINGS 2048 /* places, a third of them taken: put_all() sees that half are free */
 
 /* All names, each where its letters say: without case and what joins words. */
 static struct spelling {
@@ -200,11 +201,18 @@ static struct spelling *place_of(const char *word, size_t n)
 /* Words separated by blanks; the first row that has one keeps it. */
 static void put_words(const char *words, enum sort sort, int row)
 {
+    static int n_taken;
+
     for (size_t n; (n = strcspn(words, " ")) > 0; words += n + strspn(words + n, " ")) {
         struct spelling *s = place_of(words, n);
 
-        if (!s->word)
+        if (!s->word) {
             *s = (struct spelling){words, n, {-1, -1, -1}};
+            if (++n_taken > SPELLINGS / 2) {
+                fputs("mfuplan: key_names.c: SPELLINGS has no room for so many names\n", stderr);
+                abort(); /* in a full table no search would end */
+            }
+        }
         if (s->row[sort] < 0)
             s->row[sort] = row;
     }
@@ -212,13 +220,11 @@ static void put_words(const char *words, enum sort sort, int row)
 
 static void put_all(void)
 {
-    for (int i = 0; i < MFU_SETTING_COUNT; i++) {
-        put_words(mfu_settings[i].key, SORT_SETTING, i);
-        put_words(mfu_settings[i].aliases, SORT_SETTING, i);
-    }
-    for (int i = 0; i < (int)N_DIMS; i++) {
-        put_words(dims[i].name, SORT_DIM, i);
-        put_words(dims[i].aliases, SORT_DIM, i);
+    for (int of = 0; of < 2; of++) { /* a name of its own wins over any alias */
+        for (int i = 0; i < MFU_SETTING_COUNT; i++)
+            put_words(of ? mfu_settings[i].aliases : mfu_settings[i].key, SORT_SETTING, i);
+        for (int i = 0; i < (int)N_DIMS; i++)
+            put_words(of ? dims[i].aliases : dims[i].name, SORT_DIM, i);
     }
     for (int i = 0; i < (int)N_SYNONYMS; i++)
         put_words(synonyms[i].name, SORT_SYNONYM, i);

@@ -88,13 +88,15 @@ bool mfu_config_packs_across(const struct mfu_config *c)
         && !(row->packs_by_te && mfu_trainers[c->trainer].transformer_engine);
 }
 
-/* The nearest size in place of one that is given with which dim i may be as it follows, as " (set image 944)"; "": none. */
-static const char *other_size(const struct mfu_scenario *s, const struct mfu_config *c, int i, char text[80])
+/* The nearest size in place of one that is given with which dim i may be as it follows (-1: with which `whole` is a whole
+ * number), as " (set image 944)"; "": none. */
+static const char *other_size(const struct mfu_scenario *s, const struct mfu_config *c, int i,
+                              const struct mfu_expression *whole, char text[80])
 {
     enum { FURTHEST = 64 }; /* chosen: patches are no larger */
     const struct mfu_model *m = s->model;
-    const struct mfu_dim_row *known = mfu_dim_row(m->dims[i].name);
-    double at[MFU_MAX_DIMS];
+    const struct mfu_dim_row *known = i >= 0 ? mfu_dim_row(m->dims[i].name) : NULL;
+    double at[MFU_MAX_DIMS], value;
 
     text[0] = '\0';
     for (int step = 2; step < 2 * FURTHEST && !text[0]; step++)
@@ -106,7 +108,8 @@ static const char *other_size(const struct mfu_scenario *s, const struct mfu_con
             for (int n = 0; n < m->n_dims; n++)
                 if (!s->dim_given[m->dim_order[n]])
                     at[m->dim_order[n]] = mfu_expression_eval(m->dims[m->dim_order[n]].value, at);
-            if (at[k] >= 1 && at[i] >= known->least && at[i] <= known->most && at[i] == floor(at[i]))
+            value = known ? at[i] : mfu_expression_eval(whole, at);
+            if (at[k] >= 1 && value == floor(value) && (!known || (value >= known->least && value <= known->most)))
                 snprintf(text, 80, " (set %.40s %.0f)", m->dims[k].name, at[k]);
         }
     return text;
@@ -151,10 +154,18 @@ static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct
             continue;
         if (known->whole && value != floor(value))
             return mfu_fail(err, MFU_EINPUT, "%s: '%s' gives %g, not a whole number%s", m->dims[i].name,
-                            m->dims[i].text, value, other_size(s, c, i, hint));
+                            m->dims[i].text, value, other_size(s, c, i, NULL, hint));
         if (value < known->least || value > known->most)
             return mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g%s", m->dims[i].name, value, known->least,
-                            known->most, other_size(s, c, i, hint));
+                            known->most, other_size(s, c, i, NULL, hint));
+    }
+    for (int i = 0; i < m->n_whole; i++) {
+        double value = mfu_expression_eval(m->whole[i].value, c->dim);
+        char hint[80];
+
+        if (value != floor(value))
+            return mfu_fail(err, MFU_EINPUT, "%s: %s is %g, not a whole number%s", m->slug, m->whole[i].text, value,
+                            other_size(s, c, -1, m->whole[i].value, hint));
     }
     return 0;
 }

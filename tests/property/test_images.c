@@ -102,6 +102,7 @@ static bool as_much(double a, double b)
 static void turned_pictures_cost_as_much(void **unused)
 {
     int n = 0;
+    bool planned;
 
     (void)unused;
     for (int i = 0; i < TRIES; i++) {
@@ -112,7 +113,6 @@ static void turned_pictures_cost_as_much(void **unused)
 
         if (mfu_model_dim_find(m, "height", NULL) < 0)
             continue;
-        n++;
         snprintf(told, sizeof told, "model %s; set height %u width %u", m->slug, height, width);
         snprintf(text[0], sizeof text[0], "%u", height);
         snprintf(text[1], sizeof text[1], "%u", width);
@@ -121,7 +121,12 @@ static void turned_pictures_cost_as_much(void **unused)
         assert_int_equal(mfu_scenario_set(&s, "width", text[1], NULL), 0);
         assert_int_equal(mfu_scenario_set(&turned, "height", text[1], NULL), 0);
         assert_int_equal(mfu_scenario_set(&turned, "width", text[0], NULL), 0);
-        HOLDS(mfu_plan_make(&plan, &s, NULL) == 0 && mfu_plan_make(&other, &turned, NULL) == 0);
+        planned = mfu_plan_make(&plan, &s, NULL) == 0;
+        HOLDS(planned == (mfu_plan_make(&other, &turned, NULL) == 0)); /* not, where a U-Net does not halve it */
+        HOLDS(planned || m->n_whole > 0);
+        if (!planned)
+            continue;
+        n++;
         HOLDS(as_much(plan.step.time_s, other.step.time_s) && as_much(plan.memory.peak.bytes, other.memory.peak.bytes)
               && plan.config.seq == other.config.seq);
         if (height != width || mfu_model_dim_find(m, "image", NULL) < 0)

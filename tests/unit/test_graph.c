@@ -465,11 +465,34 @@ static void gates_of_one_kernel_keep_two_tensors_and_not_three(void **state)
     assert_true(flops[0] == flops[1]);
 }
 
+/* A model may remember nothing of the batch before; a prompt has tokens, and the dim that says so is named. */
+static void a_length_may_be_zero_where_the_operation_may(void **state)
+{
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "transfo-xl-wt103", NULL),
+                                               mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+    static struct mfu_plan with, without;
+    struct mfu_error err = {0};
+
+    (void)state;
+    s.gpu_given = s.model_given = true;
+    assert_int_equal(mfu_plan_make(&with, &s, &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "mem_len", "0", &err), 0);
+    if (mfu_plan_make(&without, &s, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(without.mfu.model_flops < with.mfu.model_flops && without.memory.peak.bytes < with.memory.peak.bytes);
+    s = mfu_scenario_start(mfu_catalog_model(catalog, "sd-1.5", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+    s.gpu_given = s.model_given = true;
+    assert_int_equal(mfu_scenario_set(&s, "text", "0", &err), 0);
+    assert_int_equal(mfu_plan_make(&with, &s, &err), -1);
+    assert_string_equal(err.text, "text: length of embed.context is 0: expected 1 or more");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_as_many_as_published),
         cmocka_unit_test(a_model_apart_is_forward_alone),
+        cmocka_unit_test(a_length_may_be_zero_where_the_operation_may),
         cmocka_unit_test(a_token_visits_two_experts_of_eight),
         cmocka_unit_test(llmc_allocates_what_it_prints),
         cmocka_unit_test(llmc_keeps_less_as_it_recomputes_more),

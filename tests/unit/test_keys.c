@@ -54,6 +54,8 @@ static void every_spelling_leads_to_one_key(void **state)
         assert_int_equal(k.kind, MFU_KEY_SETTING);
         assert_int_equal(k.id, i);
     }
+    for (int i = 0; i < m->n_dims; i++)
+        assert_int_equal(mfu_key_find(m, m->dims[i].name, NULL).id, i);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         assert_int_equal(mfu_key_find(m, mfu_coefficient_rows[i].name, NULL).id, i);
 }

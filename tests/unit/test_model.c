@@ -234,6 +234,23 @@ static void slips_are_refused_where_they_stand(void **state)
         {"d_ff: n_inner", "d_ff: {a: b}", "huggingface: dims: d_ff: expected a key of config.json, or several", "", 46, 11},
         {"d_ff: 3*n_embd", "d_ff: 3*n_emb", "huggingface: defaults: d_ff: no dim is called 'n_emb'", "n_embd", 49, 34},
         {"  model_type: [gpt2, gpt_tiny]\n", "", "huggingface: 'model_type' is missing", "", 42, 3},
+        {"  dims:", "  where: [a]\n  dims:", "huggingface: where: expected a mapping such as {use_x: null, layer_types: [any, full]}", "", 43, 10},
+        {"  dims:", "  where: foo\n  dims:", "huggingface: where: expected a mapping such as {use_x: null, layer_types: [any, full]}", "", 43, 10},
+        {"  dims:", "  where: {a: {b: c}}\n  dims:", "huggingface: where: expected a mapping such as {use_x: null, layer_types: [any, full]}", "", 43, 14},
+        {"  dims:", "  usual: [a]\n  dims:", "huggingface: usual: expected a mapping such as {act_fn: [silu, swish]}", "", 43, 10},
+        {"  dims:", "  usual: {a: [[b]]}\n  dims:", "huggingface: usual: expected a mapping such as {act_fn: [silu, swish]}", "", 43, 15},
+        {"  dims:", "  words: a\n  dims:", "huggingface: words: expected a mapping such as {gelu_new: gelu_tanh}", "", 43, 10},
+        {"  dims:", "  towers: {a: [[b]]}\n  dims:", "huggingface: towers: expected a mapping such as {pixtral: pixtral-12b}", "", 43, 16},
+        {"  dims:", "  text: [a]\n  dims:", "huggingface: text: expected a key such as text_config", "", 43, 9},
+        {"  dims:", "  ignored: {a: b}\n  dims:", "huggingface: ignored: expected keys such as [rope_scaling]", "", 43, 12},
+        {"  dims:", "  architectures: [a]\n  dims:", "huggingface: architectures: expected a mapping such as {LlamaForTokenClassification: {tied: 0}}", "", 43, 18},
+        {"  dims:", "  text_defaults: {a: 1}\n  dims:", "huggingface: text_defaults: expected a mapping such as {llama: {tied: 0}}", "", 43, 22},
+        {"name: wpe,", "name: kept,", "'kept' cannot be the name of an operation", "", 20, 31},
+        {"- name: h\n", "- name: h\n    keep: 1\n", "keep: no operation behind it takes this as 'kept'", "", 24, 11},
+        {"- name: h\n", "- name: h\n    keep: {a: [b]}\n", "keep: expected 1 or 0", "", 24, 11},
+        {"in: [input, attn.proj]", "in: [input, kept]", "add 'add': in: no operation above is called 'kept'", "", 30, 31},
+        {"graph:", "whole: [n_embd / 2, n_emb / 2]\ngraph:", "whole: no dim is called 'n_emb'", "n_embd", 16, 21},
+        {"graph:", "whole: {a: b}\ngraph:", "whole: expected expressions such as [height / 64]", "", 16, 8},
     };
     // clang-format on
     (void)state;
@@ -360,6 +377,153 @@ static void what_is_kept_is_taken_in_turn(void **state)
                         "- {name: up, ops: [{op: columns, in: [input, kept], width: 0}]}\n");
     assert_null(mfu_model_read(path, s.folder, &err));
     assert_non_null(strstr(err.text, "no operation above is called 'kept'"));
+    scratch_end(&s);
+}
+
+/* What a table is not is found by whoever looks for the file of a config.json, too. */
+static void a_table_that_is_none_is_refused_on_the_way(void **state)
+{
+    static const char *const slips[] = {
+        "where: [a]",
+        "where: foo",
+        "usual: [a]",
+        "usual: {a: [[b]]}",
+        "words: [a]",
+        "towers: [a]",
+        "text: [a]",
+        "ignored: [[a]]",
+        "architectures: [a]",
+        "text_defaults: [a]",
+        "text_defaults: {a: 1}",
+        "towers: {a: [[b]]}",
+    };
+    struct scratch s;
+    const char *config;
+
+    (void)state;
+    scratch_begin(&s);
+    config = scratch_file(&s, "config.json",
+                          "{\"model_type\": \"gpt2\", \"n_embd\": 768, \"vision_config\": {\"model_type\": \"a\"}}");
+    for (size_t i = 0; i < LENGTH(slips); i++) {
+        struct mfu_error err = {0};
+        char line[80], *text;
+
+        snprintf(line, sizeof line, "huggingface:\n  %s\n", slips[i]);
+        text = with(tiny, "huggingface:\n", line);
+        scratch_file(&s, "tiny.yaml", text);
+        if (mfu_model_from_config(config, s.folder, &err) || err.line != 42 || err.column < 8
+            || !strstr(err.file, "tiny.yaml"))
+            fail_msg("%s: %s:%d:%d: %s", slips[i], err.file, err.line, err.column, err.text);
+        free(text);
+    }
+    scratch_end(&s);
+}
+
+/* `keep: 0` keeps nothing. */
+static void what_is_not_kept_is_not_taken(void **state)
+{
+    char *text = with(tiny, "- name: h\n", "- name: h\n    keep: 0\n");
+    struct mfu_error err = {0};
+    struct mfu_model *m = parse(text, &err);
+
+    (void)state;
+    if (!m)
+        fail_msg("%s", err.text);
+    mfu_model_free(m);
+    free(text);
+}
+
+/* U-Nets of another shape than a file's are no model of ours: none is read as one of those. */
+static void a_config_of_another_shape_is_refused(void **state)
+{
+    static const struct {
+        const char *config, *from, *to, *part; /* of the error; NULL: none */
+    } rows[] = {
+        {"sd15", "\"act_fn\"", "\"act_fn\"", NULL},
+        {"sd15", "\"act_fn\"", "\"mid_block_type\": \"UNetMidBlock2DCrossAttn\", \"act_fn\"", NULL},
+        {"sd15", "\"act_fn\"", "\"mid_block_type\": null, \"act_fn\"",
+         "stable-diffusion-1.5 has another mid_block_type"},
+        {"sd15", "1280,", "", "stable-diffusion-1.5 has another block_out_channels"},
+        {"sd15", "1280,", "1280, 1280,", "stable-diffusion-1.5 has another block_out_channels"},
+        {"sd15", "\"CrossAttnDownBlock2D\"", "\"DownBlock2D\"", "stable-diffusion-1.5 has another down_block_types"},
+        {"sd15", "\"CrossAttnDownBlock2D\",\n    \"CrossAttnDownBlock2D\"",
+         "\"CrossAttnDownBlock2D\",\n    \"DownBlock2D\"", "stable-diffusion-1.5 has another down_block_types"},
+        {"sd15", "\"CrossAttnUpBlock2D\"", "\"UpBlock2D\"", "stable-diffusion-1.5 has another up_block_types"},
+        {"sdxl", "\"UNetMidBlock2DCrossAttn\"", "null", "stable-diffusion-xl has another mid_block_type"},
+        {"sdxl", "\"CrossAttnUpBlock2D\"", "\"UpBlock2D\"", "stable-diffusion-xl has another up_block_types"},
+    };
+    struct scratch s;
+
+    (void)state;
+    scratch_begin(&s);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        char path[300], json[4000], *text;
+        struct mfu_model *m;
+        FILE *f;
+
+        snprintf(path, sizeof path, MFUPLAN_SOURCE_DIR "/tests/oracle/configs/%s.json", rows[i].config);
+        assert_non_null(f = fopen(path, "r"));
+        json[fread(json, 1, sizeof json - 1, f)] = '\0';
+        fclose(f);
+        text = with(json, rows[i].from, rows[i].to);
+        m = mfu_model_from_config(scratch_file(&s, "unet.json", text), MFUPLAN_SOURCE_DIR "/models", &err);
+        if (!rows[i].part != !!m || (!m && (!strstr(err.text, rows[i].part) || err.line != 2)))
+            fail_msg("%s for %s: %d: %s", rows[i].to, rows[i].from, err.line, err.text);
+        if (m)
+            assert_int_equal(m->n_not_modelled, 0);
+        mfu_model_free(m);
+        free(text);
+    }
+    scratch_end(&s);
+}
+
+/* One number for every size of maps, and a list whose later entries are not as usual. */
+static void a_list_is_read_to_its_end(void **state)
+{
+    static const struct {
+        const char *config, *to;
+        double depth2, depth3;
+        int not_modelled;
+    } rows[] = {
+        {"sdxl", "2", 2, 2, 0},
+        {"sdxl", "[1, 2, 3]", 2, 3, 0},
+        {"sd15", "[1, 1, 1, 1]", NAN, NAN, 0},
+        {"sd15", "[1, 2, 3, 4]", NAN, NAN, 1},
+        {"sd15", "2", NAN, NAN, 1},
+    };
+    struct scratch s;
+
+    (void)state;
+    scratch_begin(&s);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        bool xl = rows[i].config[2] == 'x';
+        struct mfu_error err = {0};
+        struct mfu_model *m;
+        char text[1000];
+
+        snprintf(
+            text, sizeof text,
+            "{\"_class_name\": \"UNet2DConditionModel\", \"transformer_layers_per_block\": %s, "
+            "\"attention_head_dim\": 8, %s}",
+            rows[i].to,
+            xl ? "\"addition_embed_type\": \"text_time\", \"projection_class_embeddings_input_dim\": 2816, "
+                 "\"block_out_channels\": [320, 640, 1280], \"use_linear_projection\": true, "
+                 "\"down_block_types\": [\"DownBlock2D\", \"CrossAttnDownBlock2D\", \"CrossAttnDownBlock2D\"], "
+                 "\"up_block_types\": [\"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\", \"UpBlock2D\"]"
+               : "\"block_out_channels\": [320, 640, 1280, 1280], \"down_block_types\": [\"CrossAttnDownBlock2D\", "
+                 "\"CrossAttnDownBlock2D\", \"CrossAttnDownBlock2D\", \"DownBlock2D\"], \"up_block_types\": "
+                 "[\"UpBlock2D\", \"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\"]");
+        m = mfu_model_from_config(scratch_file(&s, "unet.json", text), MFUPLAN_SOURCE_DIR "/models", &err);
+        if (!m)
+            fail_msg("%s: %s", text, err.text);
+        assert_int_equal(m->n_not_modelled, rows[i].not_modelled);
+        if (xl) {
+            assert_near(value_of(m, "depth2"), rows[i].depth2, 0);
+            assert_near(value_of(m, "depth3"), rows[i].depth3, 0);
+        }
+        mfu_model_free(m);
+    }
     scratch_end(&s);
 }
 
@@ -549,6 +713,10 @@ int main(void)
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(a_child_replaces_dims_and_keeps_the_rest),
         cmocka_unit_test(what_is_kept_is_taken_in_turn),
+        cmocka_unit_test(what_is_not_kept_is_not_taken),
+        cmocka_unit_test(a_table_that_is_none_is_refused_on_the_way),
+        cmocka_unit_test(a_config_of_another_shape_is_refused),
+        cmocka_unit_test(a_list_is_read_to_its_end),
         cmocka_unit_test(chains_end),
         cmocka_unit_test(a_config_fills_the_dims_by_the_table),
         cmocka_unit_test(a_config_is_read_whole),

@@ -146,6 +146,10 @@ static void contradictions_are_refused_when_planning(void **state)
         const char *model, *gpu, *settings[13], *part, *suggestion;
     } rows[] = {
         {"gpt2", "rtx4070", {"n_embd", "100"}, "n_embd: 100 is not divisible by n_head (12); 96 and 108 are", "96"},
+        {"sd-1.5", "h100-sxm", {"height", "500"}, "height / 64 is 7.8125, not a whole number (set height 512)", ""},
+        {"sd-1.5", "h100-sxm", {"image", "500"}, "height / 64 is 7.8125, not a whole number (set image 512)", ""},
+        {"sd-1.5", "h100-sxm", {"n_embd", "100"}, "n_embd / 32 is 3.125, not a whole number (set n_embd 96)", ""},
+        {"sdxl", "h100-sxm", {"width", "1040"}, "width / 32 is 32.5, not a whole number (set width 1024)", ""},
         {"gpt2", "rtx4070", {"n_kv_head", "5"}, "n_kv_head: 5 does not divide n_head (12)", ""},
         {"gpt2", "t4", {"precision", "bf16"}, "has no bf16 tensor cores", "fp16"},
         {"gpt2", "a100-80gb-sxm", {"precision", "fp8"}, "has no fp8 tensor cores", "bf16"},

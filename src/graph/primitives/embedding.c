@@ -81,7 +81,7 @@ const struct mfu_primitive mfu_primitive_embedding = {
             [ROWS] = {"rows", NULL, NULL, "entries of the table"},
             [WIDTH] = {"width", NULL, NULL, "elements of an entry", 1},
             [INDEX] = {"index", "token", indices, "what selects the entry"},
-            [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq"},
+            [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq", .some = true},
             [FIXED] = {"fixed", "0", NULL, "whether the table is given and never trains"},
             [BUFFER] = {"buffer", "0", NULL, "whether it is no parameter, but worked out beforehand"},
         },

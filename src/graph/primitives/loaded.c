@@ -29,8 +29,8 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_loaded = {
     .name = "loaded",
     .summary = "rows as the loader brings them",
-    .attributes =
-        {[WIDTH] = {"width", NULL, NULL, "elements of a row"}, [LENGTH] = {"length", NULL, NULL, "rows of a sample"}},
+    .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of a row"},
+                   [LENGTH] = {"length", NULL, NULL, "rows of a sample", 1}},
     .shape = shape,
     .forward = forward,
     .backward = backward,

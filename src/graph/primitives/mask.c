@@ -39,7 +39,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_mask = {
     .name = "mask",
     .summary = "a mask that keeps the images of a batch apart",
-    .attributes = {[LENGTH] = {"length", NULL, NULL, "tokens of an image"}},
+    .attributes = {[LENGTH] = {"length", NULL, NULL, "tokens of an image", .some = true}},
     .shape = shape,
     .forward = forward,
     .backward = backward,

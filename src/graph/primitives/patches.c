@@ -112,7 +112,7 @@ const struct mfu_primitive mfu_primitive_patches = {
             [BIAS] = {"bias", "1", NULL, "whether a bias is added"},
             [EXTRA] = {"extra", "0", NULL, "tokens of a sequence that have no patch (class token)"},
             [PER] = {"per", "token", rows_of, "what has a row: every token, or a sequence as a whole"},
-            [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq"},
+            [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq", .some = true},
             [IMAGES] = {"images", "1", NULL, "of a sequence, each of which has the extra tokens"},
         },
     .traits = MFU_MULTIPLIES,
