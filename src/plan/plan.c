@@ -585,6 +585,8 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
     if (p->config.setting[MFU_S_CP] > 1 && mfu_model_dim_find(p->config.model, "image", NULL) >= 0 && i-- == 0)
         return "cp: images and what stands beside them are no part of the sequence that is split; each rank computes "
                "all of them";
+    if (p->config.accum > 1 && has(&p->config, MFU_RECALLS) && i-- == 0)
+        return "accum: what each of the other microbatches keeps for the next step";
     if (mfu_config_pads_to_longest(&p->config) && i-- == 0)
         return "padding: the time of batches that are shorter than seq";
     if (mfu_scenario_adapters_unpredicted(&p->scenario) && i-- == 0)

@@ -28,9 +28,6 @@ static void forward(struct mfu_builder *s, int index)
         /* A part of both batches is a look at all of them, which stays whole. */
         rows = mfu_view_rows(s, x) + (mfu_compare(s, old, mfu_view_rows(s, x)) == 0 ? 0 : old);
         mfu_tensor_retain(s, mfu_emit_rows(s, "keep", rows, x, MFU_NO_VIEW));
-        if (s->config->accum > 1) /* each microbatch has its own */
-            mfu_tensor_retain(
-                s, mfu_tensor_new(s, rows * (s->config->accum - 1), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS));
     }
     n->out = mfu_tensor_new(s, old + mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
@@ -56,7 +53,7 @@ const struct mfu_primitive mfu_primitive_recall = {
     .attributes = {[TOKENS] = {"tokens", NULL, NULL, "tokens of each sequence that are kept"}},
     .least_inputs = 1,
     .most_inputs = 1,
-    .traits = MFU_PASSES_STATES | MFU_READS_BESIDE,
+    .traits = MFU_PASSES_STATES | MFU_READS_BESIDE | MFU_RECALLS,
     .shape = shape,
     .forward = forward,
     .backward = backward,
