@@ -21,7 +21,7 @@
 #define SLACK 1.05
 #define ROUNDED 1.02 /* bytes of one card */
 #define GAP 0.75
-#define APART 1.5   /* times the predicted one, three times what the shares of DCGM are wrong by */
+#define APART 1.5   /* times the predicted one, or as many times below it */
 #define NOTICED 0.1 /* and a difference that one sees */
 #define LITTLE_POWER 0.5
 #define DRIFT 0.05
