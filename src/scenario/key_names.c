@@ -4,13 +4,13 @@
 #include "scenario/key_names.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/once.h"
 #include "base/suggest.h"
 #include "descriptor/coefficient.h"
 #include "descriptor/model.h"
@@ -232,10 +232,9 @@ static void put_all(void)
 
 static int find(const char *name, enum sort sort)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const struct spelling *s;
 
-    pthread_once(&once, put_all);
+    MFU_ONCE(put_all);
     s = place_of(name, strlen(name));
     return s->word ? s->row[sort] : -1;
 }

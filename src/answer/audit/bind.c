@@ -8,8 +8,9 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
+
+#include "base/once.h"
 
 #define BESIDE 10.      /* what a phrase right beside the number scores, */
 #define FAR 3.5         /* and one of which nothing is believed */
@@ -231,13 +232,12 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
     const struct mfu_claim_number *n = &f->n;
     const char *back = mfu_claim_back(&r->t, n->at);
     struct mfu_slot best[MFU_SLOTS];
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t longest = 0;
     int count = 0;
 
     if (before && p == r->t.text)
         return 0;
-    pthread_once(&once, part_phrases);
+    MFU_ONCE(part_phrases);
     for (const struct phrase *x = phrases; x < phrases + n_phrases; x++)
         if (before ? p[-1] == x->words[x->length - 1] : *p == *x->words) {
             int k = x->kind;

@@ -2,8 +2,9 @@
 #include "answer/audit/reading.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <string.h>
+
+#include "base/once.h"
 
 // clang-format off
 static const struct { int roles; const char *words; } roles[] = {
@@ -57,11 +58,10 @@ static void part_words(void)
 
 int mfu_claim_role(const char *p)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t n = (size_t)(mfu_claim_word_end(p) - p);
     int all = 0;
 
-    pthread_once(&once, part_words);
+    MFU_ONCE(part_words);
     for (size_t i = 0; n > 0 && i < n_words; i++)
         if (words[i].n == n && *words[i].word == *p && memcmp(words[i].word, p, n) == 0)
             all |= words[i].roles;

@@ -6,11 +6,11 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/once.h"
 #include "base/suggest.h"
 #include "scenario/scenario.h"
 #include "scenario/setting.h"
@@ -349,9 +349,7 @@ static const char *next_word(const char *p, char *word, size_t *n)
 
 int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, fill_known);
+    MFU_ONCE(fill_known);
     while (*line) {
         char words[WORDS][WORD], key[WORDS * WORD], value[WORD], unit[WORD];
         const char *after[WORDS];
