@@ -231,7 +231,7 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
 {
     const char *glued = claim; /* up to here, blanks stand within a number */
     size_t n = 0;
-    bool one;
+    bool one = false;
 
     memset(t, 0, sizeof *t);
     t->claim = claim;
