@@ -225,6 +225,14 @@ int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, 
 int mfu_emit_columns_sum(struct mfu_builder *, const char *suffix, int view, double elements, enum mfu_type);
 /* Several views laid out as one, or one anew, by so many launches. */
 void mfu_emit_copy(struct mfu_builder *, const char *suffix, double launches, int n_in, const int *in, int out);
+/* The same, as a new view of so many rows and columns in the type of the first. */
+int mfu_emit_laid(struct mfu_builder *, const char *suffix, double launches, double rows, double columns, int n_in,
+                  const int *in);
+/* Rows of a table of weights, one for each index, as a new view. */
+int mfu_emit_gather(struct mfu_builder *, double rows, double width, enum mfu_type);
+/* The gradient of the table: zeros, and the sums of the rows that equal indices give, by so many indices sorted and their
+ * segments (four int64 for each). */
+void mfu_emit_scatter(struct mfu_builder *, double indices, int gradient, int table);
 /* So many rows like those of `a`, put together from it and, unless MFU_NO_VIEW, from what `b` says or has. */
 int mfu_emit_rows(struct mfu_builder *, const char *suffix, double rows, int a, int b);
 /* The view in another type: itself, or a new one and a cast kernel. */

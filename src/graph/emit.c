@@ -445,12 +445,49 @@ void mfu_emit_copy(struct mfu_builder *s, const char *suffix, double launches, i
              n_in, in, 1, &out);
 }
 
+int mfu_emit_laid(struct mfu_builder *s, const char *suffix, double launches, double rows, double columns, int n_in,
+                  const int *in)
+{
+    int out = mfu_tensor_new(s, rows, columns, mfu_view_type(s, in[0]), MFU_PART_ACTIVATIONS);
+
+    mfu_emit_copy(s, suffix, launches, n_in, in, out);
+    return out;
+}
+
 int mfu_emit_rows(struct mfu_builder *s, const char *suffix, double rows, int a, int b)
 {
-    int in[] = {a, b}, out = mfu_tensor_new(s, rows, mfu_view_columns(s, a), mfu_view_type(s, a), MFU_PART_ACTIVATIONS);
+    int in[] = {a, b};
 
-    mfu_emit_copy(s, suffix, 1, b == MFU_NO_VIEW ? 1 : 2, in, out);
+    return mfu_emit_laid(s, suffix, 1, rows, mfu_view_columns(s, a), b == MFU_NO_VIEW ? 1 : 2, in);
+}
+
+int mfu_emit_gather(struct mfu_builder *s, double rows, double width, enum mfu_type type)
+{
+    int out = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "",
+                                    .kind = MFU_EMBEDDING,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_MAP,
+                                    .random = true, /* never gathered again */
+                                    .extra_read_bytes =
+                                        rows * (width * mfu_type_bytes[s->numerics.weight] + mfu_type_bytes[MFU_I64])},
+             0, NULL, 1, &out);
     return out;
+}
+
+void mfu_emit_scatter(struct mfu_builder *s, double indices, int gradient, int table)
+{
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "grad",
+                                    .kind = MFU_EMBEDDING,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_ALONE,
+                                    .temporary_bytes = 4 * mfu_type_bytes[MFU_I64] * indices,
+                                    .launches = 6,
+                                    .flops = mfu_view_rows(s, gradient) * mfu_view_columns(s, gradient)},
+             1, &gradient, 1, &table);
 }
 
 int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum mfu_part part, enum mfu_fusion fusion)

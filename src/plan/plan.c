@@ -550,20 +550,6 @@ double mfu_plan_longest_document(const struct mfu_plan *p)
     return c->documents.mean > 0 ? mfu_documents_longest(&c->documents, c->seq, c->batch) : c->seq;
 }
 
-/* Whether an operation of the model that runs has it. */
-static bool has(const struct mfu_config *c, unsigned trait)
-{
-    const struct mfu_model *m = c->model;
-
-    for (int k = 0; trait && k < m->n_sections; k++)
-        for (int i = m->sections[k].first; i < m->sections[k].first + m->sections[k].count; i++)
-            if (m->ops[i].primitive->traits & trait
-                && (!m->ops[i].when || mfu_expression_eval(m->ops[i].when, c->dim) > 0)
-                && (!m->sections[k].repeat || mfu_expression_eval(m->sections[k].repeat, c->dim) > 0))
-                return true;
-    return trait == 0;
-}
-
 const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
 {
     static const struct {
@@ -580,12 +566,12 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
     };
 
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        if (p->config.setting[all[k].id] > 1 && has(&p->config, all[k].trait) && i-- == 0)
+        if (p->config.setting[all[k].id] > 1 && (!all[k].trait || mfu_config_has(&p->config, all[k].trait)) && i-- == 0)
             return all[k].what;
     if (p->config.setting[MFU_S_CP] > 1 && mfu_model_dim_find(p->config.model, "image", NULL) >= 0 && i-- == 0)
         return "cp: images and what stands beside them are no part of the sequence that is split; each rank computes "
                "all of them";
-    if (p->config.accum > 1 && has(&p->config, MFU_RECALLS) && i-- == 0)
+    if (p->config.accum > 1 && mfu_config_has(&p->config, MFU_RECALLS) && i-- == 0)
         return "accum: what each of the other microbatches keeps for the next step";
     if (mfu_config_pads_to_longest(&p->config) && i-- == 0)
         return "padding: the time of batches that are shorter than seq";

@@ -218,21 +218,6 @@ static int check_heads(const struct mfu_config *c, const char *dim, double copie
         c->setting[MFU_S_TP], divisors(heads, 1, heads, which, sizeof which));
 }
 
-/* Whether an operation of the model that runs in its step, not apart, has the trait. */
-static bool has(const struct mfu_config *c, unsigned trait)
-{
-    const struct mfu_model *m = c->model;
-
-    for (int k = 0; k < m->n_sections; k++)
-        for (int i = m->sections[k].first; !m->sections[k].apart && i < m->sections[k].first + m->sections[k].count;
-             i++)
-            if (m->ops[i].primitive->traits & trait
-                && (!m->ops[i].when || mfu_expression_eval(m->ops[i].when, c->dim) > 0)
-                && (!m->sections[k].repeat || mfu_expression_eval(m->sections[k].repeat, c->dim) > 0))
-                return true;
-    return false;
-}
-
 /* Parts of a sequence, with cp or sp: no kernel fetches the rows around a part, and trainers split tokens, not pictures. */
 static int check_parts(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -242,7 +227,7 @@ static int check_parts(const struct mfu_config *c, struct mfu_error *err)
     if (!c->model || !(cp || sp))
         return 0;
     samples = mfu_model_samples(c->model);
-    if (has(c, MFU_READS_BESIDE))
+    if (mfu_config_has(c, MFU_READS_BESIDE))
         return mfu_fail(err, MFU_EINPUT,
                         "%s: %s reads rows beside each row (convolutions, the batch before), and other ranks have some "
                         "of them: not modelled (set %s)",
@@ -261,12 +246,11 @@ static int check_context_parallel(const struct mfu_config *c, struct mfu_error *
 
     if (check_parts(c, err) < 0)
         return -1;
-    for (int i = 0; c->setting[MFU_S_CP] > 1 && c->model && i < c->model->n_ops; i++)
-        if (c->model->ops[i].primitive->traits & MFU_COMPARES)
-            return mfu_fail(
-                err, MFU_EINPUT,
-                "cp: not possible with %s: its loss compares whole samples with each other; dp %.0f splits them",
-                c->model->name, c->setting[MFU_S_CP] * c->setting[MFU_S_DP]);
+    if (c->setting[MFU_S_CP] > 1 && c->model && mfu_config_has(c, MFU_COMPARES))
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "cp: not possible with %s: its loss compares whole samples with each other; dp %.0f splits them",
+            c->model->name, c->setting[MFU_S_CP] * c->setting[MFU_S_DP]);
     if (heads != (row->keys ? 1 : c->setting[MFU_S_CP]) && !(row->heads && row->keys && c->setting[MFU_S_CP] > 1))
         return mfu_fail(err, MFU_EINPUT,
                         "cp_heads: %.0f of %.0f ranks, and cp_comm_type %s: only a2a+p2p splits a context group (unset "

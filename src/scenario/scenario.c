@@ -468,3 +468,17 @@ double mfu_config_dim(const struct mfu_config *c, const char *name)
 
     return i < 0 ? NAN : c->dim[i];
 }
+
+bool mfu_config_has(const struct mfu_config *c, unsigned trait)
+{
+    const struct mfu_model *m = c->model;
+
+    for (int k = 0; k < m->n_sections; k++)
+        for (int i = m->sections[k].first; !m->sections[k].apart && i < m->sections[k].first + m->sections[k].count;
+             i++)
+            if (m->ops[i].primitive->traits & trait
+                && (!m->ops[i].when || mfu_expression_eval(m->ops[i].when, c->dim) > 0)
+                && (!m->sections[k].repeat || mfu_expression_eval(m->sections[k].repeat, c->dim) > 0))
+                return true;
+    return false;
+}

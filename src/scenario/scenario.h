@@ -160,6 +160,8 @@ double mfu_config_document_tokens(const struct mfu_config *);
 
 /* A dim of the resolved model by name, or NAN when the model has none. */
 double mfu_config_dim(const struct mfu_config *, const char *name);
+/* Whether an operation of the model that runs in its step, not apart from it, has one of the traits (enum mfu_trait). */
+bool mfu_config_has(const struct mfu_config *, unsigned traits);
 
 /* Whether scale, mask and softmax of attention in parts can be one kernel: Megatron's takes
  * halves, up to 4096 tokens, heads times sequences of a rank in fours

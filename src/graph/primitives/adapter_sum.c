@@ -49,7 +49,7 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
            r = n->op->attribute[MFU_ADAPTER_SIZE];
-    int h = n->saved[SAVED_H], g = mfu_adapter_gradient(s, n, mfu_view_type(s, h)), dh, dx, dw;
+    int h = n->saved[SAVED_H], g = mfu_adapter_gradient(s, n, mfu_view_type(s, h)), dh, dw;
 
     dw = mfu_adapter_weight_gradient(s, "miss_wgrad", g, h, width, r);
     if (mfu_wants_gradient(s, n, MFU_ADAPTER_INPUT)) {
@@ -57,9 +57,8 @@ static void backward(struct mfu_builder *s, int index)
             mfu_emit_cast(s, mfu_adapter_product(s, "miss_dgrad", g, n->saved[SAVED_B], r, width), mfu_adapter_type(s));
         mfu_tensor_extend(s, dw);
         mfu_param_grad_add(s, n, 0, dw);
-        dx = mfu_tensor_new(s, mfu_view_rows(s, dh), in, mfu_view_type(s, dh), MFU_PART_ACTIVATIONS);
-        mfu_emit_copy(s, "miss_spread", 1, 1, &dh, dx);
-        mfu_adapter_input_gradient(s, n, dx, n->saved[SAVED_MASK]);
+        mfu_adapter_input_gradient(s, n, mfu_emit_laid(s, "miss_spread", 1, mfu_view_rows(s, dh), in, 1, &dh),
+                                   n->saved[SAVED_MASK]);
     } else {
         mfu_param_grad_add(s, n, 0, dw);
     }

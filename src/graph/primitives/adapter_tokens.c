@@ -78,8 +78,7 @@ static void put_before(struct mfu_builder *s, struct mfu_node *n, int learned)
     learned = copy(s, "prompt_repeat", 0, learned,
                    mfu_tensor_new(s, rows, width, mfu_view_type(s, learned), MFU_PART_ACTIVATIONS));
     in[0] = mfu_emit_cast(s, learned, mfu_view_type(s, x));
-    n->out = mfu_tensor_new(s, mfu_view_rows(s, x) + rows, width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, "cat", 1, 2, in, n->out);
+    n->out = mfu_emit_laid(s, "cat", 1, mfu_view_rows(s, x) + rows, width, 2, in);
     mfu_tensor_extend(s, in[0]);
 }
 

@@ -22,35 +22,6 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = mfu_cluster_elements(op), .active = mfu_cluster_elements(op)};
 }
 
-/* Rows of a table, in its type. */
-static int gathered(struct mfu_builder *s, double rows, double width)
-{
-    int out = mfu_tensor_new(s, rows, width, s->numerics.weight, MFU_PART_ACTIVATIONS);
-
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_EMBEDDING,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_MAP,
-                                    .random = true,
-                                    .extra_read_bytes = rows * (width * mfu_type_bytes[s->numerics.weight] + 8)},
-             0, NULL, 1, &out);
-    return out;
-}
-
-/* Their gradient: zeros, and sums of rows that equal classes give, by sorted indices and their segments. */
-static void scattered(struct mfu_builder *s, int g, int table)
-{
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_EMBEDDING,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
-                                    .temporary_bytes = 4 * mfu_type_bytes[MFU_I64] * mfu_view_rows(s, g),
-                                    .launches = 6},
-             1, &g, 1, &table);
-}
-
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -58,7 +29,7 @@ static void forward(struct mfu_builder *s, int index)
     int weight;
 
     if (!mfu_clusters_apart(n->op)) {
-        n->out = gathered(s, all, width);
+        n->out = mfu_emit_gather(s, all, width, s->numerics.weight);
         return;
     }
     n->out = mfu_cluster_emit(s, "zeros", false, s->numerics.weight, all, width, 1, 1, 0, NULL);
@@ -68,7 +39,7 @@ static void forward(struct mfu_builder *s, int index)
         int y = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS), few;
 
         mfu_cluster_indices(s, all);
-        n->saved[ROWS + i] = few = mfu_autocast(s, gathered(s, rows, narrow));
+        n->saved[ROWS + i] = few = mfu_autocast(s, mfu_emit_gather(s, rows, narrow, s->numerics.weight));
         mfu_emit_matmul(s, "project", s->numerics.linear_math, rows, width, narrow, 1, few, weight, y);
         y = mfu_emit_cast(s, y, s->numerics.weight);
         mfu_emit_copy(s, "put", 1, 1, &y, mfu_view_slice(s, n->out, rows, width));
@@ -87,7 +58,7 @@ static void backward(struct mfu_builder *s, int index)
         return;
     whole = mfu_tensor_new(s, 1, mfu_cluster_elements(n->op), s->numerics.weight, MFU_PART_GRADIENTS);
     if (!mfu_clusters_apart(n->op))
-        scattered(s, g, whole);
+        mfu_emit_scatter(s, all, g, whole);
     for (int i = MFU_CLUSTERS - 1; i >= 0 && mfu_clusters_apart(n->op); i--) {
         double rows = mfu_cluster_rows(n->op, i, all), narrow = mfu_cluster_width(n->op, i);
         int d = mfu_emit_cast(s, mfu_emit_rows(s, "take", rows, g, MFU_NO_VIEW), s->numerics.compute), part;
@@ -99,8 +70,8 @@ static void backward(struct mfu_builder *s, int index)
         mfu_cluster_gradient(s, part, whole);
         part = mfu_tensor_new(s, rows, narrow, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit_matmul(s, "dgrad", s->numerics.linear_math, rows, narrow, width, 1, d, n->saved[WEIGHT], part);
-        scattered(s, mfu_emit_cast(s, part, s->numerics.weight),
-                  mfu_view_slice(s, whole, mfu_cluster_classes(n->op, i), narrow));
+        mfu_emit_scatter(s, rows, mfu_emit_cast(s, part, s->numerics.weight),
+                         mfu_view_slice(s, whole, mfu_cluster_classes(n->op, i), narrow));
     }
     mfu_param_grad_add(s, n, 0, whole);
 }

@@ -200,7 +200,6 @@ static bool wants(const struct mfu_builder *s, const struct mfu_node *n, int i)
 static void give_inputs(struct mfu_builder *s, struct mfu_node *n, int d[3])
 {
     double columns = 0;
-    int packed;
 
     for (int i = 1; i < 3 && mfu_has_prefix(s, n); i++) { /* the first of its rows are the learned ones' */
         double rows = mfu_view_rows(s, d[i]) - s->config->batch * prefix_tokens(s, n);
@@ -217,9 +216,7 @@ static void give_inputs(struct mfu_builder *s, struct mfu_node *n, int d[3])
     }
     for (int i = 0; i < 3; i++)
         columns += mfu_view_columns(s, d[i]);
-    packed = mfu_tensor_new(s, mfu_view_rows(s, d[0]), columns, mfu_view_type(s, d[0]), MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, "cat", 1, 3, d, packed);
-    mfu_grad_add(s, n, 0, packed);
+    mfu_grad_add(s, n, 0, mfu_emit_laid(s, "cat", 1, mfu_view_rows(s, d[0]), columns, 3, d));
 }
 
 /* The gradient of the bias: the sum over the sequences of that of their scores. */
@@ -253,14 +250,9 @@ static double padded(const struct mfu_attention *a, double width)
 /* A copy whose heads are `to` wide instead of `from`; the view itself if that is the same. */
 static int resize_heads(struct mfu_builder *s, const char *suffix, int view, double from, double to)
 {
-    int out;
-
-    if (from == to || view == MFU_NO_VIEW)
-        return view;
-    out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view) / from * to, mfu_view_type(s, view),
-                         MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, suffix, 1, 1, &view, out);
-    return out;
+    return from == to || view == MFU_NO_VIEW
+        ? view
+        : mfu_emit_laid(s, suffix, 1, mfu_view_rows(s, view), mfu_view_columns(s, view) / from * to, 1, &view);
 }
 
 /* Whether keys and values stand for all heads without a copy: one head repeats by a stride of 0, unless autocast copies
@@ -419,20 +411,11 @@ static int product(struct mfu_builder *s, const struct mfu_attention *a, const c
     return mfu_emit_matmul(s, suffix, a->math, m, n, k, batch, x, y, out);
 }
 
-/* A contiguous copy. */
-static int copied(struct mfu_builder *s, const char *suffix, int view, double rows, double columns)
-{
-    int out = mfu_tensor_new(s, rows, columns, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
-
-    mfu_emit_copy(s, suffix, 1, 1, &view, out);
-    return out;
-}
-
 /* Head by head, as batched products want it. */
 static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int view, double tokens,
                     double width)
 {
-    return copied(s, suffix, view, a->sequences * a->heads * tokens, width);
+    return mfu_emit_laid(s, suffix, 1, a->sequences * a->heads * tokens, width, 1, &view);
 }
 
 /* Whether the scores are made fp32 for softmax: autocast does that, or the model's code. */
@@ -529,7 +512,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     }
     factor = mfu_autocast(s, factor);
     y = product(s, &a, "values", a.seq, a.value_dim, a.keys, factor, qkv[2]);
-    n->out = copied(s, "merge", y, mfu_view_rows(s, mfu_node_input(s, n, 0)), n->op->attribute[HEADS] * a.value_dim);
+    n->out = mfu_emit_laid(s, "merge", 1, mfu_view_rows(s, mfu_node_input(s, n, 0)),
+                           n->op->attribute[HEADS] * a.value_dim, 1, &y);
     for (int i = 0; i < 3; i++)
         mfu_node_save(s, n, qkv[i]);
     mfu_node_save(s, n, probabilities);
@@ -610,7 +594,7 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
             d[i] = mfu_view_slice(s, d[i], rows, columns);
         }
         if (copies && !(packed && i == 1)) /* packed keys lie as cat reads them */
-            d[i] = copied(s, back[i], d[i], rows, columns);
+            d[i] = mfu_emit_laid(s, back[i], 1, rows, columns, 1, &d[i]);
     }
     give_inputs(s, n, d);
 }

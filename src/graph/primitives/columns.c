@@ -39,8 +39,7 @@ static void forward(struct mfu_builder *s, int index)
     }
     for (int i = 0; i < n->source->n_in; i++)
         in[i] = mfu_node_input(s, n, i);
-    n->out = mfu_tensor_new(s, mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, "cat", 1, n->source->n_in, in, n->out);
+    n->out = mfu_emit_laid(s, "cat", 1, mfu_view_rows(s, x), width, n->source->n_in, in);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -65,9 +64,8 @@ static void backward(struct mfu_builder *s, int index)
             s->nodes[n->in[0]].gradient = dx;
             continue;
         }
-        dx = mfu_tensor_new(s, mfu_view_rows(s, g), columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
-        mfu_emit_copy(s, "grad", 1 + sliced, 1, &g, dx); /* zeros before it */
-        mfu_grad_add(s, n, i, dx);
+        mfu_grad_add(s, n, i, /* zeros before it */
+                     mfu_emit_laid(s, "grad", 1 + sliced, mfu_view_rows(s, g), columns, 1, &g));
     }
 }
 

@@ -134,14 +134,11 @@ static void forward(struct mfu_builder *s, int index)
 /* The gradient of all positions that were computed. */
 static int backward_input(struct mfu_builder *s, const struct mfu_node *n)
 {
-    int g = mfu_autocast(s, n->gradient), all;
+    int g = mfu_autocast(s, n->gradient);
 
-    if (past(s, n) == 0)
-        return g;
-    all = mfu_tensor_new(s, mfu_view_rows(s, g) + past(s, n), mfu_view_columns(s, g), mfu_view_type(s, g),
-                         MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, "pad", 2, 1, &g, all);
-    return all;
+    return past(s, n) == 0
+        ? g
+        : mfu_emit_laid(s, "pad", 2, mfu_view_rows(s, g) + past(s, n), mfu_view_columns(s, g), 1, &g);
 }
 
 static void backward(struct mfu_builder *s, int index)

@@ -370,9 +370,7 @@ static void backward(struct mfu_builder *s, int index)
             parts[i] = sum;
         }
     }
-    d = mfu_tensor_new(s, z.rows, n->op->in_width[QKV], type, MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, "cat", 1, 3, parts, d);
-    mfu_grad_add(s, n, QKV, d);
+    mfu_grad_add(s, n, QKV, mfu_emit_laid(s, "cat", 1, z.rows, n->op->in_width[QKV], 3, parts));
     { /* numbers per row that the parts read on the way */
         const int read[] = {BETA, Q_ROOT, K_ROOT, WIDE_BETA, DECAYS};
 

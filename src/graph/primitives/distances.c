@@ -17,14 +17,6 @@ static double shape(const struct mfu_operation *op)
     return op->attribute[KEYS];
 }
 
-static int copied(struct mfu_builder *s, const char *suffix, double launches, int view, double rows, double columns)
-{
-    int out = mfu_tensor_new(s, rows, columns, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
-
-    mfu_emit_copy(s, suffix, launches, 1, &view, out);
-    return out;
-}
-
 /* For each head: [rows of all sequences, columns]. */
 static int product(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, double rows, double columns,
                    double inner, int a, int b)
@@ -43,7 +35,7 @@ static void forward(struct mfu_builder *s, int index)
     double queries = mfu_view_rows(s, q), keys = mfu_view_rows(s, r);
     int scores = product(s, n, "scores", queries, keys, n->op->attribute[HEAD_DIM], q, r);
 
-    n->out = copied(s, "shift", 2, scores, mfu_view_rows(s, scores), keys); /* the zeros, and all */
+    n->out = mfu_emit_laid(s, "shift", 2, mfu_view_rows(s, scores), keys, 1, &scores); /* the zeros, and all */
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -53,15 +45,16 @@ static void backward(struct mfu_builder *s, int index)
     double queries = mfu_view_rows(s, q), keys = mfu_view_rows(s, r), rows = mfu_view_rows(s, g);
     double dim = n->op->attribute[HEAD_DIM];
 
-    g = copied(s, "dshift", 2, g, rows, keys); /* zeros, and the rows among them; */
-    g = copied(s, "dmerge", 1, g, rows, keys); /* head by head */
+    g = mfu_emit_laid(s, "dshift", 2, rows, keys, 1, &g); /* zeros, and the rows among them; */
+    g = mfu_emit_laid(s, "dmerge", 1, rows, keys, 1, &g); /* head by head */
     if (mfu_wants_gradient(s, n, POSITION)) {
         dr = product(s, n, "dposition", keys, dim, queries, g, q);
-        mfu_grad_add(s, n, POSITION, copied(s, "dposition_merge", 1, dr, keys, dim * n->op->attribute[HEADS]));
+        mfu_grad_add(s, n, POSITION,
+                     mfu_emit_laid(s, "dposition_merge", 1, keys, dim * n->op->attribute[HEADS], 1, &dr));
     }
     if (mfu_wants_gradient(s, n, QUERY)) {
         dq = product(s, n, "dquery", queries, dim, keys, g, r);
-        mfu_grad_add(s, n, QUERY, copied(s, "dquery_merge", 1, dq, queries, dim * n->op->attribute[HEADS]));
+        mfu_grad_add(s, n, QUERY, mfu_emit_laid(s, "dquery_merge", 1, queries, dim * n->op->attribute[HEADS], 1, &dq));
     }
 }
 

@@ -38,38 +38,19 @@ static void forward(struct mfu_builder *s, int index)
     double rows = n->op->attribute[INDEX] == POSITION ? length
         : n->op->attribute[INDEX] == SEQUENCE         ? s->config->batch
                                                       : s->config->batch * length;
-    double width = n->op->attribute[WIDTH], bytes = mfu_type_bytes[s->numerics.weight];
 
-    n->out = mfu_tensor_new(s, rows, width, s->numerics.residual, MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_EMBEDDING,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_MAP,
-                                    .random = true, /* never gathered again */
-                                    .extra_read_bytes = rows * (width * bytes + mfu_type_bytes[MFU_I64])},
-             0, NULL, 1, &n->out);
+    n->out = mfu_emit_gather(s, rows, n->op->attribute[WIDTH], s->numerics.residual);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    /* Sorted indices and their segments, four int64 per token. */
-    double scratch = 4 * mfu_type_bytes[MFU_I64] * mfu_view_rows(s, n->gradient);
     int table;
 
     if (!mfu_trains(s, n, 0) || n->op->attribute[BUFFER] > 0)
         return; /* checkpointing wants a gradient of its result */
     table = mfu_tensor_new(s, n->op->attribute[ROWS], n->op->attribute[WIDTH], s->numerics.weight, MFU_PART_GRADIENTS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_EMBEDDING,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
-                                    .temporary_bytes = scratch,
-                                    .launches = 6,
-                                    .flops = mfu_view_rows(s, n->gradient) * mfu_view_columns(s, n->gradient)},
-             1, &n->gradient, 1, &table);
+    mfu_emit_scatter(s, mfu_view_rows(s, n->gradient), n->gradient, table);
     mfu_param_grad_add(s, n, 0, table);
 }
 

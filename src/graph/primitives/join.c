@@ -32,8 +32,7 @@ static void forward(struct mfu_builder *s, int index)
         in[i] = mfu_node_input(s, n, i);
         rows += mfu_view_rows(s, in[i]);
     }
-    n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, in[0]), mfu_view_type(s, in[0]), MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, "cat", 1, n->source->n_in, in, n->out);
+    n->out = mfu_emit_laid(s, "cat", 1, rows, mfu_view_columns(s, in[0]), n->source->n_in, in);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -50,13 +49,9 @@ static void backward(struct mfu_builder *s, int index)
 
     for (int i = n->source->n_in - 1; i >= 0; i--) {
         int x = mfu_node_input(s, n, i);
-        int dx;
 
-        if (!mfu_wants_gradient(s, n, i))
-            continue;
-        dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
-        mfu_emit_copy(s, "grad", 1, 1, &g, dx);
-        mfu_grad_add(s, n, i, dx);
+        if (mfu_wants_gradient(s, n, i))
+            mfu_grad_add(s, n, i, mfu_emit_laid(s, "grad", 1, mfu_view_rows(s, x), mfu_view_columns(s, x), 1, &g));
     }
 }
 

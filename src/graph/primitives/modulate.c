@@ -24,24 +24,6 @@ static int piece(struct mfu_builder *s, int c, double columns)
     return mfu_view_columns(s, c) <= columns ? c : mfu_view_slice(s, c, mfu_view_rows(s, c), columns);
 }
 
-static void sum_backward(struct mfu_builder *s, struct mfu_node *n)
-{
-    int g = n->gradient, c = mfu_node_input(s, n, 1), dc;
-
-    if (mfu_wants_gradient(s, n, 1)) {
-        dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "tokens_sum",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = mfu_view_rows(s, g) * mfu_view_columns(s, g)},
-                 1, &g, 1, &dc);
-        mfu_grad_add(s, n, 1, mfu_emit_cast(s, dc, mfu_view_type(s, c)));
-    }
-    mfu_grad_add(s, n, 0, g);
-}
-
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -69,7 +51,8 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
 
     if (n->op->attribute[KIND] == SUM) {
-        sum_backward(s, n);
+        mfu_grad_add(s, n, 1, n->gradient); /* summed over the tokens: it was spread over them */
+        mfu_grad_add(s, n, 0, n->gradient);
         return;
     }
     int x = n->saved[0], c = n->saved[1], g = n->gradient, in[2], dx, dc;

@@ -63,15 +63,7 @@ static void backward(struct mfu_builder *s, int index)
         return;
     }
     table = mfu_tensor_new(s, 1, params(n->op).weight, s->numerics.weight, MFU_PART_GRADIENTS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_EMBEDDING,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
-                                    .temporary_bytes = 4 * mfu_type_bytes[MFU_I64] * n->op->attribute[QUERIES]
-                                        * n->op->attribute[KEYS], /* sorted indices and their segments */
-                                    .launches = 6},
-             1, &n->gradient, 1, &table);
+    mfu_emit_scatter(s, n->op->attribute[QUERIES] * n->op->attribute[KEYS], n->gradient, table);
     mfu_param_grad_add(s, n, 0, table);
 }
 

@@ -370,9 +370,7 @@ static void backward(struct mfu_builder *s, int index)
     mfu_grad_add(s, n, DT, dt);
     if (mfu_trains(s, n, 0))
         mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", dt, 3 * z.heads, s->numerics.weight));
-    d = mfu_tensor_new(s, z.rows, mixed(n->op), type, MFU_PART_ACTIVATIONS);
-    mfu_emit_copy(s, "cat", 1, 3, parts, d);
-    mfu_grad_add(s, n, X, d);
+    mfu_grad_add(s, n, X, mfu_emit_laid(s, "cat", 1, z.rows, mixed(n->op), 3, parts));
 }
 
 const struct mfu_primitive mfu_primitive_scan = {
