@@ -297,7 +297,8 @@ static void drives_carry_what_the_host_would(void **unused)
         states = drive[MFU_PART_OPTIMIZER];
         bytes = states + drive[MFU_PART_GRADIENTS];
         HOLDS_NEAR(moved(&other.program, MFU_FROM_DRIVE), bytes, 1e-6);
-        HOLDS_NEAR(moved(&other.program, MFU_TO_DRIVE), bytes, 0.02); /* but what forward never uses */
+        HOLDS_NEAR(moved(&other.program, MFU_TO_DRIVE), bytes,
+                   0.006); /* but what forward never uses: the end of LLaVA's tower */
         HOLDS_NEAR(moved(&other.program, MFU_HOST_UPDATE), moved(&plan.program, MFU_HOST_UPDATE), 1e-6);
         least_s =
             bytes / other.machine.topology.nvme_read + drive[MFU_PART_OPTIMIZER] / other.machine.topology.nvme_write;

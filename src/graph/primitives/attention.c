@@ -449,10 +449,17 @@ static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct 
     return out;
 }
 
+/* Whether scale, mask and softmax are one kernel, which takes the product's scores as they are. */
+static bool is_one_kernel(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return s->whole_softmax && mfu_config_fused_softmax(s->config) && !has_bias(n)
+        && !(n->op->attribute[SOFTCAP] > 0 || n->op->attribute[SINKS] > 0);
+}
+
 static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->whole_softmax && mfu_config_fused_softmax(s->config); /* scale, mask, softmax */
+    bool one_kernel = is_one_kernel(s, n);
     double pairs = a.sequences * a.heads * a.seq * a.keys;
     int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y;
 
@@ -525,7 +532,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->whole_softmax && mfu_config_fused_softmax(s->config);
+    bool one_kernel = is_one_kernel(s, n);
     double pairs = a.sequences * a.heads * a.seq * a.keys, by_head = s->program->mesh.ranks[MFU_AXIS_CP_HEADS];
     static const char *const back[] = {"dq_merge", "dk_merge", "dv_merge"};
     bool copies = !s->runtime->heads_in_place, packed = n->source->n_in < 3;
