@@ -16,9 +16,9 @@
 enum list { LAUNCHES, VIEWS, TENSORS, LISTS };
 
 #define MOST_SEGMENTS                                                                                                  \
-    9 /* of one layer: forward, casts dropped, the same of a reference, backward, gradients, optimizer */
+    18 /* of one layer: forward, casts dropped, the same of a reference, backward, gradients, optimizer; what comes back */
 
-/* The stretches of a segment of the traced program. */
+/* The stretches of a segment of the traced program, or those of what comes back to it from the host, behind all these. */
 struct stretch {
     int layer, turn;                /* the layer's segments are counted from 0 */
     int copies;                     /* of the segment, beside itself */
@@ -31,6 +31,7 @@ struct mfu_fold {
     struct mfu_builder *s;
     struct mfu_program *p;
     struct stretch *stretches;
+    int n_stretches;     /* of the segments first */
     int *segment;        /* by layer and turn */
     int *owner[LISTS];   /* the stretch of each item */
     int n_copied[LISTS]; /* items with all copies */
@@ -222,24 +223,33 @@ static bool same_turns(const struct mfu_fold *x, int layer)
 
 /* ---- stretches ------------------------------------------------------------ */
 
+/* Where one begins: `k` of all, the end of the lists behind the last. */
+static void begin_stretch(const struct mfu_fold *x, int k, int first[LISTS])
+{
+    const struct mfu_program *p = x->p;
+    const struct mfu_segment *seg = &p->segments[k % p->n_segments];
+    int all[LISTS] = {p->n_launches, p->n_views, p->n_tensors}, none[LISTS] = {0},
+        in[LISTS] = {seg->first, seg->first_view, seg->first_tensor},
+        back[LISTS] = {p->n_launches, seg->back_view, seg->back_tensor};
+
+    memcpy(first, k == x->n_stretches ? all : k == 0 ? none : k < p->n_segments ? in : back, sizeof all);
+}
+
 static void find_stretches(struct mfu_fold *x, int n_layers)
 {
     struct mfu_program *p = x->p;
 
     for (int i = 0; i < n_layers * MOST_SEGMENTS; i++)
         x->segment[i] = -1;
-    for (int k = 0; k < p->n_segments; k++) {
-        const struct mfu_segment *seg = &p->segments[k], *next = k + 1 < p->n_segments ? seg + 1 : NULL;
+    for (int k = 0; k < x->n_stretches; k++) {
+        int layer = p->segments[k % p->n_segments].of;
         struct stretch *a = &x->stretches[k];
 
-        *a = (struct stretch){
-            .layer = seg->of,
-            .first = {seg->first, k ? seg->first_view : 0, k ? seg->first_tensor : 0},
-            .copies = x->s->layers[seg->of].copies,
-        };
-        a->count[LAUNCHES] = (next ? next->first : p->n_launches) - a->first[LAUNCHES];
-        a->count[VIEWS] = (next ? next->first_view : p->n_views) - a->first[VIEWS];
-        a->count[TENSORS] = (next ? next->first_tensor : p->n_tensors) - a->first[TENSORS];
+        *a = (struct stretch){.layer = layer, .copies = x->s->layers[layer].copies};
+        begin_stretch(x, k, a->first);
+        begin_stretch(x, k + 1, a->count);
+        for (enum list list = 0; list < LISTS; list++)
+            a->count[list] -= a->first[list];
         while (a->turn < MOST_SEGMENTS - 1 && x->segment[a->layer * MOST_SEGMENTS + a->turn] >= 0)
             a->turn++;
         x->unlike |= x->segment[a->layer * MOST_SEGMENTS + a->turn] >= 0;
@@ -253,7 +263,7 @@ static void find_stretches(struct mfu_fold *x, int n_layers)
 /* Where the stretches begin with all copies in between; whether what is copied is like the next layer. */
 static void lay_out(struct mfu_fold *x)
 {
-    for (int k = 0; k < x->p->n_segments && !x->unlike; k++) {
+    for (int k = 0; k < x->n_stretches && !x->unlike; k++) {
         struct stretch *a = &x->stretches[k];
 
         if (a->copies) {
@@ -262,7 +272,7 @@ static void lay_out(struct mfu_fold *x)
             a->backwards = next < k;
             x->unlike |= a->turn == 0 && !same_turns(x, a->layer);
             /* Two segments of each layer, one layer after the other, are no two runs of copies. */
-            x->unlike |= k + 1 < x->p->n_segments && x->stretches[k + 1].layer == a->layer;
+            x->unlike |= k + 1 < x->n_stretches && x->stretches[k + 1].layer == a->layer;
             x->unlike |= next < 0 || !same_stretch(x, a, &x->stretches[next]);
         }
         for (enum list list = 0; list < LISTS; list++) {
@@ -270,7 +280,7 @@ static void lay_out(struct mfu_fold *x)
             x->n_copied[list] += (1 + a->copies) * a->count[list];
         }
     }
-    for (int k = 0; k < x->p->n_segments && !x->unlike; k++)
+    for (int k = 0; k < x->n_stretches && !x->unlike; k++)
         x->unlike = any_reaches_in(x, &x->stretches[k]);
 }
 
@@ -435,7 +445,8 @@ static bool copy_layers(struct mfu_builder *s, int n, bool folded)
     if (x) {
         x->s = s;
         x->p = p;
-        x->stretches = malloc((size_t)p->n_segments * sizeof *x->stretches);
+        x->n_stretches = p->n_segments * (p->segments[0].back_tensor > 0 ? 2 : 1);
+        x->stretches = malloc((size_t)x->n_stretches * sizeof *x->stretches);
         x->segment = malloc((items + (size_t)n * MOST_SEGMENTS) * sizeof *x->segment);
     }
     if (!x || !x->stretches || !x->segment) {
@@ -482,7 +493,7 @@ void mfu_fold_free(struct mfu_program *p)
 
 int mfu_fold_tensors(const struct mfu_program *p)
 {
-    const struct stretch *last = &p->fold->stretches[p->segments[p->n_segments - 1].stretch];
+    const struct stretch *last = &p->fold->stretches[p->fold->n_stretches - 1];
 
     return last->first[TENSORS] + last->count[TENSORS] + p->fold->n_more;
 }
@@ -595,7 +606,7 @@ int mfu_unfold_lives(const struct mfu_program *p, mfu_life_fn *fn, void *context
 
     for (int t = mfu_fold_tensors(p) - 1, i = 0; i < x->n_more; i++, t--)
         fn(context, --tensor, t, p->tensors[t].born, p->tensors[t].last);
-    for (int k = p->segments[p->n_segments - 1].stretch; k >= 0; k--) {
+    for (int k = x->n_stretches - 1; k >= 0; k--) {
         const struct stretch *a = &x->stretches[k];
         int n = a->count[TENSORS];
 

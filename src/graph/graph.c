@@ -566,7 +566,7 @@ static bool hands_on_another_type(const struct mfu_builder *s, int n)
  * stays. */
 static bool stays_folded(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0 && !mfu_runtimes[c->runtime].preallocates;
+    return !mfu_runtimes[c->runtime].preallocates;
 }
 
 /* 0; -1 with `err`; UNLIKE: layers that were to be copied name what is further away than `reach`, or differ. */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "graph/layers.h"
 #include "scenario/setting.h"
 
 #define STASH 5          /* max_fwd_stash_size */
@@ -372,13 +373,29 @@ static void write_launch(struct offloader *x, const struct mfu_segment *seg, int
 
         copy(x, seg, maker_of(x, t), MFU_TO_HOST, bytes);
         t->sent_as = x->sent++;
-        x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * bytes;
+        x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * (1 + x->s->layers[seg->of].copies) * bytes;
     }
     for (int i = x->at[FREED].first[at]; i >= 0; i = x->at[FREED].next[i])
         if (x->trips[i].sent_as > x->wanted)
             x->wanted = x->trips[i].sent_as;
     for (int i = x->at[FETCHED].first[at]; i >= 0 && !x->s->failed; i = x->at[FETCHED].next[i])
         fetch(x, seg, &x->trips[i]);
+}
+
+/* Behind a layer that will be copied, what it sent and fetched, numbered from `sent` and `came` on, is its last copy's. */
+static void count_copies(struct offloader *x, int copies, int sent, int came)
+{
+    int more_sent = copies * (x->sent - sent), more_came = copies * (x->came - came);
+
+    for (int i = 0; i < x->n && copies > 0; i++) {
+        struct trip *t = &x->trips[i];
+
+        t->sent_as += t->sent_as >= sent ? more_sent : 0;
+        t->came_as += t->came_as >= came ? more_came : 0;
+    }
+    x->wanted += x->wanted >= sent ? more_sent : 0;
+    x->sent += more_sent;
+    x->came += more_came;
 }
 
 static void write(struct offloader *x)
@@ -388,13 +405,15 @@ static void write(struct offloader *x)
     for (int k = 0; k < p->n_segments && !x->s->failed; k++) {
         struct mfu_segment *seg = &p->segments[k];
         const struct mfu_segment was = *seg;
-        int first = x->n_written;
+        int first = x->n_written, sent = x->sent, came = x->came;
 
+        seg->back_view = p->n_views, seg->back_tensor = p->n_tensors;
         for (int i = x->at[FETCHED_IN].first[k]; i >= 0; i = x->at[FETCHED_IN].next[i])
             fetch(x, &was, &x->trips[i]);
         for (int i = was.first; i < was.first + was.count && !x->s->failed; i++)
             write_launch(x, &was, i, was.phase == MFU_BACKWARD);
         mfu_rewrite_segment(x->s, seg, first, x->n_written);
+        count_copies(x, x->s->layers[seg->of].copies, sent, came);
     }
 }
 

@@ -144,7 +144,8 @@ struct mfu_segment {
     int first, count;                 /* launches */
     double repeat;                    /* per micro-step, or per step in the optimizer */
     bool layer;                       /* one pass through a layer of a repeated section */
-    int of, first_view, first_tensor; /* while it is traced: its layer; views and tensors as it begins */
+    int of, first_view, first_tensor; /* while it is traced: its layer; views and tensors as it begins, */
+    int back_view, back_tensor;       /* and as those of what comes back to it begin (offload.c) */
     int shift;                        /* its launches stand so many places further on in the list (mfu_launch_in) */
     int stretch, copy;                /* of a folded program (copies.h) */
 };

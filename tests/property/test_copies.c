@@ -263,7 +263,8 @@ static void a_step_is_like_the_one_before(void **unused)
     mfu_plan_release(&second);
 }
 
-static void does_not_grow(const char *model, const char *runtime, const char *ranks, const char *zero)
+static void does_not_grow(const char *model, const char *runtime, const char *ranks, const char *zero,
+                          const char *offload)
 {
     static const char *const layers[] = {"20", "200"};
     struct mfu_program p[2] = {{0}};
@@ -277,6 +278,7 @@ static void does_not_grow(const char *model, const char *runtime, const char *ra
         assert_int_equal(mfu_scenario_set(&s, "runtime", runtime, NULL), 0);
         assert_int_equal(mfu_scenario_set(&s, "gpus", ranks, NULL), 0);
         assert_int_equal(mfu_scenario_set(&s, "zero", zero, NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "offload_activations", offload, NULL), 0);
         assert_int_equal(mfu_scenario_set(&s, "optimizer", *ranks == '1' ? "adamw" : "muon", NULL), 0);
         assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
         assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_FOLDED, &p[i], NULL), 0);
@@ -296,14 +298,16 @@ static void does_not_grow(const char *model, const char *runtime, const char *ra
 static void folded_programs_do_not_grow(void **unused)
 {
     (void)unused;
-    does_not_grow("gpt2", "eager", "1", "0");
-    does_not_grow("gpt2", "compile", "1", "0");
-    does_not_grow("falcon-40b", "compile", "1", "0");
-    does_not_grow("mamba2-1.3b", "compile", "1", "0");
-    does_not_grow("gpt2", "eager", "8", "0");
-    does_not_grow("gpt2", "eager", "8", "1");
-    does_not_grow("gpt2", "eager", "8", "3");
-    does_not_grow("falcon-40b", "compile", "8", "3");
+    does_not_grow("gpt2", "eager", "1", "0", "off");
+    does_not_grow("gpt2", "compile", "1", "0", "off");
+    does_not_grow("falcon-40b", "compile", "1", "0", "off");
+    does_not_grow("mamba2-1.3b", "compile", "1", "0", "off");
+    does_not_grow("gpt2", "eager", "8", "0", "off");
+    does_not_grow("gpt2", "eager", "8", "1", "off");
+    does_not_grow("gpt2", "eager", "8", "3", "off");
+    does_not_grow("falcon-40b", "compile", "8", "3", "off");
+    does_not_grow("gpt2", "eager", "1", "0", "on");
+    does_not_grow("falcon-40b", "compile", "8", "1", "on");
 }
 
 /* Layers with two kinds of attention have two segments each where learned keys and values are dropped. */
