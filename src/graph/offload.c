@@ -23,14 +23,20 @@
 #define STASH 5          /* max_fwd_stash_size */
 #define LEAST_BYTES 1024 /* min_offload_size */
 
+/* Which of the copies in a stream, as traced; the layer whose it is; how many were left out before it, of layers that
+ * will be copied. */
+struct turn {
+    int number, layer, left_out;
+};
+
 /* A tensor on its way. */
 struct trip {
-    int tensor, back;     /* as forward made it; as it comes back, -1: it stays */
-    int segment;          /* of forward */
-    int packed, freed;    /* launches after which it is copied, and forgotten */
-    int used, fetched;    /* that needs it again; after which it is fetched, or before the first of `fetched_in` */
-    int fetched_in;       /* segment of backward, -1: after a launch */
-    int sent_as, came_as; /* number of its copy in its stream */
+    int tensor, back;  /* as forward made it; as it comes back, -1: it stays */
+    int segment;       /* of forward */
+    int packed, freed; /* launches after which it is copied, and forgotten */
+    int used, fetched; /* that needs it again; after which it is fetched, or before the first of `fetched_in` */
+    int fetched_in;    /* segment of backward, -1: after a launch */
+    struct turn sent, came;
 };
 
 /* Where items are in a list, by a number that they have in common: chains in the order of the list. */
@@ -50,8 +56,8 @@ struct offloader {
     struct chains at[MOMENTS];
     int *trip; /* of a tensor, -1: it stays */
     int n, n_written;
-    int sent, came; /* copies so far */
-    int wanted;     /* a copy to the host that the next kernel waits for, -1 */
+    struct turn sent, came;    /* the next ones */
+    const struct trip *wanted; /* the next kernel waits until it is copied to the host; NULL */
 };
 
 /* Chains of `n_items` by numbers below `n_numbers`, empty; false: out of memory. */
@@ -333,7 +339,16 @@ static void fetch(struct offloader *x, const struct mfu_segment *seg, struct tri
     t->back = x->p->views[view].tensor;
     x->p->tensors[t->back].born = x->n_written;
     copy(x, seg, maker, MFU_FROM_HOST, content_bytes(x->p, t->tensor));
-    t->came_as = x->came++;
+    t->came = x->came;
+    x->came.number++;
+}
+
+/* How many copies of a stream are behind one.  Near it, each layer finds what the layer before it does. */
+static int behind(const struct offloader *x, const struct turn *next, const struct turn *one)
+{
+    bool near = abs(next->layer - one->layer) <= x->s->reach + 1;
+
+    return next->number - 1 - one->number + (near ? 0 : next->left_out - one->left_out);
 }
 
 /* Backward reads what came back. */
@@ -352,7 +367,7 @@ static void read_copies(struct offloader *x, struct mfu_launch *l, int at)
     }
     for (int i = x->at[USED].first[at]; i >= 0; i = x->at[USED].next[i]) {
         l->wait_stream = MFU_STREAM_FROM_HOST;
-        l->wait_behind = x->came - 1 - x->trips[i].came_as;
+        l->wait_behind = behind(x, &x->came, &x->trips[i].came);
     }
 }
 
@@ -362,40 +377,25 @@ static void write_launch(struct offloader *x, const struct mfu_segment *seg, int
 
     if (backward)
         read_copies(x, l, at);
-    else if (x->wanted >= 0 && l->kernel.launches > 0) {
+    else if (x->wanted && l->kernel.launches > 0) {
         l->wait_stream = MFU_STREAM_TO_HOST;
-        l->wait_behind = x->sent - 1 - x->wanted;
-        x->wanted = -1;
+        l->wait_behind = behind(x, &x->sent, &x->wanted->sent);
+        x->wanted = NULL;
     }
     for (int i = x->at[PACKED].first[at]; i >= 0 && !x->s->failed; i = x->at[PACKED].next[i]) {
         struct trip *t = &x->trips[i];
         double bytes = content_bytes(x->p, t->tensor);
 
         copy(x, seg, maker_of(x, t), MFU_TO_HOST, bytes);
-        t->sent_as = x->sent++;
+        t->sent = x->sent;
+        x->sent.number++;
         x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * (1 + x->s->layers[seg->of].copies) * bytes;
     }
     for (int i = x->at[FREED].first[at]; i >= 0; i = x->at[FREED].next[i])
-        if (x->trips[i].sent_as > x->wanted)
-            x->wanted = x->trips[i].sent_as;
+        if (!x->wanted || x->trips[i].sent.number > x->wanted->sent.number)
+            x->wanted = &x->trips[i];
     for (int i = x->at[FETCHED].first[at]; i >= 0 && !x->s->failed; i = x->at[FETCHED].next[i])
         fetch(x, seg, &x->trips[i]);
-}
-
-/* Behind a layer that will be copied, what it sent and fetched, numbered from `sent` and `came` on, is its last copy's. */
-static void count_copies(struct offloader *x, int copies, int sent, int came)
-{
-    int more_sent = copies * (x->sent - sent), more_came = copies * (x->came - came);
-
-    for (int i = 0; i < x->n && copies > 0; i++) {
-        struct trip *t = &x->trips[i];
-
-        t->sent_as += t->sent_as >= sent ? more_sent : 0;
-        t->came_as += t->came_as >= came ? more_came : 0;
-    }
-    x->wanted += x->wanted >= sent ? more_sent : 0;
-    x->sent += more_sent;
-    x->came += more_came;
 }
 
 static void write(struct offloader *x)
@@ -405,15 +405,17 @@ static void write(struct offloader *x)
     for (int k = 0; k < p->n_segments && !x->s->failed; k++) {
         struct mfu_segment *seg = &p->segments[k];
         const struct mfu_segment was = *seg;
-        int first = x->n_written, sent = x->sent, came = x->came;
+        int first = x->n_written, sent = x->sent.number, came = x->came.number, copies = x->s->layers[seg->of].copies;
 
+        x->sent.layer = x->came.layer = seg->of;
         seg->back_view = p->n_views, seg->back_tensor = p->n_tensors;
         for (int i = x->at[FETCHED_IN].first[k]; i >= 0; i = x->at[FETCHED_IN].next[i])
             fetch(x, &was, &x->trips[i]);
         for (int i = was.first; i < was.first + was.count && !x->s->failed; i++)
             write_launch(x, &was, i, was.phase == MFU_BACKWARD);
         mfu_rewrite_segment(x->s, seg, first, x->n_written);
-        count_copies(x, x->s->layers[seg->of].copies, sent, came);
+        x->sent.left_out += copies * (x->sent.number - sent);
+        x->came.left_out += copies * (x->came.number - came);
     }
 }
 
@@ -431,7 +433,7 @@ int mfu_offload_activations(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     int forward_end = end_of(p, MFU_FORWARD), n_tensors = p->n_tensors, n_launches = p->n_launches;
-    struct offloader x = {.s = s, .p = p, .wanted = -1};
+    struct offloader x = {.s = s, .p = p};
 
     if (s->config->setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0)
         return 0;
