@@ -155,8 +155,9 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
         }
         a->end = next ? next : a->end;
     }
-    if (a->of[JOULE] > 0 && a->of[SECOND] == 0 && mfu_claim_stands(a->end, "/day", 4)) { /* those of a day */
-        a->end += 4;
+    if (n.dim == MFU_WATTS && a->end - p > 4 && mfu_claim_stands(a->end - 4, "/day", 4)) { /* those of a day */
+        a->of[SECOND]++;
+        a->base = (struct mfu_interval){86400 * a->base.low, 86400 * a->base.high};
         a->daily = true;
     }
     while (
@@ -168,7 +169,7 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
     }
     next = mfu_claim_subject(nouns->t, p);
     a->factor = n.bare
-        && (stands(nouns->t, next, "factor") || stands(nouns->t, next, "rtf")
+        && (stands(nouns->t, next, "factor") || stands(nouns->t, next, "rtf") || stands(nouns->t, next, "pue")
             || stands(nouns->t, mfu_claim_back(nouns->t, p), "every"));
     a->unit = false;
     for (int i = 0; i < NOUNS; i++) {
@@ -238,7 +239,8 @@ static const char *read_sum(struct equation *e, const char *p, struct value *v);
 static const char *read_operand(struct equation *e, const char *p, struct value *v)
 {
     struct amount a;
-    const char *before, *behind;
+    const char *before;
+    bool said = false;
 
     p = mfu_claim_blanks(p);
     if (e->operands++ == OPERANDS)
@@ -249,14 +251,11 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
     }
     for (int i = 0; i < 3 && e->operations > 0 && isalpha((unsigned char)*p); i++) /* "+ weights 14 GB" */
         p = mfu_claim_blanks(mfu_claim_word_end(p));
-    if (!isdigit((unsigned char)*p) || !read_amount(&e->nouns, p, &a) || (a.times && e->operations == 0))
+    if (!(isdigit((unsigned char)*p) || *p == '$') || !read_amount(&e->nouns, p, &a) || (a.times && e->operations == 0))
         return NULL;
     *v = (struct value){{a.printed, a.base}, a.of[SECOND], a.unit};
     before = mfu_claim_back(e->nouns.t, p);
-    behind = mfu_claim_blanks(a.end);
-    e->factor[e->n] = !a.unit && a.printed.low == a.printed.high && (e->operations > 0 || strchr(":(", *before))
-        && *behind && strchr("x+-/=)", *behind);
-    e->figures[e->n++] = p;
+    e->figures[e->n] = p;
     p = a.end;
     if (*p == '^' && isdigit((unsigned char)p[1])) {
         for (int i = 0; i < 2; i++)
@@ -268,13 +267,21 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
 
         if (*word == '/' && isalpha((unsigned char)word[1]))
             word++;
+        if (*word == '(' && strcspn(word, "0123456789") > strcspn(word, ")")) { /* "2 (K and V)" */
+            p = word + strcspn(word, ")") + 1;
+            continue;
+        }
         if (!isalpha((unsigned char)*word) || mfu_claim_stands(word, "x", 1))
             break;
         while (mfu_claim_letter(*word))
             word++;
         p = word;
+        said = true;
     }
-    return mfu_claim_blanks(p);
+    p = mfu_claim_blanks(p);
+    e->factor[e->n++] = !said && !a.unit && a.printed.low == a.printed.high
+        && (e->operations > 0 || strchr(":(", *before)) && *p && strchr("x+-/=)", *p);
+    return p;
 }
 
 static const char *read_product(struct equation *e, const char *p, struct value *v)

@@ -172,6 +172,10 @@ static void assume_the_usual(struct system *s)
     changed[MFU_Q_SEQUENCE_BYTES] |=
         mfu_audit_claims(s->audit, MFU_Q_RECOMPUTE, MFU_BEFORE); /* what is computed again is not kept */
     spread_changes(s, changed);
+    for (size_t i = 0; i < 2; i++) /* the data are the same where their passes are compared */
+        changed[(const int[]){MFU_Q_CORPUS, MFU_Q_SAMPLES}[i]] |=
+            !mfu_audit_claims(s->audit, MFU_Q_EPOCH_TIME, MFU_AFTER)
+            && !mfu_audit_claims(s->audit, MFU_Q_EPOCH_TIME, MFU_CHANGE);
     for (int k = 0; k < MFU_Q_COUNT; k++)
         if ((mfu_quantity_rows[k].traits & MFU_Q_KEPT) && !changed[k] && !mfu_audit_claims(s->audit, k, MFU_CHANGE))
             assume(s, k, MFU_CHANGE, 1, 1, "unchanged");
@@ -923,55 +927,17 @@ static int add_text_or_rows(struct mfu_audits *all, struct mfu_catalog *catalog,
     return status == 0 && all->n == 0 ? add_audit(all, catalog, start, text, err) : status;
 }
 
-/* A line of names, then one of figures for each run. */
-static int read_table(struct mfu_audits *all, struct mfu_catalog *catalog, const struct mfu_scenario *start,
-                      const char *text, char between, struct mfu_error *err)
-{
-    const char *head = text + (*text == '|'), *line = text + strcspn(text, "\n");
-    size_t longest = strlen(text) + 1, room = 5 * longest; /* of a cell: two texts, ", " and two blanks */
-    char *claim = malloc(room), *names = malloc(longest), *row = malloc(longest);
-    int status = claim && names && row ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
-
-    while (status == 0 && *line) {
-        char *h = names, *c = row, *header, *cell;
-
-        line++;
-        line += *line == '|';
-        snprintf(row, longest, "%.*s", (int)strcspn(line, "\n"), line);
-        line += strcspn(line, "\n");
-        if (strspn(row, "-|: \r") == strlen(row))
-            continue;
-        snprintf(names, longest, "%.*s", (int)strcspn(head, "\n"), head);
-        *claim = '\0';
-        while ((header = mfu_table_cell(&h, between)) && (cell = mfu_table_cell(&c, between)))
-            mfu_table_put(claim, room, header, cell);
-        status = add_audit(all, catalog, start, claim, err);
-    }
-    free(claim);
-    free(names);
-    free(row);
-    return status;
-}
-
 struct mfu_audits *mfu_audit(struct mfu_catalog *catalog, const struct mfu_scenario *start, const char *text,
                              struct mfu_error *err)
 {
     struct mfu_audits *all = calloc(1, sizeof *all);
-    size_t first;
-    const char *row;
-    int status = 0;
+    int status;
 
     if (!all) {
         mfu_fail(err, MFU_ENOMEM, "out of memory");
         return NULL;
     }
-    text += strspn(text, " \t\r\n");
-    first = strcspn(text, "\n");
-    row = text + first;
-    if (*row && row[1] && strcspn(text, "0123456789") > first && strcspn(text, "|,") < first)
-        status = read_table(all, catalog, start, text, memchr(text, '|', first) ? '|' : ',', err);
-    else
-        status = add_text_or_rows(all, catalog, start, text, err);
+    status = add_text_or_rows(all, catalog, start, text + strspn(text, " \t\r\n"), err);
     if (status < 0) {
         mfu_audits_free(all);
         return NULL;

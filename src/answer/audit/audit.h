@@ -97,13 +97,7 @@ int mfu_claim_read(struct mfu_catalog *, const struct mfu_scenario *start, const
 struct mfu_claim *mfu_claim_add(struct mfu_audit *, int kind, enum mfu_claim_state, double low, double high,
                                 const char *from, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
-/* The next cell of a line, which is cut there; NULL behind the last. */
-char *mfu_table_cell(char **line, char between);
-
-/* Adds a cell to what a row claims: "MFU (%)" over "38" is "MFU 38 %". */
-void mfu_table_put(char *claim, size_t size, const char *head, const char *cell);
-
-/* The text with one row, from 1, of the table in its line told in words, or (pair) with what changes from the first to that
+/* The text with one row, from 1, of its table told in words, or (pair) with what changes from the first to that
  * row; owned by the caller, NULL: it has none. */
 char *mfu_table_spell(const char *text, int row, bool pair);
 

@@ -252,6 +252,8 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
                 || begin < r->t.text || *begin != *words || strncmp(begin, words, length) != 0
                 || (*words != '/' && begin > r->t.text && begin[-1] == '/')
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
+                || (before && !near && n->bare && mfu_claim_stands(mfu_claim_blanks(n->end), "gpu", 3)
+                    && !(mfu_quantity_rows[k].traits & MFU_Q_COUNTED))
                 || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))
                 || (!before && goes_on(end))
                 || (!before && n->bare && n->value > 1.5 && mfu_quantity_rows[k].dim == MFU_RATIO) /* "35 were lost" */
@@ -837,6 +839,9 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
         if (n->dim == MFU_BYTES && n->value * n->factor <= A_PARAMETER
             && other_of(of_parameters, N(of_parameters), kind, false) >= 0)
             kind = other_of(of_parameters, N(of_parameters), kind, false); /* "4 bytes weights + 4 bytes gradients" */
+        if (n->dim == MFU_BYTES && other_of(of_parameters, N(of_parameters), kind, false) == kind
+            && n->value * n->factor > mfu_quantity_rows[kind].most)
+            kind = MFU_Q_STATE_BYTES;
         if (kind == MFU_Q_STATE_BYTES && n->value * n->factor <= A_WEIGHT && is_of_weights(r)
             && !is_of_optimizer(r, n->at))
             kind = MFU_Q_WEIGHT_BYTES; /* "in bf16, 2 bytes per parameter" */
@@ -861,7 +866,8 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
         add_reading(&first, n, kind, cost, false);
         for (size_t k = 0; k < N(readings); k++)
             if (readings[k].kind == kind
-                && ((open && !f->whole && (first.kind == kind || first.kind < 0 || first.n_readings > 0))
+                && ((((open && !f->whole) || first.kind < 0)
+                     && (first.kind == kind || first.kind < 0 || first.n_readings > 0))
                     || readings[k].other == MFU_Q_PEAK)
                 && !mfu_claim_stands(from, "micro", 5) && !mfu_claim_stands(from, "mbs", 3)
                 && !(readings[k].flop < 0 && x->score > WEAK)

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_FLOPS 1e22 /* no cluster computes more in a second: what does is said of a run */
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
 // clang-format off
 /* Of a count: so many times as many. */
 static const struct unit { const char *name; enum mfu_dim dim; double factor; } units[] = {
+    {"kwh/day", MFU_WATTS, 1e3 / 24}, {"mwh/day", MFU_WATTS, 1e6 / 24}, {"kwh/month", MFU_WATTS, 3.6e6 / 2629800}, {"mwh/month", MFU_WATTS, 3.6e9 / 2629800}, {"mwh/year", MFU_WATTS, 3.6e9 / 31557600}, {"gwh/year", MFU_WATTS, 3.6e12 / 31557600}, /* drawn on average */
     {"wh", MFU_COUNT, 1e-3}, {"kwh", MFU_COUNT, 1}, {"mwh", MFU_COUNT, 1e3}, {"gwh", MFU_COUNT, 1e6},
     {"%", MFU_RATIO, 0.01}, {"percent", MFU_RATIO, 0.01}, {"pct", MFU_RATIO, 0.01},
     {"x", MFU_COUNT, 1}, {"time", MFU_COUNT, 1}, {"fold", MFU_COUNT, 1},
@@ -97,6 +99,8 @@ static void read_unit(struct mfu_claim_number *n)
         n->energy = n->dim == MFU_COUNT && end[-1] == 'h';
         n->times = n->dim == MFU_COUNT && !n->energy;
         n->any_flop = (n->dim == MFU_FLOP || n->dim == MFU_FLOP_PER_S) && !memchr(p, '/', before + length);
+        if (n->any_flop && n->value * n->factor > MOST_FLOPS)
+            n->dim = MFU_FLOP;
         n->bare = false;
         return;
     }

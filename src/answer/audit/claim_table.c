@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS 12
-#define ROWS 24
+#define COLUMNS 16
+#define ROWS 64
 
-char *mfu_table_cell(char **p, char between)
+/* The next cell of a line, which is cut there; NULL behind the last. */
+static char *next_cell(char **p, char between)
 {
     char *cell = strsep(p, (char[]){between, '\0'});
 
@@ -26,9 +27,10 @@ char *mfu_table_cell(char **p, char between)
     return cell;
 }
 
-void mfu_table_put(char *claim, size_t size, const char *head, const char *cell)
+/* "MFU (%)" over "38" is "MFU 38 %". */
+static void put(char *told, size_t size, const char *comma, const char *head, const char *cell)
 {
-    size_t n = strlen(claim), name = strcspn(head, "([");
+    size_t n = strlen(told), name = strcspn(head, "([");
     const char *unit = head + name + (head[name] != '\0');
     bool figure = strpbrk(unit, "0123456789") != NULL; /* of its own: "file (8.03B model)" */
 
@@ -36,11 +38,11 @@ void mfu_table_put(char *claim, size_t size, const char *head, const char *cell)
         return;
     if (cell[strspn(cell, "0123456789.,$~ ")] != '\0' && strspn(cell, "0123456789") == 0
         && strncmp(cell, "from ", 5) != 0) /* a name */
-        snprintf(claim + n, size - n, "%s%s", n > 0 ? ", " : "", cell);
+        snprintf(told + n, size - n, "%s%s", comma, cell);
     else if (strncmp(head, "s/", 2) == 0 || strncmp(head, "ms/", 3) == 0) /* a unit */
-        snprintf(claim + n, size - n, "%s%s %s", n > 0 ? ", " : "", cell, head);
+        snprintf(told + n, size - n, "%s%s %s", comma, cell, head);
     else
-        snprintf(claim + n, size - n, "%s%.*s %s%s %.*s", n > 0 ? ", " : "", (int)name, head, cell, figure ? "," : "",
+        snprintf(told + n, size - n, "%s%.*s %s%s %.*s", comma, (int)name, head, cell, figure ? "," : "",
                  (int)strcspn(unit, ")]"), unit);
 }
 
@@ -61,7 +63,8 @@ static bool speaks_of(const char *text, const char *figure)
 }
 
 struct table {
-    char *copy, *cell[ROWS][COLUMNS]; /* the first row: heads */
+    char *copy;
+    const char *cell[ROWS][COLUMNS]; /* the first row: heads */
     int rows, columns;
     int prefix;       /* characters before it, */
     const char *rest; /* and what is said behind it */
@@ -70,6 +73,43 @@ struct table {
 static bool starts_figure(const char *cell)
 {
     return strchr("0123456789$~", *cell) != NULL;
+}
+
+/* A row in each line, or between ";", cells between bars; or a line of names with commas, and those below it. */
+static bool read_lines(struct table *t, const char *text)
+{
+    char *rest = t->copy, *bar = strchr(rest, '|'), *line, between = bar ? '|' : ',';
+    bool lines = strchr(text, '\n') != NULL;
+
+    t->rest = "";
+    if (!(lines || (bar && strchr(bar, ';') && !strstr(bar, "| ;")))
+        || (!bar && strcspn(text, "0123456789") < strcspn(text, "\n")))
+        return false;
+    while ((line = strsep(&rest, lines ? "\n" : ";"))) {
+        char *cells = line + strspn(line, " \r"), *cell;
+        size_t n = strlen(cells);
+
+        if (!strchr(line, between)) {
+            if (t->rows > 0 && n > 0)
+                t->rest = cells;
+            continue;
+        }
+        if (strspn(line, "-|: \r") == n || t->rows == ROWS)
+            continue;
+        t->prefix = t->rows == 0 ? (int)(line - t->copy) : t->prefix;
+        while (n > 0 && strchr("| \r", cells[n - 1]))
+            cells[--n] = '\0';
+        cells += *cells == between;
+        for (int i = 0; i < COLUMNS && (cell = next_cell(&cells, between)); i++)
+            t->cell[t->rows][i] = cell;
+        for (t->rows++; t->columns < COLUMNS && t->cell[0][t->columns];)
+            t->columns++;
+        for (int i = 0; i < t->columns; i++) /* a row that is short */
+            t->cell[t->rows - 1][i] = t->cell[t->rows - 1][i] ? t->cell[t->rows - 1][i] : "";
+        for (int i = t->columns; i < COLUMNS; i++)
+            t->cell[t->rows - 1][i] = NULL;
+    }
+    return t->rows > 1;
 }
 
 /* Cells between bars; rows end where a cell is empty or a mark, else where there are as many cells as heads. */
@@ -88,7 +128,7 @@ static bool read_bars(struct table *t, const char *text)
         t->rest = "";
     else
         t->copy[last - text] = '\0';
-    for (int i = 0; n < ROWS * COLUMNS && (cell = mfu_table_cell(&rest, '|')); i++) {
+    for (int i = 0; n < ROWS * COLUMNS && (cell = next_cell(&rest, '|')); i++) {
         bool mark = strspn(cell, "-:;> ") == strlen(cell) || strcmp(cell, "\xe2\x86\x92") == 0;
 
         if (mark && n > 0)
@@ -133,11 +173,11 @@ static int read_slashes(struct table *t, char *from, int i, bool down)
     int n = 0;
 
     for (char *next; from && n < (down ? ROWS - 1 : COLUMNS); from = next) {
-        char **to = down ? &t->cell[n + 1][i] : &t->cell[i][n];
+        const char **to = down ? &t->cell[n + 1][i] : &t->cell[i][n];
 
         if ((next = strstr(from, " / ")))
             *next = '\0', next += 3;
-        *to = mfu_table_cell(&from, '\0');
+        *to = next_cell(&from, '\0');
         n++;
     }
     return n;
@@ -164,7 +204,7 @@ static bool read_lists(struct table *t, const char *text)
         rest = colon + 1;
         parts = 1;
     }
-    for (; (part = mfu_table_cell(&rest, ';')); parts++) {
+    for (; (part = next_cell(&rest, ';')); parts++) {
         size_t end = strlen(part);
 
         if (parts == (down ? COLUMNS : ROWS))
@@ -189,38 +229,36 @@ static bool read_lists(struct table *t, const char *text)
 /* One row in words, or from the first to that row. */
 static char *tell(const struct table *t, const char *text, int row, bool pair)
 {
-    size_t room = 8 * (strlen(text) + 1);
+    size_t room = 8 * (strlen(text) + 1); /* of a cell: its head, itself and the first row's */
     char *told = calloc(1, room);
 
     if (told)
         snprintf(told, room, "%.*s", t->prefix, text);
     for (int i = 0; told && i < t->columns; i++) {
-        char claim[400] = "", both[200];
         bool two = pair && strcmp(t->cell[1][i], t->cell[row][i]) != 0;
+        char both[100];
 
         if (two && !(is_figure(t->cell[1][i]) && is_figure(t->cell[row][i])))
             continue;
-        snprintf(both, sizeof both, "from %s to %s", t->cell[1][i], t->cell[row][i]);
-        mfu_table_put(claim, sizeof claim, t->cell[0][i], two ? both : t->cell[row][i]);
-        if (strlen(told) + strlen(claim) + 3 < room)
-            strcat(strcat(told, i > 0 ? ", " : ""), claim);
+        if (two)
+            snprintf(both, sizeof both, "from %s to %s", t->cell[1][i], t->cell[row][i]);
+        put(told, room, i > 0 ? ", " : "", t->cell[0][i], two ? both : t->cell[row][i]);
     }
-    if (told && *t->rest && strlen(told) + strlen(t->rest) + 3 < room)
-        strcat(strcat(told, ", "), t->rest);
+    if (told && *t->rest)
+        snprintf(told + strlen(told), room - strlen(told), ", %s", t->rest);
     return told;
 }
 
 char *mfu_table_spell(const char *text, int row, bool pair)
 {
+    static bool (*const readers[])(struct table *, const char *) = {read_lines, read_bars, read_lists};
     struct table t = {.copy = strdup(text)};
     char *told = NULL;
-    bool read = t.copy && read_bars(&t, text);
+    bool read = false;
 
-    if (!read && t.copy) {
-        struct table fresh = {.copy = strcpy(t.copy, text)};
-
-        t = fresh;
-        read = read_lists(&t, text);
+    for (size_t i = 0; t.copy && !read && i < sizeof readers / sizeof readers[0]; i++) {
+        t = (struct table){.copy = strcpy(t.copy, text)};
+        read = readers[i](&t, text);
     }
     for (int r = 0; read && r < t.rows; r++)
         for (int i = 0; i < COLUMNS; i++)

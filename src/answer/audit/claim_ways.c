@@ -44,6 +44,30 @@ static bool denied(const struct mfu_reading *r, const char *p)
     return false;
 }
 
+/* "6ND", "8 N D", "2N": FLOP of a token by its parameters; what stands behind "instead of" was before. */
+static void find_formulas(struct mfu_reading *r)
+{
+    char said[80];
+    struct mfu_claim *last = NULL;
+
+    for (char *p = r->t.text + 1; *p; p++) {
+        size_t n = 1 + strspn(p + 1, "npd");
+        bool whole = strchr("2468", *p) && n > 1 && n <= 3 && !strchr("d", p[1]) && !mfu_claim_letter(p[n])
+            && r->t.claim[r->t.from[p + 1 - r->t.text]] != 'n' && !mfu_claim_letter(p[-1]) && p[-1] != '.';
+
+        if (!whole)
+            continue;
+        memset(r->t.taken + (p - r->t.text), true, n);
+        mfu_claim_use(&r->t, p, p + n);
+        if (last && mfu_claim_roles_before(&r->t, p) & MFU_W_FROM)
+            last->state = MFU_AFTER;
+        else if (last)
+            continue;
+        last = mfu_claim_add(r->audit, MFU_Q_PASSES, MFU_BEFORE, 0.5 * (*p - '0'), 0.5 * (*p - '0'), "stated", "%s",
+                             mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said));
+    }
+}
+
 /* What goes with an MLP's width, and with embeddings. */
 static void add_architecture(struct mfu_reading *r)
 {
@@ -75,6 +99,7 @@ void mfu_claim_find_ways(struct mfu_reading *r)
                       no ? ways[i].not_high : ways[i].high, "stated", "%s%s", no ? "not " : "",
                       mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said));
     }
+    find_formulas(r);
     add_architecture(r);
 }
 

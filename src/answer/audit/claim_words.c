@@ -78,6 +78,9 @@ int mfu_claim_roles_before(const struct mfu_claim_text *t, const char *p)
         int role = word < p ? mfu_claim_role(word) : 0;
 
         by |= i == 0 && mfu_claim_stands(word, "by", 2);
+        if (i > 0 && i < 3
+            && mfu_claim_stands(mfu_claim_blanks(mfu_claim_word_end(word)), "of", 2)) /* "an improvement of 50 %" */
+            role |= role & MFU_W_MORE ? MFU_W_BETWEEN | MFU_W_UP : role & MFU_W_LESS ? MFU_W_BETWEEN | MFU_W_DOWN : 0;
         if (!(role & MFU_W_BETWEEN) && !(by && i < 3 && isalpha((unsigned char)*word))) /* "cut memory by 30 %" */
             break;
         all |= role & MFU_W_BETWEEN ? role : 0;

@@ -40,9 +40,9 @@ enum {
     X(PARAMS, "params", MFU_PARAMS, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e14, 0, 0, "parameter|>model|model size|<size|>total parameter|>total|<n=") \
     X(ACTIVE, "active", MFU_PARAMS, MFU_Q_SETUP, 1e4, 1e14, 0, 0, "active parameter|activated parameter|active|>are active|>is active|>activated|<activate") \
     X(ACTIVE_SHARE, "active_share", MFU_RATIO, MFU_Q_SETUP, 0.001, 1, 1, 1, "active|>are active|>is active|>activated") \
-    X(PASSES, "passes", MFU_COUNT, MFU_Q_SETUP | MFU_Q_FIRM, 1, 3, 3, 3, "") \
+    X(PASSES, "passes", MFU_COUNT, MFU_Q_SETUP | MFU_Q_FIRM, 1, 4, 3, 3, "") \
     X(ATTENTION_FLOP, "attention_flop", MFU_FLOP, MFU_Q_SETUP, 1, 1e30, 0, 0, "attention flop|attention flops|qk^t flop|qk^t flops|qk^t|attention score|attention matrix|score matrix|attention score flop|attention score flops") \
-    X(ATTENTION, "attention", MFU_COUNT, MFU_Q_SETUP, 1, 20, 0, 0, "") \
+    X(ATTENTION, "attention", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT, 1, 20, 0, 0, "") \
     X(N_LAYER, "n_layer", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1000, 0, 0, "<l=|n layer|>layer|<layer|depth|block deep") \
     X(N_EMBD, "n_embd", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 8, 1e6, 0, 0, "<d=|n embd|<hidden|<hidden dim|<width|wide|hidden size|d model|<layer of|<layer of width") \
     X(FULLNESS, "fullness", MFU_COUNT, MFU_Q_SETUP, 0.8, 3.5, 0, 0, "") \
@@ -79,9 +79,9 @@ enum {
     X(LOST, "lost", MFU_RATIO, 0, 0, 1, 0, 0, "<lost|downtime|idle|>were lost|>was lost") \
     X(LOST_TIME, "lost_time", MFU_SECONDS, 0, 0, 1e10, 0, 0, "<lost|downtime|idle|>were lost|>was lost") \
     X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total|<d=|<training on") \
-    X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1e5, 1e16, 0, 0, "<epoch of|<epoch over|token corpus|token dataset|<corpus of|<dataset of|token/epoch") \
+    X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e5, 1e16, 0, 0, "<epoch of|<epoch over|token corpus|token dataset|<corpus of|<dataset of|token/epoch") \
     X(EPOCHS, "epochs", MFU_COUNT, MFU_Q_SETUP, 1e-6, 1e6, 1, 1, "epoch|>pass over") \
-    X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1000, 1e13, 0, 0, ">sequence|sequence/epoch|dataset size|<dataset of|<epoch over") \
+    X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE, 1000, 1e13, 0, 0, ">sequence|sequence/epoch|dataset size|<dataset of|<epoch over") \
     X(TOKENS_PER_PARAM, "tokens_per_param", MFU_COUNT, 0, 1e-3, 1e7, 0, 0, "token/parameter|>/parameter") \
     X(FLOP, "flop", MFU_FLOP, 0, 1e15, 1e32, 0, 0, "compute|training flop|training flops|training compute|>total") \
     X(GPU_HOURS, "gpu_hours", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e11, 0, 0, "gpu hour") \

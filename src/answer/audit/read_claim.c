@@ -191,6 +191,8 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
     }
     if (role & MFU_W_SPEED || n->roles & MFU_W_SPEED)
         mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 12.5, n->at, any.n.end);
+    if (!speed && mfu_audit_claims(r->audit, MFU_Q_PASSES, MFU_AFTER)) /* "8ND instead of 6ND, a third more" */
+        mfu_told_may_be(&any, MFU_Q_FLOP_PER_TOKEN, 13, n->at, any.n.end);
     if (role & MFU_W_COST)
         mfu_told_may_be(&any, MFU_Q_COST, 12, n->at, any.n.end);
     if (r->topic >= 0 && !same && (sign != 0 || mfu_claim_stated(r->audit, r->topic, MFU_AFTER)))
@@ -398,11 +400,15 @@ static const struct { int kind, beside, is; bool told; } besides[] = {
 static const struct { int told, untold, is; double low, high; } implied[] = {
     {MFU_Q_FREE, MFU_Q_FULL, MFU_Q_FULL, 1, 1}, {MFU_Q_LINK, MFU_Q_GPUS, MFU_Q_GPUS, 2, 1e7}, {MFU_Q_BUBBLE, MFU_Q_PP, MFU_Q_PP, 2, 1e4}, {MFU_Q_BUBBLE, MFU_Q_ACCUM, MFU_Q_ACCUM, 1, 1e6}, {MFU_Q_KV_HEADS, MFU_Q_HEADS, MFU_Q_HEAD_GROUP, 1, 128}};
 
+/* There are several only where they are counted. */
+static const struct { int all, count; } of_counted[] = {
+    {MFU_Q_CAPACITY_ALL, MFU_Q_GPUS}, {MFU_Q_PRICE_ALL, MFU_Q_GPUS}, {MFU_Q_MEMORY_ALL, MFU_Q_GPUS}, {MFU_Q_NODE_POWER, MFU_Q_NODES}};
+
 /* What two figures of one quantity are where nothing changes and `beside` is told: the lesser is that of a part. */
 static const struct { int kind, lesser, greater, beside; } pairs[] = {
     {MFU_Q_PARAMS, MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_PARAMS}, {MFU_Q_TOKENS, MFU_Q_CORPUS, MFU_Q_TOKENS, MFU_Q_EPOCHS},
     {MFU_Q_TOKENS_PER_STEP, MFU_Q_SEQ, MFU_Q_TOKENS_PER_STEP, MFU_Q_GLOBAL_BATCH}, {MFU_Q_TOKENS_PER_STEP, MFU_Q_SEQ, MFU_Q_TOKENS_PER_STEP, MFU_Q_BATCH}, {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S, MFU_Q_GPUS}, {MFU_Q_POWER, MFU_Q_POWER, MFU_Q_POWER_ALL, MFU_Q_GPUS},
-    {MFU_Q_CAPACITY, MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, MFU_Q_GPUS}, {MFU_Q_PRICE, MFU_Q_PRICE, MFU_Q_PRICE_ALL, MFU_Q_GPUS},
+    {MFU_Q_CAPACITY, MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL, MFU_Q_GPUS}, {MFU_Q_COST, MFU_Q_PRICE, MFU_Q_COST, MFU_Q_GPUS}, {MFU_Q_PRICE, MFU_Q_PRICE, MFU_Q_PRICE_ALL, MFU_Q_GPUS},
     {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, MFU_Q_GPUS}, {MFU_Q_BATCH, MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, MFU_Q_ACCUM}};
 // clang-format on
 
@@ -433,6 +439,16 @@ static void place_rest(struct mfu_audit *a)
     if (n == 1 && in.high < 1 && mfu_audit_claims(a, MFU_Q_TOKENS_PER_S, MFU_CHANGE)
         && !mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_AFTER))
         mfu_claim_add(a, MFU_Q_UNTOUCHED, MFU_BEFORE, 1 - in.high, 1 - in.low, "assumed", "the step without %s", part);
+}
+
+static void drop_reading(struct mfu_claim *c, int kind)
+{
+    int n = 0;
+
+    for (int i = 0; i < c->n_readings; i++)
+        if (c->readings[i].kind != kind)
+            c->readings[n++] = c->readings[i];
+    c->n_readings = n;
 }
 
 static void place_beside(struct mfu_audit *a)
@@ -484,14 +500,9 @@ static void place_beside(struct mfu_audit *a)
     if (tokens && tokens->in.high < A_STEP && mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_BEFORE)
         && !mfu_audit_claims(a, MFU_Q_TOKENS_PER_STEP, MFU_BEFORE)) /* "45 s per step at 4M tokens" */
         tokens->kind = MFU_Q_TOKENS_PER_STEP;
-    for (int i = 0; i < a->n_claims; i++) /* there are several only where they are counted */
-        for (int k = a->claims[i].n_readings; k-- > 0 && !mfu_claim_stated(a, MFU_Q_GPUS, MFU_BEFORE);) {
-            struct mfu_claim *c = &a->claims[i];
-
-            if (c->readings[k].kind == MFU_Q_CAPACITY_ALL || c->readings[k].kind == MFU_Q_PRICE_ALL
-                || c->readings[k].kind == MFU_Q_MEMORY_ALL)
-                memmove(&c->readings[k], &c->readings[k + 1], (size_t)(--c->n_readings - k) * sizeof c->readings[0]);
-        }
+    for (size_t i = 0; i < N(of_counted); i++)
+        for (int k = 0; k < a->n_claims && !mfu_claim_stated(a, of_counted[i].count, MFU_BEFORE); k++)
+            drop_reading(&a->claims[k], of_counted[i].all);
 }
 
 /* Whether something but a second figure says that there is a before and an after. */
@@ -539,8 +550,9 @@ static void drop_operands(struct mfu_reading *r)
 
     for (int i = 0; i < a->n_claims; i++) {
         a->claims[i].computed |= a->claims[i].at > 0 && r->t.operand[a->claims[i].at];
-        if (!(a->claims[i].guessed && a->claims[i].kind != MFU_Q_PARAMS && a->claims[i].at > 0
-              && r->t.operand[a->claims[i].at]))
+        if (!(((a->claims[i].guessed && a->claims[i].kind != MFU_Q_PARAMS)
+               || a->claims[i].in.high < mfu_quantity_rows[a->claims[i].kind].least)
+              && a->claims[i].at > 0 && r->t.operand[a->claims[i].at]))
             a->claims[n++] = a->claims[i];
     }
     a->n_claims = n;
