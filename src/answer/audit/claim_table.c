@@ -83,7 +83,7 @@ static bool read_lines(struct table *t, const char *text)
 
     t->rest = "";
     if (!(lines || (bar && strchr(bar, ';') && !strstr(bar, "| ;")))
-        || (!bar && strcspn(text, "0123456789") < strcspn(text, "\n")))
+        || (!bar && strcspn(text, ",") > strcspn(text, "\n")))
         return false;
     while ((line = strsep(&rest, lines ? "\n" : ";"))) {
         char *cells = line + strspn(line, " \r"), *cell;
@@ -102,6 +102,9 @@ static bool read_lines(struct table *t, const char *text)
         cells += *cells == between;
         for (int i = 0; i < COLUMNS && (cell = next_cell(&cells, between)); i++)
             t->cell[t->rows][i] = cell;
+        for (int i = 0; t->rows == 0 && i < COLUMNS && t->cell[0][i]; i++) /* "step 1 | loss 2.3" is no head */
+            if (strcspn(t->cell[0][i], "0123456789") < strcspn(t->cell[0][i], "(["))
+                return false;
         for (t->rows++; t->columns < COLUMNS && t->cell[0][t->columns];)
             t->columns++;
         for (int i = 0; i < t->columns; i++) /* a row that is short */
@@ -246,6 +249,8 @@ static char *tell(const struct table *t, const char *text, int row, bool pair)
     }
     if (told && *t->rest)
         snprintf(told + strlen(told), room - strlen(told), ", %s", t->rest);
+    for (char *p = told; p && (p = strpbrk(p, "\r\n"));)
+        *p = ' ';
     return told;
 }
 
