@@ -35,6 +35,16 @@ struct mfu_machine {
 /* Needs a config that resolved without error. */
 void mfu_machine_make(const struct mfu_config *, struct mfu_machine *);
 
+/* The speed of the CPU rules what every launch costs the host: as far as hosts differ from each other in all of it
+ * (the logarithm of single-thread ratings of servers and desktops; processor.h). */
+#define MFU_HOST_SIGMA 0.3
+
+/* What is left of a host time's relative sigma for its own kind, beside the CPU's. */
+double mfu_host_own_sigma(double all);
+
+/* The sigma of a host time in this scenario: less where the processor is known (cpu, cpu_mark). */
+double mfu_host_sigma(const struct mfu_config *, enum mfu_coefficient);
+
 enum mfu_bound { MFU_BOUND_COMPUTE, MFU_BOUND_MEMORY, MFU_BOUND_LAUNCH, MFU_BOUND_LATENCY, MFU_BOUND_LINK };
 extern const char *const mfu_bound_names[];
 

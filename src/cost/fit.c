@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/cost.h"
 #include "cost/fit_problem.h"
 
 #define CAUCHY 2.385 /* spreads; 95 % efficient on normal residuals (the textbook's) */
@@ -743,25 +744,14 @@ int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter 
     return mfu_fit_share_host(in->prior, parameters, n);
 }
 
-/* The speed of the CPU rules what every launch costs the host: as far as hosts differ
- * from each other in all of it (chosen; single-core speeds of servers and desktops). */
-#define HOST_SIGMA 0.3
-#define LEAST_OWN 0.1 /* of what is left to one kind of launches */
-
 static bool is_host(int id)
 {
     return id >= MFU_C_DISPATCH_EAGER && id <= MFU_C_DISPATCH_ZERO && id != MFU_C_DISPATCH_GRAPH;
 }
 
-/* What is left of a host time's sigma for its own kind. */
-static double own_sigma(double all)
-{
-    return sqrt(fmax(all * all - HOST_SIGMA * HOST_SIGMA, LEAST_OWN * LEAST_OWN));
-}
-
 int mfu_fit_share_host(const struct mfu_coefficients *prior, struct mfu_fit_parameter *parameters, int n)
 {
-    struct mfu_fit_parameter host = {.sigma = HOST_SIGMA};
+    struct mfu_fit_parameter host = {.sigma = MFU_HOST_SIGMA};
     bool own[MFU_COEFFICIENT_COUNT] = {false}, any = false;
 
     for (int i = 0; i < n; i++) {
@@ -771,7 +761,7 @@ int mfu_fit_share_host(const struct mfu_coefficients *prior, struct mfu_fit_para
             own[parameters[i].member[m]] = true;
         if (!is_host(first))
             continue;
-        parameters[i].sigma = own_sigma(parameters[i].sigma > 0 ? parameters[i].sigma : prior->sigma[first]);
+        parameters[i].sigma = mfu_host_own_sigma(parameters[i].sigma > 0 ? parameters[i].sigma : prior->sigma[first]);
         any = true;
     }
     for (int id = MFU_C_DISPATCH_EAGER; any && id <= MFU_C_DISPATCH_ZERO; id++) {
@@ -780,7 +770,7 @@ int mfu_fit_share_host(const struct mfu_coefficients *prior, struct mfu_fit_para
         host.member[host.n_members++] = (enum mfu_coefficient)id;
         if (!own[id])
             parameters[n++] = (struct mfu_fit_parameter){
-                .member = {(enum mfu_coefficient)id}, .n_members = 1, .sigma = own_sigma(prior->sigma[id])};
+                .member = {(enum mfu_coefficient)id}, .n_members = 1, .sigma = mfu_host_own_sigma(prior->sigma[id])};
     }
     if (any)
         parameters[n++] = host;

@@ -24,6 +24,11 @@
  * is 1 to 1.30 of the boost clock (RTX 5090). */
 #define HIGHEST_OVER_BOOST 1.3
 
+/* How far a host time says nothing but that of its own kind, and how far a rating is from the speed of Python's
+ * interpreter: as two ratings are from each other. */
+#define LEAST_OWN 0.1
+#define MARK_SIGMA 0.09
+
 static double positive(double x, double otherwise)
 {
     return x > 0 ? x : otherwise;
@@ -54,6 +59,55 @@ static double highest_clock(const struct mfu_gpu *g)
     return positive(g->max_observed_hz, HIGHEST_OVER_BOOST * g->boost_hz);
 }
 
+/* What one thread of the host takes, and no wait for something else; and the rating of the processor that its default is
+ * of: a usual one, but for trainers whose runs were on one kind of machine (DGX H100: 8480C; p5: EPYC 7R13, as a 7763). */
+#define DGX_H100 3118
+#define P5 2576
+static const struct thread {
+    enum mfu_coefficient id;
+    double mark;
+} threads[] = {{MFU_C_DISPATCH_EAGER, MFU_PROCESSOR_USUAL},
+               {MFU_C_DISPATCH_BACKWARD, MFU_PROCESSOR_USUAL},
+               {MFU_C_DISPATCH_COMPILE, MFU_PROCESSOR_USUAL},
+               {MFU_C_DISPATCH_C, MFU_PROCESSOR_USUAL},
+               {MFU_C_DISPATCH_ZERO, MFU_PROCESSOR_USUAL},
+               {MFU_C_HOST_MEGATRON, MFU_PROCESSOR_USUAL},
+               {MFU_C_HOST_TE, DGX_H100},
+               {MFU_C_HOST_EXPERTS, DGX_H100},
+               {MFU_C_HOST_NANOTRON, P5},
+               {MFU_C_HOST_SOFTMAX, MFU_PROCESSOR_USUAL},
+               {MFU_C_HOST_MICRO, MFU_PROCESSOR_USUAL},
+               {MFU_C_HOST_ENGINE, MFU_PROCESSOR_USUAL},
+               {MFU_C_HOST_GENERATE, MFU_PROCESSOR_USUAL}};
+
+/* How much longer the scenario's processor takes than that which a host time is of; where it was measured and says of
+ * which, the calibration's. */
+static double pace(const struct mfu_config *c, const struct thread *t)
+{
+    const struct mfu_gpu *g = c->gpu;
+    bool measured = g->coefficients.origin[t->id] == MFU_FROM_CALIBRATION;
+    double mark = c->setting[MFU_S_CPU_MARK],
+           its = measured && mark > 0 ? mfu_processor_marks[mfu_processor_find(g->calibrated.key.cpu)] : 0;
+
+    return mark > 0 ? positive(its, t->mark) / mark : 1;
+}
+
+double mfu_host_own_sigma(double all)
+{
+    return sqrt(fmax(all * all - MFU_HOST_SIGMA * MFU_HOST_SIGMA, LEAST_OWN * LEAST_OWN));
+}
+
+double mfu_host_sigma(const struct mfu_config *c, enum mfu_coefficient id)
+{
+    double all = c->gpu->coefficients.sigma[id];
+
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+        if (threads[i].id == id && c->setting[MFU_S_CPU_MARK] > 0
+            && c->gpu->coefficients.origin[id] < MFU_FROM_CALIBRATION)
+            all = fmin(all, hypot(mfu_host_own_sigma(all), MARK_SIGMA));
+    return all;
+}
+
 void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
 {
     const struct mfu_gpu *g = c->gpu;
@@ -63,6 +117,8 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
 
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         m->c[i] = mfu_config_coefficient(c, (enum mfu_coefficient)i);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+        m->c[threads[i].id] *= pace(c, &threads[i]);
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
         m->peak_flops[i] = g->peak_flops[i];
     m->bandwidth_bytes_s = g->bandwidth_bytes_s;

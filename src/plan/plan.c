@@ -426,10 +426,12 @@ static void interval(struct mfu_plan *p)
                                                                          total = p->step.time_s;
     double slower[MFU_PHASE_COUNT];
     struct mfu_overlap late;
-    double host = known->sigma[p->host_rules];
+    double host = mfu_host_sigma(&p->config, p->host_rules);
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     mfu_plan_slopes(p, slope);
+    if (known->sigma[p->host_rules] > 0) /* less is open where the processor is known */
+        slope[p->host_rules] *= host / known->sigma[p->host_rules];
     coefficients = mfu_coefficients_variance(known, slope);
     variance = pow(p->machine.c[runtime->sigma], 2) + coefficients;
     excess = p->machine.c[runtime->excess];

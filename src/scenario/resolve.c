@@ -203,6 +203,18 @@ static void derive_loader(struct mfu_config *c)
         mfu_derive(c, MFU_S_DATALOADER_MS, 1e3 * samples * fmax(cpu_s, read_s));
 }
 
+/* The processor that is named, or that of the machine that is. */
+static void derive_processor(struct mfu_config *c)
+{
+    int named = c->scenario->cluster && c->scenario->cluster == c->cluster ? mfu_processor_find(c->cluster->host)
+                                                                           : MFU_CPU_UNKNOWN;
+
+    if (named != MFU_CPU_UNKNOWN)
+        mfu_derive(c, MFU_S_CPU, named);
+    if (c->setting[MFU_S_CPU] != MFU_CPU_UNKNOWN)
+        mfu_derive(c, MFU_S_CPU_MARK, mfu_processor_marks[(int)c->setting[MFU_S_CPU]]);
+}
+
 const struct mfu_cluster *mfu_scenario_cluster(const struct mfu_scenario *s)
 {
     if (!s->gpu || (s->cluster && mfu_cluster_has(s->cluster, s->gpu)))
@@ -231,6 +243,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->replicas = c->setting[MFU_S_DP] * c->setting[MFU_S_CP];
     derive_documents(c);
     derive_loader(c);
+    derive_processor(c);
 
     if (!s->model)
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");

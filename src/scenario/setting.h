@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdbool.h>
 #include "base/quantity.h"
+#include "scenario/processor.h"
 
 struct mfu_error;
 
@@ -272,6 +273,14 @@ struct mfu_error;
     X(CLOCK_MHZ, "clock_mhz", "", MFU_COUNT, 0, 10000, 0, NULL, "environment",                                         \
       "SM clock under load in MHz; 0: what the coefficients sustain", .keeps_graph = true, .fractional = true,         \
       .least_but_0 = 1)                                                                                                \
+    X(CPU, "cpu", "processor host_cpu", MFU_COUNT, 0, MFU_PROCESSOR_COUNT - 1, MFU_CPU_UNKNOWN, mfu_processor_names,   \
+      "environment",                                                                                                   \
+      "processor of the machine: how fast one thread of it runs Python and launches; unknown: a usual server of its "  \
+      "years",                                                                                                         \
+      .keeps_graph = true)                                                                                             \
+    X(CPU_MARK, "cpu_mark", "", MFU_COUNT, 0, 20000, 0, NULL, "environment",                                           \
+      "single-thread rating of the processor by PassMark; host times shrink in proportion; 0: unknown",                \
+      .keeps_graph = true, .fractional = true, .least_but_0 = 200)                                                     \
     X(POWER_W, "power_w", "", MFU_COUNT, 0, 100000, 0, NULL, "environment",                                            \
       "board power limit in watts; 0: the GPU's own", .keeps_graph = true, .fractional = true, .least_but_0 = 1,       \
       .unit = MFU_WATTS)

@@ -355,6 +355,26 @@ static void adapters_are_read_by_their_columns(void **state)
     assert_near(bytes[3], bytes[1], 0);
 }
 
+/* A processor that is named is that; one that nobody knows is said not to be known. */
+static void the_processor_of_a_row_counts(void **state)
+{
+    static const char *const cells[] = {"", "2x EPYC 7742", "Fast 3000"};
+    double high_s[LENGTH(cells)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cells); i++) {
+        char two[64];
+        struct mfu_validation *all = one("step_time_ms,cpu", (snprintf(two, sizeof two, "9340,%s", cells[i]), two));
+
+        assert_string_equal(all->rows[0].skipped, "");
+        high_s[i] = all->rows[0].high_s;
+        assert_int_equal(strstr(all->rows[0].assumed, "cpu=unknown for Fast 3000") != NULL, i == 2);
+        mfu_validation_free(all);
+    }
+    assert_true(high_s[1] != high_s[0]);
+    assert_near(high_s[2], high_s[0], 0);
+}
+
 /* Software named behind a method is what its settings say; a word that is none of them is named. */
 static void software_beside_a_method_is_settings(void **state)
 {
@@ -885,6 +905,7 @@ int main(void)
         cmocka_unit_test(words_that_are_settings_are_set),
         cmocka_unit_test(encoders_are_read_by_their_task),
         cmocka_unit_test(adapters_are_read_by_their_columns),
+        cmocka_unit_test(the_processor_of_a_row_counts),
         cmocka_unit_test(software_beside_a_method_is_settings),
         cmocka_unit_test(the_longest_sequence_that_fits_is_found),
         cmocka_unit_test(rows_that_train_other_weights_are_told),

@@ -1,5 +1,5 @@
 /* test_scenario.c - what a scenario takes, what follows, what is refused. */
-#include "catalog.h"
+#include "scenarios.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,85 @@ static struct mfu_scenario start(const char *model, const char *gpu)
 
     assert_true(m && g);
     return mfu_scenario_start(m, g);
+}
+
+/* As /proc/cpuinfo, clusters and people write them. */
+static void processors_are_known_by_what_names_them(void **state)
+{
+    static const struct {
+        const char *text, *name;
+    } rows[] = {
+        {"2x EPYC 7742", "epyc-7742"},
+        {"AMD EPYC 7763 64-Core Processor", "epyc-7763"},
+        {"Intel(R) Xeon(R) CPU E5-2698 v4 @ 2.20GHz", "xeon-e5-2698v4"},
+        {"2x Xeon 8480C", "xeon-8480"},
+        {"Intel(R) Xeon(R) Gold 6226R CPU @ 2.90GHz", "xeon-6226r"},
+        {"12th Gen Intel(R) Core(TM) i9-12900K", "i9-12900k"},
+        {"AMD Ryzen 9 7950X3D 16-Core Processor", "ryzen-7950x"},
+        {"AMD Ryzen Threadripper PRO 3975WX 32-Cores", "threadripper-3975wx"},
+        {"4x Grace", "unknown"},
+        {"Xeon 18480", "unknown"},
+        {"Grand Teton", "unknown"},
+        {"", "unknown"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        assert_string_equal(mfu_processor_names[mfu_processor_find(rows[i].text)], rows[i].name);
+    for (int i = 1; i < MFU_PROCESSOR_COUNT; i++) {
+        assert_int_equal(mfu_processor_find(mfu_processor_names[i]), i);
+        assert_in_range(mfu_processor_marks[i], 1000, 6000);
+    }
+}
+
+/* A step that the host rules takes as long as a thread of it does; one that the GPU rules does not care. */
+static void the_processor_rules_what_the_host_takes(void **state)
+{
+    const char *const marks[] = {"600", "1200", "2400"};
+    double step[LENGTH(marks)], width[LENGTH(marks)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(marks); i++)
+        for (int large = 0; large < 2; large++) {
+            struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", large ? "batch 32" : "seq 64");
+            struct mfu_plan *p = calloc(2, sizeof *p), *known = p + 1;
+
+            assert_non_null(p);
+            set_all(&s, "step.constant 0 model.unseen 0");
+            assert_int_equal(mfu_plan_make(p, &s, NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, "cpu_mark", marks[i], NULL), 0);
+            assert_int_equal(mfu_plan_make(known, &s, NULL), 0);
+            assert_near(known->dispatch_s[MFU_FORWARD] / p->dispatch_s[MFU_FORWARD],
+                        MFU_PROCESSOR_USUAL / strtod(marks[i], NULL), 1e-9);
+            if (large) {
+                assert_near(known->step.time_s / p->step.time_s, 1, 0.01);
+            } else {
+                step[i] = known->step.time_s;
+                width[i] = (known->step.high_s - known->step.low_s) / (p->step.high_s - p->step.low_s);
+            }
+            mfu_plan_release(p);
+            mfu_plan_release(known);
+            free(p);
+        }
+    assert_true(step[0] > 1.8 * step[1] && step[1] > 1.5 * step[2]);
+    assert_true(width[2] < 0.99); /* the same host, but known */
+}
+
+/* Of a machine that the user names the processor follows; of the usual one it is not known, and what he says counts. */
+static void a_named_machine_tells_its_processor(void **state)
+{
+    struct mfu_scenario s = start("gpt2", "a100-80gb-sxm");
+    struct mfu_config c;
+
+    (void)state;
+    assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+    assert_near(c.setting[MFU_S_CPU_MARK], 0, 0);
+    s.cluster = mfu_catalog_cluster(catalog, "dgx-a100", NULL);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+    assert_near(c.setting[MFU_S_CPU_MARK], 2145, 0);
+    set_all(&s, "cpu epyc-9654");
+    assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+    assert_near(c.setting[MFU_S_CPU_MARK], 1984 / 0.61, 1e-9);
 }
 
 static void values_are_read_as_the_key_means_them(void **state)
@@ -459,6 +538,9 @@ static void a_fused_loss_has_no_other_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processors_are_known_by_what_names_them),
+        cmocka_unit_test(the_processor_rules_what_the_host_takes),
+        cmocka_unit_test(a_named_machine_tells_its_processor),
         cmocka_unit_test(values_are_read_as_the_key_means_them),
         cmocka_unit_test(dims_follow_each_other),
         cmocka_unit_test(defaults_suit_the_gpu),

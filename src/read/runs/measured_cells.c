@@ -63,7 +63,8 @@ static const struct column {
 static const char *const words[] = {
     "gpu",  "intra_link",     "inter_link",       "family",  "pos",       "tied",     "mlp",          "norm",
     "bias", "precision",      "attention",        "compile", "optimizer", "act_ckpt", "sharding",     "vpp",
-    "sp",   "mfu_convention", "model_tflops_gpu", "outcome", "method",    "quant",    "lora_targets", "cpu_offload"};
+    "sp",   "mfu_convention", "model_tflops_gpu", "outcome", "method",    "quant",    "lora_targets", "cpu_offload",
+    "cpu"};
 
 const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 {

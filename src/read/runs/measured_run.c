@@ -278,6 +278,17 @@ static bool choose_cluster(struct mfu_row *r)
     return true;
 }
 
+/* The processor that the row names; that of a cluster of the same network it need not be. */
+static bool choose_cpu(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "cpu");
+    int cpu = mfu_processor_find(text);
+
+    if (*text && cpu == MFU_CPU_UNKNOWN)
+        mfu_row_assume(r, "cpu=unknown for %s", text);
+    return mfu_row_set(r, "cpu", mfu_processor_names[cpu]);
+}
+
 /* Adapters that the column `method` or the model's name tells: "Llama3.1-8B LoRA"; "". */
 static const char *method_of(const struct mfu_row *r)
 {
@@ -1308,9 +1319,9 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->ran = -1;
     read_method(&r);
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
-        && mfu_row_choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
-        && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_beside_method(&r) && set_said(&r)
-        && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
+        && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r)
+        && set_adapters(&r) && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_beside_method(&r)
+        && set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
