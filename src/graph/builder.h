@@ -135,9 +135,9 @@ struct mfu_builder {
     struct mfu_layer *layers;                /* that are traced (layers.h) */
     int cap_layers, layer;                   /* the one that is being traced */
     bool copies;                             /* some layers are copied (copies.h), */
-    int reach;                               /* and name what is in so many before and behind them, at most */
-    bool uneven;                             /* the second layer of a section is not like the first */
-    struct mfu_launch *merged;               /* what a pass makes of the list, until it takes its place */
+    int reach, edge; /* and name what is in so many before and behind them, at most; so many differ at either end */
+    bool uneven;     /* the second layer of a section is not like the first */
+    struct mfu_launch *merged; /* what a pass makes of the list, until it takes its place */
     int cap_merged;
     int *moved, cap_moved; /* where a pass that puts launches between others moves each of them; */
     struct mfu_put {

@@ -115,8 +115,7 @@ static bool reaches_in(const struct mfu_fold *x, enum list list, int item, const
     in = &x->stretches[x->owner[list][item]];
     distance = in->layer - from->layer;
     return in->copies
-        && (distance > mfu_copied_layer(x->s->reach)
-            || distance < mfu_copied_layer(x->s->reach) + 1 - mfu_traced_layers(x->s->reach));
+        && (distance > mfu_copied_layer(x->s) || distance < mfu_copied_layer(x->s) + 1 - mfu_traced_layers(x->s));
 }
 
 static bool any_reaches_in(const struct mfu_fold *x, const struct stretch *a)

@@ -207,7 +207,7 @@ static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
 static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_section *sec, double times, bool frozen,
                       enum mfu_unrolling unrolling, int *at, int *before)
 {
-    int beside = s->uneven ? 2 : 1, ends = 2 * beside + 1, some = mfu_traced_layers(s->reach);
+    int beside = s->uneven ? 2 : 1, ends = 2 * beside + 1, some = mfu_traced_layers(s);
     bool copied =
         (unrolling == MFU_LAYERS_COPIED || unrolling == MFU_LAYERS_FOLDED) && times > some && times <= MOST_UNROLLED;
     int traced = (int)fmin(times, copied ? some : unrolling != MFU_LAYERS_COUNTED ? MOST_UNROLLED : ends);
@@ -222,7 +222,7 @@ static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_secti
             (struct mfu_layer){.section = sec,
                                .input = *before,
                                .repeat = !copied && traced >= ends && k == traced - 1 - beside ? times - traced + 1 : 1,
-                               .copies = copied && k == mfu_copied_layer(s->reach) ? (int)times - traced : 0,
+                               .copies = copied && k == mfu_copied_layer(s) ? (int)times - traced : 0,
                                .first_parameter = s->n_parameters,
                                .frozen = frozen};
         s->copies |= copied;

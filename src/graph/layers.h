@@ -7,19 +7,17 @@
 #include "graph/builder.h"
 
 /* Of layers that are alike so many are traced where others are copied, and this one of them, from 0, is the one that
- * copies are made of: all that it and the next name, `reach` layers on either side, is neither the first nor the last. */
-static inline int mfu_traced_layers(int reach)
+ * copies are made of: all that it and the next name, `reach` layers on either side, is none of the first or last, which
+ * are `edge` on either end. */
+static inline int mfu_copied_layer(const struct mfu_builder *s)
 {
-    return 2 * reach + 4;
+    return s->reach + s->edge;
 }
 
-static inline int mfu_copied_layer(int reach)
+static inline int mfu_traced_layers(const struct mfu_builder *s)
 {
-    return reach + 1;
+    return 2 * (mfu_copied_layer(s) + 1);
 }
-
-/* A compiler that leaves the sum of a layer to the first kernel of the next has that read the sum before: two layers. */
-#define MFU_FURTHEST_REACH 2
 
 /* A section, or one of the layers of a repeated one. */
 struct mfu_layer {

@@ -279,6 +279,7 @@ static void does_not_grow(const char *model, const char *runtime, const char *ra
         assert_int_equal(mfu_scenario_set(&s, "gpus", ranks, NULL), 0);
         assert_int_equal(mfu_scenario_set(&s, "zero", zero, NULL), 0);
         assert_int_equal(mfu_scenario_set(&s, "offload_activations", offload, NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "checkpoint", strcmp(offload, "on") == 0 ? "full" : "none", NULL), 0);
         assert_int_equal(mfu_scenario_set(&s, "optimizer", *ranks == '1' ? "adamw" : "muon", NULL), 0);
         assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
         assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_FOLDED, &p[i], NULL), 0);
