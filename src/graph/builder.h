@@ -50,6 +50,7 @@ struct mfu_node {
     bool again;     /* out was computed a second time, for backward */
     int gradient;   /* view of d loss / d out, or MFU_NO_VIEW */
     bool requires_gradient;       /* something before it trains */
+    bool replaced;                /* by its adapter, behind it */
     int partial;                  /* what readers that are split gave of it: to be summed over their ranks, */
     bool summed_beside;           /* while a product makes the gradient of the reader's weight */
     int shard;                    /* out, or its quantised copy, as ranks send it to one another */
@@ -88,7 +89,8 @@ struct mfu_builder {
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
     bool frozen_parts;                        /* not all of the model trains */
     int prefix;                               /* the node of learned keys and values, or MFU_TOKENS_IN */
-    double shared_adapters;                   /* bytes of frozen matrices that all adapters multiply by */
+    double shared_adapters;                   /* bytes of frozen matrices that all adapters multiply by, */
+    double shared_trained;                    /* and elements of one that trains */
     double trained_bytes;                     /* of a trained parameter, in the mean */
     bool left_out[MFU_MAX_OPS];               /* `when` is 0, or it only chooses an input */
     unsigned char passes[MFU_MAX_OPS];        /* which input then stands for it */

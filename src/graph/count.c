@@ -162,7 +162,7 @@ void mfu_count_rank(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;
-    double trained_bytes = 0;
+    double trained_bytes = 0, shared;
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
     p->expert_layers = 0;
@@ -205,6 +205,12 @@ void mfu_count_rank(struct mfu_builder *s)
                 }
             }
     }
+    shared = s->shared_trained * mfu_type_bytes[mfu_adapter_type(s)];
+    p->rank_params += s->shared_trained;
+    p->rank_trained += s->shared_trained;
+    p->rank_bytes += shared;
+    p->trained_tensors += s->shared_trained > 0;
+    trained_bytes += shared;
     s->trained_bytes = p->rank_trained > 0 ? trained_bytes / p->rank_trained : 0;
 }
 
@@ -258,4 +264,7 @@ void mfu_count_parameters(struct mfu_builder *s)
                 p->position_params += times * all;
         }
     }
+    p->params += s->shared_trained;
+    p->trainable_params += s->shared_trained;
+    p->weight_tensors += s->shared_trained > 0;
 }

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "descriptor/module_kinds.h"
-#include "graph/adapter_steps.h"
+#include "graph/adapter_tape.h"
 #include "graph/builder_private.h"
 #include "graph/stage.h"
 #include "scenario/adapter.h"
@@ -157,6 +157,8 @@ static bool takes_adapter(const struct mfu_builder *s, int i)
             && !(op->primitive->has_position && op->primitive->has_position(op));
     case MFU_ADAPTS_RESULT:
     case MFU_ADAPTS_SCALE:
+    case MFU_ADAPTS_INPUT:
+    case MFU_ADAPTS_WEIGHT:
         targets = set_of(s, MFU_S_LORA_TARGETS);
         return mfu_is(op, MFU_ADAPTABLE)
             && ((targets & 1u << s->config->model->ops[i].module_kind) != 0
@@ -173,8 +175,14 @@ bool mfu_adapted(const struct mfu_builder *s, int op, bool frozen)
 
 bool mfu_adapter_in_front(const struct mfu_builder *s, int op)
 {
-    return method_of(s)->place == MFU_ADAPTS_SCALE
-        && (set_of(s, MFU_S_IA3_INPUTS) & 1u << s->config->model->ops[op].module_kind) != 0;
+    return method_of(s)->place == MFU_ADAPTS_INPUT
+        || (method_of(s)->place == MFU_ADAPTS_SCALE
+            && (set_of(s, MFU_S_IA3_INPUTS) & 1u << s->config->model->ops[op].module_kind) != 0);
+}
+
+bool mfu_adapter_replaces(const struct mfu_builder *s)
+{
+    return method_of(s)->place == MFU_ADAPTS_WEIGHT;
 }
 
 /* Elements of keys and values per token in each of `layers` layers; NAN where these differ, or keys are not before those of
@@ -208,6 +216,7 @@ static struct mfu_operation adapter(const struct mfu_builder *s, int i)
                                                         [MFU_FORM_VECTORS] = &mfu_primitive_adapter_vectors,
                                                         [MFU_FORM_SUM] = &mfu_primitive_adapter_sum,
                                                         [MFU_FORM_SVD] = &mfu_primitive_adapter_svd,
+                                                        [MFU_FORM_STEPS] = &mfu_primitive_adapter_method,
                                                         [MFU_FORM_HADAMARD] = &mfu_primitive_adapter_weight,
                                                         [MFU_FORM_KRONECKER] = &mfu_primitive_adapter_weight};
     const struct mfu_method_row *method = method_of(s);
@@ -220,6 +229,12 @@ static struct mfu_operation adapter(const struct mfu_builder *s, int i)
                               .in_width = {op->in_width[0], op->out_width},
                               .out_width = op->out_width};
 
+    if (method->form == MFU_FORM_STEPS) {
+        a.attribute[MFU_ADAPTER_WIDTH] = a.out_width = front ? op->in_width[0] : op->out_width;
+        a.attribute[MFU_ADAPTER_MORE] = set[MFU_S_ADAPTER];
+        a.attribute[MFU_ADAPTER_INNER] = set[MFU_S_ADAPTER_BLOCKS];
+        return a;
+    }
     if (method->place == MFU_ADAPTS_RESULT) {
         if (method->form >= MFU_FORM_HADAMARD) {
             a.attribute[MFU_ADAPTER_MORE] = method->form;
@@ -278,11 +293,12 @@ static int check_positions(const struct mfu_builder *s, struct mfu_error *err)
 int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
+    struct mfu_operation last = {0};
     char targets[MFU_QUANTITY_MAX];
     double in = 0, width = 0, layers = 0;
     int n = 0;
 
-    s->shared_adapters = 0;
+    s->shared_adapters = s->shared_trained = 0;
     if (check_layers(s, err) < 0)
         return -1;
     if (s->config->setting[MFU_S_LORA] == 0 || method_of(s)->place == MFU_ADAPTS_NOTHING)
@@ -293,10 +309,30 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
     for (int i = 0; i < m->n_ops; i++)
         if (mfu_adapted(s, i, false)) {
             s->operations[MFU_MAX_OPS + i] = adapter(s, i);
+            if (method_of(s)->form == MFU_FORM_STEPS) {
+                struct mfu_tape_weights w = mfu_adapter_method_weights(&s->operations[MFU_MAX_OPS + i]);
+
+                if (w.uneven)
+                    return mfu_fail(
+                        err, MFU_EINPUT,
+                        "adapter: %s does not suit %s of %s: its blocks do not divide %.0f inputs and %.0f outputs",
+                        method_of(s)->name, m->ops[i].name, m->slug, s->operations[i].in_width[0],
+                        s->operations[i].out_width);
+                last = s->operations[MFU_MAX_OPS + i];
+            }
             in = fmax(in, s->operations[i].in_width[0]);
             width = fmax(width, s->operations[i].out_width);
             n++;
         }
+    if (method_of(s)->form == MFU_FORM_STEPS && n > 0) { /* matrices of all are as large as the largest product */
+        struct mfu_tape_weights w;
+
+        last.in_width[0] = in;
+        last.attribute[MFU_ADAPTER_WIDTH] = last.out_width = width;
+        w = mfu_adapter_method_weights(&last);
+        s->shared_adapters = w.shared * mfu_type_bytes[mfu_adapter_type(s)];
+        s->shared_trained = w.shared_trains;
+    }
     if (method_of(s)->form == MFU_FORM_VECTORS)
         s->shared_adapters = mfu_type_bytes[mfu_adapter_type(s)] * s->config->setting[MFU_S_LORA] * (in + width);
     if (mfu_adapts_keys(s) && (isnan(keys_of_layers(s, &layers)) || !mfu_model_writes(m)))
@@ -355,6 +391,8 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
         hold(&z, w.bias, bytes, true);
         z.summed += s->split[op] == MFU_SPLIT_NONE && s->summed[op][0] ? w.weight + w.bias : 0;
         hold(&z, method_of(s)->fixed, bytes, false);
+        if (method_of(s)->form == MFU_FORM_STEPS)
+            z.bytes += 4 * mfu_adapter_method_weights(a).fixed;
         z.tensors += 1, z.trained_tensors += 1; /* A and B stand in one place */
     }
     return z;

@@ -21,6 +21,8 @@ struct mfu_held mfu_held(const struct mfu_builder *, int op, int which, bool fro
 bool mfu_adapted(const struct mfu_builder *, int op, bool frozen);
 /* Whether it stands in front of it instead. */
 bool mfu_adapter_in_front(const struct mfu_builder *, int op);
+/* Whether an adapter stands in place of its product. */
+bool mfu_adapter_replaces(const struct mfu_builder *);
 /* Whether what is learned are keys and values before those of each layer. */
 bool mfu_adapts_keys(const struct mfu_builder *);
 /* Works out the adapters' operations; fails where none of the targets, or of the layers that train, exists. */

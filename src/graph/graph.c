@@ -71,6 +71,8 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
             s->nodes[i].out = s->nodes[s->nodes[i].in[s->nodes[i].in[1] == MFU_TOKENS_IN ? 0 : 1]].out;
             continue;
         }
+        if (s->nodes[i].replaced && !s->referring)
+            continue;
         mfu_split_before_forward(s, i);
         s->nodes[i].op->primitive->forward(s, i);
         mfu_split_after_forward(s, i);

@@ -118,8 +118,11 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base)
         n->in[k] = MFU_TOKENS_IN;
     n->in[0] = n->op->primitive->least_inputs > 1 ? input : base;
     n->in[1] = n->op->primitive->least_inputs > 1 ? base : MFU_TOKENS_IN;
-    if (mfu_adapter_in_front(s, op))
+    if (mfu_adapter_in_front(s, op)) {
         n->in[0] = input;
+        n->in[1] = MFU_TOKENS_IN;
+    }
+    s->nodes[base].replaced = mfu_adapter_replaces(s);
     for (int which = 0; which < 2; which++)
         add_parameter(s, n, which, (struct mfu_held){.type = mfu_adapter_type(s), .trains = true});
     n->requires_gradient = true;

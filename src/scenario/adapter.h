@@ -62,6 +62,8 @@ enum mfu_adapter_place {
     MFU_ADAPTS_NOTHING, /* weights of the model train, as copies */
     MFU_ADAPTS_RESULT,  /* something is added to a product's result */
     MFU_ADAPTS_SCALE,   /* a product's result, or of some its input, is multiplied by a vector */
+    MFU_ADAPTS_INPUT,   /* a product's input is made another */
+    MFU_ADAPTS_WEIGHT,  /* a product with a weight of its own stands in place of one */
     MFU_ADAPTS_TOKENS,  /* learned tokens stand before those of each sequence */
     MFU_ADAPTS_KEYS     /* learned keys and values stand before those of each layer */
 };
@@ -70,6 +72,7 @@ enum mfu_adapter_form {
     MFU_FORM_VECTORS,
     MFU_FORM_SUM,
     MFU_FORM_SVD,
+    MFU_FORM_STEPS, /* as graph/primitives/adapter_method.c writes them */
     MFU_FORM_HADAMARD,
     MFU_FORM_KRONECKER
 };
@@ -82,6 +85,7 @@ enum mfu_adapter_setting {
     MFU_TAKES_ENCODER = 1 << 4,
     MFU_TAKES_INPUTS = 1 << 5,
     MFU_TAKES_LAYERS = 1 << 6, /* it adapts some layers alone */
+    MFU_TAKES_BLOCKS = 1 << 7,
     MFU_TAKES_EACH = MFU_TAKES_TARGETS | MFU_TAKES_LAYERS,
     MFU_TAKES_EACH_AND_DROPOUT = MFU_TAKES_EACH | MFU_TAKES_DROPOUT
 };
@@ -106,6 +110,41 @@ enum mfu_adapter_setting {
     X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_KRONECKER, .size = 8,                          \
       .takes = MFU_TAKES_EACH | MFU_TAKES_FACTOR,                                                                      \
       .says = "two factors of each target, whose Kronecker product is made a whole weight in every pass")              \
+    X(METHOD_FOURIERFT, "fourierft", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 1000,                 \
+      .takes = MFU_TAKES_EACH,                                                                                         \
+      .says = "numbers of a spectrum of each target, transformed to a whole weight in every pass")                     \
+    X(METHOD_WAVEFT, "waveft", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 2592,                       \
+      .takes = MFU_TAKES_EACH,                                                                                         \
+      .says = "numbers of a wavelet spectrum of each target, transformed to a whole weight in every pass")             \
+    X(METHOD_VBLORA, "vblora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 4,                          \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
+      .says = "two narrow matrices beside each target, made in every pass of one bank of vectors")                     \
+    X(METHOD_RANDLORA, "randlora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 32, .coarser = true,    \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
+      .says = "factors of random bases of full rank: two products as large as the target's")                           \
+    X(METHOD_ROAD, "road", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 1, .unsized = true,             \
+      .takes = MFU_TAKES_EACH, .says = "rotations of pairs of columns: no product more, only passes over memory")      \
+    X(METHOD_C3A, "c3a", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 256, .coarser = true,             \
+      .takes = MFU_TAKES_EACH, .says = "circulant blocks beside each target, multiplied as Fourier transforms")        \
+    X(METHOD_OFT, "oft", .place = MFU_ADAPTS_INPUT, .form = MFU_FORM_STEPS, .size = 32,                                \
+      .takes = MFU_TAKES_EACH | MFU_TAKES_BLOCKS,                                                                      \
+      .says = "rotations of blocks of each target's input: one batched product more")                                  \
+    X(METHOD_BOFT, "boft", .place = MFU_ADAPTS_WEIGHT, .form = MFU_FORM_STEPS, .size = 4,                              \
+      .takes = MFU_TAKES_EACH | MFU_TAKES_BLOCKS,                                                                      \
+      .says = "rotations of blocks of each target's input, made a whole matrix in every pass")                         \
+    X(METHOD_HRA, "hra", .place = MFU_ADAPTS_WEIGHT, .form = MFU_FORM_STEPS, .size = 8, .takes = MFU_TAKES_EACH,       \
+      .says = "reflections of each target's weight, made a new one in every pass")                                     \
+    X(METHOD_SHIRA, "shira", .place = MFU_ADAPTS_WEIGHT, .form = MFU_FORM_STEPS, .size = 32, .takes = MFU_TAKES_EACH,  \
+      .says = "some elements of each target's weight, of which backward needs a whole copy")                           \
+    X(METHOD_DELORA, "delora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8,                          \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "LoRA whose rows are divided by their norms")                       \
+    X(METHOD_HIRA, "hira", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 32,                             \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
+      .says = "two narrow matrices whose product multiplies each target's weight in every pass")                       \
+    X(METHOD_GRALORA, "gralora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 32,                       \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "LoRA in blocks: two batched products beside each target")          \
+    X(METHOD_PVERA, "pvera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 256,                          \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "VeRA whose narrow result is sampled from a mean and a variance")   \
     X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .size = 1, .unsized = true,                                        \
       .takes = MFU_TAKES_EACH | MFU_TAKES_INPUTS,                                                                      \
       .says = "a factor of each column: no product more, only passes over memory")                                     \
@@ -136,6 +175,7 @@ struct mfu_method_row {
     double size;
     double fixed;      /* elements of an adapter that do not train */
     bool unsized;      /* nothing sizes it: 1 */
+    bool coarser;      /* a larger size trains less */
     bool trains_norms; /* of the model */
     bool encoder;      /* learned tokens pass an MLP, whatever prompt_encoder says */
     unsigned takes;    /* bits of enum mfu_adapter_setting */

@@ -394,6 +394,7 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
                       {MFU_S_LORA_DROPOUT, MFU_TAKES_DROPOUT},
                       {MFU_S_DORA, MFU_TAKES_DORA},
                       {MFU_S_LOKR_FACTOR, MFU_TAKES_FACTOR},
+                      {MFU_S_ADAPTER_BLOCKS, MFU_TAKES_BLOCKS},
                       {MFU_S_PROMPT_ENCODER, MFU_TAKES_ENCODER},
                       {MFU_S_IA3_INPUTS, MFU_TAKES_INPUTS},
                       {MFU_S_TRAINABLE_LAYERS, MFU_TAKES_LAYERS},

@@ -113,6 +113,8 @@ struct mfu_error;
       mfu_method_names, "training", "method of peft that trains little beside frozen weights; lora is its size")       \
     X(LOKR_FACTOR, "lokr_factor", "decompose_factor", MFU_COUNT, 0, 65536, 0, NULL, "training",                        \
       "rows and columns of the smaller factor of LoKr; 0: near the square root")                                       \
+    X(ADAPTER_BLOCKS, "adapter_blocks", "boft_block_num", MFU_COUNT, 0, 65536, 0, NULL, "training",                    \
+      "blocks into which OFT and BOFT cut an input row; 0: lora says their size")                                      \
     X(IA3_INPUTS, "ia3_inputs", "feedforward_modules", MFU_COUNT, 0, MFU_MODULES_ALL, MFU_MODULE_BIT(DOWN), NULL,      \
       "training", "targets of IA3 whose input is scaled, not their result", .modules = true)                           \
     X(PROMPT_ENCODER, "prompt_encoder", "encoder_hidden_size", MFU_COUNT, 0, 1048576, 0, NULL, "training",             \

@@ -168,8 +168,7 @@ void mfu_scenario_leave_out(struct mfu_scenario *s, const char *path, const char
 const char *mfu_scenario_adapters_unpredicted(const struct mfu_scenario *s)
 {
     const struct mfu_method_row *method = &mfu_methods[(int)s->setting[MFU_S_ADAPTER]];
-    bool adapters =
-        s->setting[MFU_S_LORA] > 0 || method->place == MFU_ADAPTS_RESULT || method->place == MFU_ADAPTS_SCALE;
+    bool adapters = s->setting[MFU_S_LORA] > 0 || method->takes & MFU_TAKES_TARGETS;
     unsigned mlp = MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(GATE_UP) | MFU_MODULE_BIT(DOWN);
     int dim = s->model && adapters ? mfu_model_dim_find(s->model, "n_experts", NULL) : -1;
     double values[MFU_MAX_DIMS];

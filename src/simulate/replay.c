@@ -448,11 +448,15 @@ static void set_up(struct replayer *p)
     const double *constant_bytes = p->in->first->constant_bytes;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
     double standing = constant_bytes[MFU_PART_GRADIENTS] / fmax(program->rank_trained, 1);
+    double rest = constant_bytes[MFU_PART_WEIGHTS];
     double images_bytes = constant_bytes[MFU_PART_ACTIVATIONS] - 4 * tokens_bytes; /* of two batches */
 
     p->launch = -1;
     for (int i = 0; i < program->n_weights && !p->failed; i++)
-        allocate(p, p->in->weight_share * program->weights[i].bytes, "loading the weights");
+        allocate(p, p->in->weight_share * program->weights[i].bytes, "loading the weights"),
+            rest -= p->in->weight_share * program->weights[i].bytes;
+    if (rest > 512)
+        allocate(p, rest, "loading what never trains");
     for (int i = 0; i < program->n_weights && constant_bytes[MFU_PART_EMA] > 0 && !p->failed; i++)
         if (program->weights[i].trains)
             allocate(p, constant_bytes[MFU_PART_EMA] / fmax(program->rank_trained, 1) * program->weights[i].elements,

@@ -15,11 +15,13 @@ import csv
 import functools
 import gc
 import importlib.util
+import inspect
 import json
 import logging
 import math
 import os
 import sys
+import textwrap
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import numpy as np
@@ -522,11 +524,16 @@ def method_cases(pure, ckpt):
     """The other methods of peft."""
     half = dict(base="bf16", batch=2, seq=1024)
     qv, every = " lora_targets=q_proj,v_proj", " lora_targets=" + ",".join(MODULES["attention"] + MODULES["mlp"])
-    sized = dict(adalora=12, vera=256, miss=64, loha=32, lokr=32)
+    sized = dict(adalora=12, vera=256, miss=64, loha=32, lokr=32, oft=32, boft=8, hra=8, fourierft=1000, waveft=2592, randlora=32,
+                 vblora=4, c3a=64, shira=32, delora=8, hira=32, gralora=32, pvera=256)
     for method, size in sized.items():
         yield row(f"{method}-llama-qv-pure", "llama", adapter=f"adapter={method} lora={size}" + qv, **pure, **half)
         yield row(f"{method}-llama-all-amp", "llama", adapter=f"adapter={method} lora={size // 4}" + every, **half)
         yield row(f"{method}-qwen2-all-pure-ckpt", "qwen2", adapter=f"adapter={method} lora={size // 2}" + every, **pure, **half, **ckpt)
+    yield row("road-llama-qv-pure", "llama", adapter="adapter=road" + qv, **pure, **half)
+    yield row("road-llama-all-amp", "llama", adapter="adapter=road" + every, **half)
+    yield row("road-qwen2-all-pure-ckpt", "qwen2", adapter="adapter=road" + every, **pure, **half, **ckpt)
+    yield row("oft-llama-qv-blocks", "llama", adapter="adapter=oft adapter_blocks=16" + qv, **pure, **half)
     yield row("lokr-llama-qv-factor", "llama", adapter="adapter=lokr lora=16 lokr_factor=4" + qv, **pure, **half)
     yield row("vera-llama-all-drop", "llama", adapter="adapter=vera lora=64 lora_dropout=0.05" + every, **pure, **half)
     kvd, fed = "adapter=ia3 lora_targets=k_proj,v_proj,down_proj", " ia3_inputs=" + ",".join(MODULES["mlp"])
@@ -995,6 +1002,20 @@ def adapter_config(keys):
         "miss": lambda: peft.MissConfig(r=size, miss_dropout=drop, **modules, **common),
         "loha": lambda: peft.LoHaConfig(r=size, **modules, **common),
         "lokr": lambda: peft.LoKrConfig(r=size, decompose_factor=int(keys.get("lokr_factor", -1)), **modules, **common),
+        "oft": lambda: peft.OFTConfig(r=int(keys.get("adapter_blocks", 0)), oft_block_size=0 if "adapter_blocks" in keys else size, **modules, **common),
+        "boft": lambda: peft.BOFTConfig(boft_block_size=size, **modules, **common),
+        "hra": lambda: peft.HRAConfig(r=size, **modules, **common),
+        "fourierft": lambda: peft.FourierFTConfig(n_frequency=size, **modules, **common),
+        "waveft": lambda: peft.WaveFTConfig(n_frequency=size, **modules, **common),
+        "randlora": lambda: peft.RandLoraConfig(r=size, randlora_dropout=drop, **modules, **common),
+        "road": lambda: peft.RoadConfig(**modules, **common),
+        "vblora": lambda: peft.VBLoRAConfig(r=size, vblora_dropout=drop, **modules, **common),
+        "c3a": lambda: peft.C3AConfig(block_size=size, **modules, **common),
+        "shira": lambda: peft.ShiraConfig(r=size, **modules, **common),
+        "delora": lambda: peft.DeloraConfig(r=size, module_dropout=drop, **modules, **common),
+        "hira": lambda: peft.HiraConfig(r=size, hira_dropout=drop, **modules, **common),
+        "gralora": lambda: peft.GraloraConfig(r=size, gralora_dropout=drop, **modules, **common),
+        "pvera": lambda: peft.PveraConfig(r=size, pvera_dropout=drop, **modules, **common),
         "ia3": lambda: peft.IA3Config(feedforward_modules=keys.get("ia3_inputs", "down_proj").split(","), **modules, **common),
         "ln-tuning": lambda: peft.LNTuningConfig(
             target_modules=["input_layernorm", "post_attention_layernorm", "norm"], **common),
@@ -1006,6 +1027,26 @@ def adapter_config(keys):
             encoder_hidden_size=int(keys.get("prompt_encoder", 0)) or None, **common),
     }
     return make[method]()
+
+
+def is_adapter(module):
+    return isinstance(module, peft.tuners.tuners_utils.BaseTunerLayer) or type(module).__name__ in ("BufferDict", "OFTRotationModule")
+
+
+def without_values():
+    """Two methods look where a mask is set: here everywhere, or in as many places as there are weights."""
+    layer = peft.tuners.shira.layer.ShiraLayer
+    update = layer.update_layer
+
+    def update_layer(self, name, mask, r, **more):
+        update(self, name, None, r, **more)
+        self.shira_indices[name] = torch.zeros(2, self.shira_weight[name].numel(), dtype=torch.int32, device="cuda")
+    layer.update_layer = update_layer
+    module = peft.tuners.waveft.layer
+    source = textwrap.dedent(inspect.getsource(module.WaveFTLayer.get_delta_weight))
+    everywhere = "torch.arange(spectrum.numel(), device='cuda')"
+    exec(source.replace("valid_mask]", everywhere + "]"), vars(module))
+    module.WaveFTLayer.get_delta_weight = module.get_delta_weight
 
 
 def copy_of(layer):
@@ -1032,8 +1073,8 @@ def with_adapters(c, model):
         for module in wrapped.modules():
             if hasattr(module, "ranknum"):                      # frozen, until a move makes it anew
                 module.ranknum.requires_grad_(False)
-            if isinstance(module, peft.tuners.lycoris_utils.LycorisLayer):
-                module.training = False                         # dropped with a probability of 0, which it would draw
+            if isinstance(module, (peft.tuners.lycoris_utils.LycorisLayer, peft.tuners.vblora.layer.VBLoRALayer)):
+                module.training = False                         # dropped with a probability of 0, which it would draw; looks at values
             for name, p in module.named_parameters(recurse=False):
                 if p.requires_grad and keys.get("adapter") != "ln-tuning":      # cast_adapter_dtype(), or as the base is
                     setattr(module, name, nn.Parameter(p.detach().to(
@@ -1402,7 +1443,8 @@ def measure_eager(c, trace=None):
             optimizer.zero_grad(set_to_none=True)
         peak = {name: p["peak_flash"] for name, p in phases.items()}
         phase = max(peak, key=peak.get)
-        buffers = sum(tracker.entry(b)[0][1] for b in {id(b): b for b in model.buffers()}.values())
+        buffers = sum(tracker.entry(b)[0][1] for b in {id(b): b for m in model.modules() if not is_adapter(m)
+                                                       for b in m.buffers(recurse=False)}.values())
         if trace is not None:
             trace += tracker.lines
         return dict(
@@ -1527,6 +1569,7 @@ if __name__ == "__main__":
     pretend_cuda()
     patch()
     vision_helpers()
+    without_values()
     if importlib.util.find_spec("mamba_ssm"):
         mamba_kernels()
     everything = list(cases())

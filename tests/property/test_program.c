@@ -209,6 +209,7 @@ static void collectives_of_a_layer_do_not_depend_on_checkpointing(void **state)
 static void adapters_train_little_and_grow_with_their_size(void **state)
 {
     static const char *const sizes[] = {"4", "16", "64"};
+    static const char *const coarse[] = {"256", "128", "64"};
     static const char *const checkpoints[] = {"none", "full"};
     static const char *const precisions[] = {"bf16", "bf16-pure"};
 
@@ -221,13 +222,14 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
                 if (mfu_methods[m].place == MFU_ADAPTS_KEYS && k) /* peft refuses them */
                     continue;
                 for (size_t i = 0; i < (mfu_methods[m].unsized ? 1 : sizeof sizes / sizeof *sizes); i++) {
-                    const char *const settings[] = {"adapter",    mfu_method_names[m],
-                                                    "lora",       mfu_methods[m].unsized ? "1" : sizes[i],
-                                                    "checkpoint", checkpoints[k],
-                                                    "precision",  precisions[p],
-                                                    "accum",      "2",
-                                                    "batch",      "2",
-                                                    NULL};
+                    const char *const settings[] = {
+                        "adapter",    mfu_method_names[m],
+                        "lora",       mfu_methods[m].unsized ? "1" : mfu_methods[m].coarser ? coarse[i] : sizes[i],
+                        "checkpoint", checkpoints[k],
+                        "precision",  precisions[p],
+                        "accum",      "2",
+                        "batch",      "2",
+                        NULL};
 
                     assert_true(make(&plan, "a100-80gb-sxm", "llama-3.2-1b", settings));
                     assert_true(plan.program.trainable_params > trained);
@@ -300,6 +302,7 @@ static void settings_of_adapters_act_or_are_refused(void **state)
                                            {"lora_dropout", "0.1"},
                                            {"dora", "on"},
                                            {"lokr_factor", "16"},
+                                           {"adapter_blocks", "16"},
                                            {"prompt_encoder", "64"},
                                            {"ia3_inputs", "v_proj,down_proj"},
                                            {"trainable_layers", "4"},

@@ -985,6 +985,15 @@ static void methods_of_peft_are_understood(void **state)
          MFU_METHOD_LOKR, 16},
         {"\"peft_type\": \"LOKR\", \"r\": 16, \"decompose_factor\": 8, \"target_modules\": \"all-linear\"",
          MFU_METHOD_LOKR, 16},
+        {"\"peft_type\": \"OFT\", \"r\": 0, \"oft_block_size\": 64, \"target_modules\": [\"q_proj\"]", MFU_METHOD_OFT,
+         64},
+        {"\"peft_type\": \"OFT\", \"r\": 16, \"oft_block_size\": 0, \"target_modules\": [\"q_proj\"]", MFU_METHOD_OFT,
+         32},
+        {"\"peft_type\": \"BOFT\", \"boft_block_size\": 8, \"target_modules\": [\"q_proj\"]", MFU_METHOD_BOFT, 8},
+        {"\"peft_type\": \"FOURIERFT\", \"n_frequency\": 500, \"target_modules\": [\"q_proj\"]", MFU_METHOD_FOURIERFT,
+         500},
+        {"\"peft_type\": \"C3A\", \"block_size\": 128, \"target_modules\": [\"q_proj\"]", MFU_METHOD_C3A, 128},
+        {"\"peft_type\": \"VBLORA\", \"r\": 8, \"target_modules\": [\"q_proj\"]", MFU_METHOD_VBLORA, 8},
         {"\"peft_type\": \"LN_TUNING\", \"target_modules\": null", MFU_METHOD_LN_TUNING, 1},
         {"\"peft_type\": \"PROMPT_TUNING\", \"num_virtual_tokens\": 40", MFU_METHOD_PROMPT, 40},
         {"\"peft_type\": \"P_TUNING\", \"num_virtual_tokens\": 20, \"encoder_hidden_size\": null", MFU_METHOD_P_TUNING,
@@ -1022,7 +1031,7 @@ static void methods_of_peft_are_understood(void **state)
     assert_near(setting(MFU_S_PROMPT_ENCODER), 512, 0);
     done();
     read_as("adapter_config.json",
-            "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", \"peft_type\": \"BOFT\"}", "peft", NULL);
+            "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", \"peft_type\": \"FROD\"}", "peft", NULL);
     assert_int_equal(fate("peft_type"), MFU_UNMODELLED);
     done();
 }

@@ -337,7 +337,7 @@ static void adapters_are_read_by_their_columns(void **state)
         {"9340,qlora,8,nf4,all linear (*_proj)", NULL},
         {"9340,lora,8,none,\"qkv,o,up,down\"", NULL},
         {"9340,lora,,none,", NULL},
-        {"9340,boft,8,none,", "method 'boft' is not modelled"},
+        {"9340,frod,8,none,", "method 'frod' is not modelled"},
         {"9340,lora,8,none,nothing", "lora_targets"},
     };
     double bytes[LENGTH(rows)];
@@ -387,7 +387,7 @@ static void software_beside_a_method_is_settings(void **state)
         {"lora+hf+fa2", "attention=flash2 for fa2", NULL},
         {"lora+nothing", "", "'nothing' of method 'lora+nothing' is not modelled"},
         {"lora+cce+", "", "'' of method"},
-        {"boft+cce", "", "method 'boft' is not modelled"},
+        {"frod+cce", "", "method 'frod' is not modelled"},
     };
     double bytes[LENGTH(rows)];
 
@@ -475,7 +475,7 @@ static void rows_that_train_other_weights_are_told(void **state)
     assert_true(all->rows[0].trains_other);
     assert_non_null(strstr(all->rows[0].skipped, "trainable_m 77"));
     mfu_validation_free(all);
-    all = one("step_time_ms,method", "9340,boft");
+    all = one("step_time_ms,method", "9340,frod");
     assert_false(all->rows[0].trains_other);
     mfu_validation_free(all);
 }

@@ -237,12 +237,16 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     struct mfu_error err = {0};
     struct possible all;
 
-    if (plan(p, simulation, &run->scenario, &err) < 0) {
+    if (plan(p, simulation, &run->scenario, &err) == 0) {
+        mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
+    } else if (run->targets_open && run->trainable_m > 0) { /* others may suit */
+        snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
+        run->trains_other = true;
+    } else {
         snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
         return;
     }
-    mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
-    for (size_t i = 0; mfu_measured_usual_targets(run, i); i++)
+    for (size_t i = 0; mfu_measured_usual_targets(run, i, p->program.trainable_params); i++)
         if (plan(p, simulation, &run->scenario, &err) == 0)
             mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
     if (run->skipped[0]) {

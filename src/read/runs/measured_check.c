@@ -11,6 +11,7 @@
 #include "cost/sample.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 #define ABOUT 0.05         /* relative: figures that are rounded agree (chosen) */
@@ -176,7 +177,23 @@ void mfu_measured_check_size(struct mfu_measured_run *run, double params, double
                      trainable / 1e6);
 }
 
-bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i)
+/* The size of which as much trains as the row states. */
+static bool other_size(struct mfu_row *r, double trainable)
+{
+    const double *set = r->run->scenario.setting;
+    double ratio = r->run->trainable_m * 1e6 / trainable;
+    double size = set[MFU_S_LORA] * (mfu_methods[(int)set[MFU_S_ADAPTER]].coarser ? 1 / ratio : ratio);
+    char text[32];
+
+    if (!r->run->size_open || r->run->targets_open || differ(size, round(size), SAME_TRAINED) || size < 1)
+        return false;
+    r->run->size_open = false;
+    snprintf(text, sizeof text, "%.0f", round(size));
+    mfu_row_assume(r, "lora=%s: so many train", text);
+    return mfu_row_set(r, "lora", text);
+}
+
+bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i, double trainable)
 {
     /* The last: diffusers' linears of blocks, by name, which the single stream's to_out is not (FLUX.2). */
     static const char *const usual[] = {
@@ -188,6 +205,8 @@ bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i)
     };
     struct mfu_row r = {.run = run};
 
+    if (run->trains_other && i == 0 && other_size(&r, trainable))
+        return true;
     if (!run->trains_other || !run->targets_open || i >= sizeof usual / sizeof *usual)
         return false;
     if (i == 0)

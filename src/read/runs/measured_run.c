@@ -994,6 +994,7 @@ static bool set_adapters(struct mfu_row *r)
     const char *method = our_word(r, method_of(r), methods), *quant, *target, *rank = mfu_row_cell(r, "lora_rank");
     const struct mfu_method_row *row;
     int choice = method ? -1 : mfu_setting_choice(MFU_S_ADAPTER, method_of(r), NULL);
+    bool sized = mfu_cell_number(r, "lora_rank") > 0;
     char text[200], *more, size[32];
 
     if (!method && choice <= 0)
@@ -1013,20 +1014,23 @@ static bool set_adapters(struct mfu_row *r)
                  1e6 * mfu_cell_number(r, "trainable_m")
                      / (row->place == MFU_ADAPTS_KEYS ? keys : mfu_cell_number(r, "n_embd")));
         rank = size; /* so many tokens train */
-    } else if (mfu_cell_empty(r, "lora_rank") && choice > MFU_METHOD_LORA) {
+    } else if (choice > MFU_METHOD_LORA && (!sized || row->takes & MFU_TAKES_BLOCKS)) {
+        if (sized && !mfu_row_set(r, "adapter_blocks", rank)) /* peft's r is how many blocks there are */
+            return false;
         snprintf(size, sizeof size, "%.0f", row->size);
         rank = size;
-        mfu_row_assume(r, "lora=%s: peft's default", rank);
+        if (!sized)
+            mfu_row_assume(r, "lora=%s: peft's default", rank);
+        r->run->size_open = !sized;
     } else if (mfu_cell_empty(r, "lora_rank")) {
         rank = "16";
         mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
     }
     snprintf(text, sizeof text, "%s", mfu_row_cell(r, "lora_targets"));
-    r->run->targets_open = !*text && (row->place == MFU_ADAPTS_RESULT || row->place == MFU_ADAPTS_SCALE);
+    r->run->targets_open = !*text && row->takes & MFU_TAKES_TARGETS;
     if ((more = strstr(text, beside)))
         *more = '\0';
-    target =
-        row->place == MFU_ADAPTS_RESULT || row->place == MFU_ADAPTS_SCALE ? our_word(r, text, targets) : "all-linear";
+    target = row->takes & MFU_TAKES_TARGETS ? our_word(r, text, targets) : "all-linear";
     quant = our_word(r, mfu_row_cell(r, "quant"), quants);
     if (quant && strcasecmp(method_of(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
         mfu_row_assume(r, "base_precision=nf4, usual for %s", method_of(r));

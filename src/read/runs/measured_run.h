@@ -36,7 +36,8 @@ struct mfu_measured_run {
     bool of_last_rank;    /* the memory is the last rank's, which has a pipeline's last stage */
     int ran;              /* 1, 0 (out of memory), -1: not stated */
     bool limit;           /* seq is the longest that fits */
-    bool targets_open;    /* what adapters sit on is not stated */
+    bool targets_open;    /* what adapters sit on is not stated, */
+    bool size_open;       /* nor their size */
     bool trains_other;    /* skipped: the row states another number of weights that train */
     char assumed[640];    /* what was filled in or mapped */
     char skipped[200];    /* why it cannot be modelled, or "" */
@@ -51,9 +52,9 @@ void mfu_measured_run(struct mfu_catalog *, const struct mfu_csv *, size_t row, 
 /* Notes where the planned model has another size than the row says, and skips the row where other weights train. */
 void mfu_measured_check_size(struct mfu_measured_run *, double params, double trainable);
 
-/* Where other weights train and the adapters' targets are not stated: takes the i-th of the usual ones, so that the run
- * can be planned again; false behind the last. */
-bool mfu_measured_usual_targets(struct mfu_measured_run *, size_t i);
+/* Where other weights train than `trainable` and the adapters' size or targets are not stated: takes the size that trains
+ * as many, or the i-th of the usual targets, so that the run can be planned again; false behind the last. */
+bool mfu_measured_usual_targets(struct mfu_measured_run *, size_t i, double trainable);
 
 /* The step time behind the stated MFU; `why` says which peak was taken, or, with
  * NAN, why none follows ("": no MFU is stated). */

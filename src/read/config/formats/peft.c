@@ -23,16 +23,39 @@ static const char parts[] = "adapters of other ranks or in some layers only";
 // clang-format off
 static const struct mfu_import_row rows[] = {
     {"peft_type", "adapter",
-     "LORA=lora ADALORA=adalora VERA=vera MISS=miss BONE=miss LOHA=loha LOKR=lokr IA3=ia3 LN_TUNING=ln-tuning "
+     "OFT=oft BOFT=boft HRA=hra FOURIERFT=fourierft WAVEFT=waveft RANDLORA=randlora ROAD=road VBLORA=vblora C3A=c3a "
+     "SHIRA=shira DELORA=delora HIRA=hira GRALORA=gralora PVERA=pvera LORA=lora ADALORA=adalora VERA=vera MISS=miss BONE=miss LOHA=loha LOKR=lokr IA3=ia3 LN_TUNING=ln-tuning "
      "PROMPT_TUNING=prompt-tuning P_TUNING=p-tuning PREFIX_TUNING=prefix-tuning",
      NULL, true},
     {"r", "lora", NULL, NULL, false}, {"init_r", "lora", NULL, NULL, false},
+    {"oft_block_size", "lora", NULL, NULL, false}, {"boft_block_size", "lora", NULL, NULL, false},
+    {"boft_block_num", "adapter_blocks", NULL, NULL, false}, {"block_size", "lora", NULL, NULL, false},
+    {"n_frequency", "lora", NULL, NULL, false}, {"*_pattern", NULL, "=- null=-", parts, true},
     {"num_virtual_tokens", "lora", NULL, NULL, false}, {"decompose_factor", "lokr_factor", NULL, NULL, false},
     {"lora_dropout", "lora_dropout", NULL, NULL, false}, {"vera_dropout", "lora_dropout", NULL, NULL, false},
-    {"miss_dropout", "lora_dropout", NULL, NULL, false},
+    {"miss_dropout", "lora_dropout", NULL, NULL, false}, {"vblora_dropout", "lora_dropout", NULL, NULL, false},
+    {"randlora_dropout", "lora_dropout", NULL, NULL, false}, {"hira_dropout", "lora_dropout", NULL, NULL, false},
+    {"gralora_dropout", "lora_dropout", NULL, NULL, false}, {"pvera_dropout", "lora_dropout", NULL, NULL, false},
+    {"boft_dropout", NULL, "0.0=- 0=-", "dropped blocks", true},
+    {"boft_n_butterfly_factor", NULL, "1=-", "several factors", true}, {"apply_GS", NULL, "false=-", "orthogonal vectors", true},
+    {"coft", NULL, "false=-", "a constraint", true}, {"block_share", NULL, "false=-", "blocks that share weights", true},
+    {"use_cayley_neumann", NULL, "true=-", "a system that is solved", true},
+    {"num_cayley_neumann_terms", NULL, "5=-", "another number of terms", true}, {"eps", NULL, NULL, learnt, false},
+    {"use_idwt", NULL, "true=-", "a spectrum without its transform", true},
+    {"wavelet_family", NULL, "db1=-", "another wavelet", true},
+    {"proportional_parameters", NULL, "false=-", parts, true}, {"random_*", NULL, NULL, learnt, false},
+    {"scaling", NULL, NULL, learnt, false}, {"variant", NULL, "road_1=-", "another form of the method", true},
+    {"group_size", NULL, "64=-", "groups of other sizes", true}, {"num_vectors", NULL, "256=-", "another bank", true},
+    {"vector_length", NULL, "256=-", "another bank", true}, {"topk", NULL, "2=-", "another bank", true},
+    {"init_*", NULL, NULL, learnt, false}, {"save_only_topk_weights", NULL, NULL, names, false},
+    {"hybrid_r", NULL, "0=-", "a pair beside the blocks", true}, {"gralora_k", NULL, "2=-", "another number of blocks", true},
+    {"sparse", NULL, NULL, learnt, false}, {"very_sparse", NULL, NULL, learnt, false},
+    {"randlora_alpha", NULL, NULL, learnt, false}, {"mask_type", NULL, NULL, learnt, false},
+    {"delora_lambda", NULL, NULL, learnt, false}, {"sample_at_inference", NULL, NULL, learnt, false},
+    {"generator_seed", NULL, "null=-", "numbers that the CPU draws", true},
     {"feedforward_modules*", NULL, "null=-", "inputs that are scaled", true},
     {"decompose_both", NULL, "false=-", parts, true}, {"use_effective_conv2d", NULL, "false=-", parts, true},
-    {"init_weights", NULL, "true=- false=- zero=- lycoris=- null=-", "another form of the method", true},
+    {"init_weights", NULL, "true=- false=- zero=- lycoris=- gaussian=- xavier_uniform=- kaiming_uniform=- null=-", "another form of the method", true},
     {"rank_dropout", NULL, "0.0=- 0=-", "dropped ranks", true}, {"module_dropout", NULL, "0.0=- 0=-", "dropped modules", true},
     {"encoder_reparameterization_type", NULL, "MLP=-", "an LSTM", true},
     {"encoder_hidden_size", "prompt_encoder", NULL, NULL, false},
@@ -85,7 +108,8 @@ static const struct mfu_method_row *method_of(const struct mfu_entry *type)
 /* Ranks and virtual tokens: of a known method one of them is its size. */
 static void find_size(struct mfu_import *m, const struct mfu_method_row *method)
 {
-    static const char *const sizes[] = {"r", "init_r", "num_virtual_tokens"};
+    static const char *const sizes[] = {
+        "r", "init_r", "num_virtual_tokens", "oft_block_size", "boft_block_size", "block_size", "n_frequency"};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct mfu_entry *e = mfu_import_find(m, sizes[i]);
@@ -96,6 +120,10 @@ static void find_size(struct mfu_import *m, const struct mfu_method_row *method)
             mfu_import_leave(e, MFU_IGNORED, "of a method that is not known here");
         else if (i == 2 && !mfu_method_precedes(method))
             mfu_import_leave(e, MFU_IGNORED, "of learned tokens, which this method does not have");
+        else if (method->takes & MFU_TAKES_BLOCKS && strcmp(e->value, "0") == 0)
+            mfu_import_leave(e, MFU_IGNORED, "blocks are said otherwise");
+        else if (i == 0 && method->takes & MFU_TAKES_BLOCKS) /* how many blocks there are */
+            mfu_import_set(m, e, "adapter_blocks", "blocks of an input row", "%s", e->value);
         else if (i == 0 && method == &mfu_methods[MFU_METHOD_ADALORA] && mfu_import_find(m, "init_r"))
             mfu_import_leave(e, MFU_IGNORED, "see init_r");
     }

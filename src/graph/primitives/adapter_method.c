@@ -1,0 +1,449 @@
+/*
+ * adapter_method - methods of peft 0.21.2 beside or in place of a product whose weight is frozen, each written as the
+ * operations of its forward pass (tuners/METHOD/layer.py); backward follows (graph/adapter_tape.h).
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "graph/adapter_tape.h"
+
+#define METHOD MFU_ADAPTER_MORE /* attributes: enum mfu_adapter_method; MFU_ADAPTER_INNER: blocks */
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->attribute[MFU_ADAPTER_WIDTH];
+}
+
+static int x32(struct mfu_tape *t)
+{
+    return mfu_tape_cast(t, mfu_tape_input(t), MFU_F32);
+}
+
+/* The base's result and what is added to it, in its type. */
+static int added(struct mfu_tape *t, int base, int y)
+{
+    return mfu_tape_like(t, mfu_tape_plus(t, base, y), base);
+}
+
+/* ... beside the product with a whole weight. */
+static int beside(struct mfu_tape *t, int w)
+{
+    int base = mfu_tape_base(t), x = mfu_tape_like(t, mfu_tape_input(t), w), y;
+
+    y = mfu_tape_linear(t, x, w, mfu_tape_width(t), mfu_tape_in(t));
+    mfu_tape_hold(t, w);
+    y = added(t, base, y);
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+/* FourierFT: some numbers of a spectrum, whose transform is a weight.  The numbers' places are brought each time. */
+static int fourierft(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), n = mfu_tape_size(t);
+    int dense = mfu_tape_map(t, "fourier_scatter", mfu_tape_weight(t, 0, 1, n), width, in, 2, 4 * n), w;
+
+    w = mfu_tape_map(t, "fourier_complex", dense, width, 2 * in, 1, 0);
+    w = mfu_tape_map(t, "fourier_transform", w, width, 2 * in, 2, 0);
+    w = mfu_tape_map(t, "fourier_scale", w, width, in, 1, 0);
+    mfu_tape_hold(t, dense);
+    return beside(t, w);
+}
+
+/* WaveFT: the same of a wavelet transform, which is a transposed convolution of four bands. */
+static int waveft(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), n = mfu_tape_size(t);
+    int spectrum = mfu_tape_map(t, "wave_valid", mfu_tape_weight(t, 0, 1, n), 1, n, 1, 0), dense, w;
+
+    dense = mfu_tape_map(t, "wave_scatter", spectrum, width, in, 2, 4 * n);
+    mfu_tape_divides(t, in, 2);
+    mfu_tape_divides(t, width, 2);
+    w = mfu_tape_map(t, "wave_bands", dense, width * in / 4, 4, 1, 0);
+    w = mfu_tape_keep(t, mfu_tape_operand(t, w)); /* a convolution keeps what its filter does not need */
+    w = mfu_tape_product(t, w, mfu_tape_fill(t, "wave_filter", 4, 4, MFU_F32), 1, width * in / 4, 4, 4);
+    w = mfu_tape_map(t, "wave_scale", w, width, in, 1, 0);
+    mfu_tape_hold(t, dense);
+    return beside(t, w);
+}
+
+/* VB-LoRA: both matrices are weighted sums of vectors of one bank, of which topk are chosen for each piece. */
+enum { VB_VECTORS = 256, VB_LENGTH = 256, VB_TOP = 2 };
+
+static int vblora_matrix(struct mfu_tape *t, int parameter, int bank, double rows, double columns)
+{
+    double pieces = ceil(rows * columns / VB_LENGTH);
+    int weights = mfu_tape_weight(t, parameter, pieces, VB_VECTORS), vectors;
+
+    weights = mfu_tape_map(t, "vblora_top", weights, pieces, VB_TOP, 1, 2 * VB_TOP * pieces);
+    weights = mfu_tape_map(t, "vblora_softmax", weights, pieces, VB_TOP, 1, VB_TOP * pieces);
+    vectors = mfu_tape_map(t, "vblora_look_up", bank, pieces * VB_TOP, VB_LENGTH, 1, 0);
+    vectors = mfu_tape_times(t, vectors, weights);
+    return mfu_tape_map(t, "vblora_sum", vectors, rows, columns, 1, 0);
+}
+
+static int vblora(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int base = mfu_tape_base(t), bank = mfu_tape_shared(t, true, VB_VECTORS, VB_LENGTH), a, b, x, y;
+
+    mfu_tape_divides(t, in, VB_LENGTH);
+    mfu_tape_divides(t, width, VB_LENGTH);
+    a = vblora_matrix(t, 0, bank, r, in);
+    b = mfu_tape_map(t, "vblora_turn", vblora_matrix(t, 1, bank, width, r), width, r, 1, 0);
+    x = mfu_tape_as_adapter(t, mfu_tape_input(t));
+    y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
+    y = added(t, base, mfu_tape_linear(t, y, b, width, r));
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+/* RandLoRA: random bases of full rank, shared by all, whose sizes train: A * lambda * gamma, with a backward of its own. */
+static int scale_bases(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    const struct mfu_operation *op = mfu_tape_operation(t);
+    double least = fmin(mfu_tape_in(t), mfu_tape_width(t)), rows = op->attribute[MFU_ADAPTER_SIZE];
+
+    (void)in, (void)keeps;
+    rows *= ceil(least / rows);
+    return mfu_tape_pass(t, "randlora_gamma", rows, least, 1,
+                         mfu_tape_pass(t, "randlora_lambda", rows, least, 1, MFU_NO_VIEW, MFU_NO_VIEW), MFU_NO_VIEW);
+}
+
+/* Three factors each: two are multiplied, then a batched product with the third (einsum). */
+static void scale_bases_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double least = fmin(mfu_tape_in(t), mfu_tape_width(t)), r = mfu_tape_size(t), bases = ceil(least / r);
+
+    (void)kept;
+    for (int i = 0; i < 2; i++) {
+        int product = mfu_tape_pass(t, "randlora_product", r * bases, least, 1, g, MFU_NO_VIEW);
+
+        d[i] = i == 0 ? mfu_tape_small(t, MFU_TAPE_FP32, bases, r, 1, least, product, MFU_NO_VIEW, MFU_NO_VIEW)
+                      : mfu_tape_small(t, MFU_TAPE_FP32, bases, least, 1, r, product, MFU_NO_VIEW, MFU_NO_VIEW);
+    }
+}
+
+static int randlora(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function scaled = {scale_bases, scale_bases_gradient};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), least = fmin(in, width),
+           most = fmax(in, width), bases = ceil(least / r);
+    int base = mfu_tape_base(t), lambda = mfu_tape_weight(t, 0, r, bases), gamma = mfu_tape_weight(t, 1, bases, least),
+        a = mfu_tape_call(t, &scaled, lambda, gamma, r * bases, least), b, x, y;
+
+    mfu_tape_shared(t, false, r, least);
+    b = mfu_tape_shared(t, false, most, r * bases);
+    x = mfu_tape_as_adapter(t, mfu_tape_input(t));
+    y = mfu_tape_linear(t, mfu_tape_drop(t, x), least == in ? a : b, r * bases, in);
+    y = mfu_tape_linear(t, y, least == in ? b : a, width, r * bases);
+    y = mfu_tape_map(t, "randlora_scale", y, mfu_tape_rows(t), width, 1, 0);
+    mfu_tape_hold(t, a);
+    y = added(t, base, y);
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+/* RoAd: pairs of columns of the result, rotated and scaled. */
+enum { ROAD_GROUP = 64 };
+
+static int road(struct mfu_tape *t)
+{
+    double width = mfu_tape_width(t), rows = mfu_tape_rows(t);
+    int base = mfu_tape_base(t), y = mfu_tape_as_adapter(t, base), alpha, column[2], turned;
+
+    mfu_tape_divides(t, width, ROAD_GROUP);
+    alpha = mfu_tape_map(t, "road_repeat", mfu_tape_weight(t, 1, 1, width / 2), 1, width, 1, 0);
+    column[0] = mfu_tape_map(t, "road_repeat", mfu_tape_weight(t, 0, 1, width / 2), 1, width, 1, 0);
+    column[1] = mfu_tape_times(t, alpha, mfu_tape_map(t, "road_sin", column[0], 1, width, 1, 1));
+    column[0] = mfu_tape_times(t, alpha, mfu_tape_map(t, "road_cos", column[0], 1, width, 1, 1));
+    turned = mfu_tape_map(t, "road_turn", y, rows, width, 2, 0);
+    y = mfu_tape_plus(t, mfu_tape_times(t, y, column[0]), mfu_tape_times(t, turned, column[1]));
+    return mfu_tape_like(t, y, base);
+}
+
+/* C3A: blocks of circulant matrices, multiplied as transforms; a function with a backward of its own. */
+static int convolve(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    double rows = mfu_tape_rows(t), of = mfu_tape_in(t), width = mfu_tape_width(t), b = mfu_tape_size(t);
+    int x = mfu_tape_pass(t, "c3a_transform", rows, 2 * of, 1, in[0], MFU_NO_VIEW),
+        w = mfu_tape_pass(t, "c3a_transform", width / b, 2 * of, 1, MFU_NO_VIEW, MFU_NO_VIEW), y;
+
+    y = mfu_tape_small(t, MFU_TAPE_COMPLEX, b, rows, width / b, of / b, x, w, MFU_NO_VIEW);
+    keeps[0] = in[0];
+    return mfu_tape_pass(t, "c3a_transform", rows, 2 * width, 1, y, MFU_NO_VIEW);
+}
+
+static void convolve_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double rows = mfu_tape_rows(t), of = mfu_tape_in(t), width = mfu_tape_width(t), b = mfu_tape_size(t);
+    struct mfu_builder *s = mfu_tape_builder(t);
+    int y = mfu_tape_pass(t, "c3a_transform", rows, 2 * width, 1, g, MFU_NO_VIEW),
+        w = mfu_tape_pass(t, "c3a_transform", width / b, 2 * of, 1, MFU_NO_VIEW, MFU_NO_VIEW), x, dx;
+
+    x = mfu_tape_small(t, MFU_TAPE_COMPLEX, b, rows, of / b, width / b, y, w, MFU_NO_VIEW);
+    dx = mfu_tape_pass(t, "c3a_transform", rows, 2 * of, 1, x, MFU_NO_VIEW);
+    x = mfu_tape_pass(t, "c3a_transform", rows, 2 * of, 1, kept[0], MFU_NO_VIEW);
+    w = mfu_tape_small(t, MFU_TAPE_COMPLEX, b, width / b, of / b, rows, y, x, MFU_NO_VIEW);
+    d[1] = mfu_view_slice(s, mfu_tape_pass(t, "c3a_transform", width / b, 2 * of, 1, w, MFU_NO_VIEW), width / b, of);
+    mfu_tensor_extend(s, dx);
+    d[0] = mfu_view_slice(s, dx, rows, of);
+}
+
+static int c3a(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function convolution = {convolve, convolve_gradient};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), b = mfu_tape_size(t), rows = mfu_tape_rows(t);
+    int base = mfu_tape_base(t), y;
+
+    mfu_tape_divides(t, in, b);
+    mfu_tape_divides(t, width, b);
+    y = mfu_tape_call(t, &convolution, x32(t), mfu_tape_weight(t, 0, width / b, in), rows, 2 * width);
+    y = mfu_tape_map(t, "c3a_scale", y, rows, width, 1, 0);
+    return mfu_tape_plus(t, base, mfu_tape_like(t, y, base));
+}
+
+/* OFT: the input, rotated by orthogonal blocks, of which each is a sum of powers of a skew matrix. */
+static int oft(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), b = mfu_tape_block(t), n = in / b, rows = mfu_tape_rows(t);
+    int given = mfu_tape_input(t), x = mfu_tape_as_adapter(t, given), skew, power, rotation, y;
+
+    mfu_tape_divides(t, in, b);
+    mfu_tape_fixed(t, 4, b * (b - 1) / 2); /* places of a triangle, of 8 bytes */
+    skew = mfu_tape_map(t, "oft_skew", mfu_tape_weight(t, 0, n, b * (b - 1) / 2), n * b, b, 3, 0);
+    rotation = mfu_tape_plus(t, mfu_tape_fill(t, "oft_eye", n * b, b, MFU_F32), skew);
+    power = skew;
+    for (int i = 2; i < 5; i++) {
+        power = mfu_tape_product(t, power, skew, n, b, b, b);
+        rotation = mfu_tape_plus(t, rotation, power);
+    }
+    y = mfu_tape_product(t, x, rotation, n, rows, b, b);
+    y = mfu_tape_map(t, "oft_fold", y, rows, in, 1, 0);
+    y = mfu_tape_like(t, y, given);
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+/* A Cayley transform of blocks: the solution of a linear system, whose backward solves another and multiplies. */
+static int solve(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    double b = mfu_tape_block(t), n = mfu_tape_in(t);
+
+    (void)in;
+    keeps[0] = mfu_tape_pass(t, "boft_solve", n, 2 * b, 6, MFU_NO_VIEW, MFU_NO_VIEW); /* and its factors */
+    return mfu_view_slice(mfu_tape_builder(t), keeps[0], n, b);
+}
+
+static void solve_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double b = mfu_tape_block(t), n = mfu_tape_in(t);
+    int again = mfu_tape_pass(t, "boft_solve_grad", n, b, 4, g, kept[0]);
+
+    again = mfu_tape_small(t, MFU_TAPE_FP32, n / b, b, b, b, again, kept[0], MFU_NO_VIEW);
+    d[0] = mfu_tape_pass(t, "boft_skew_grad", n, b, 5, again, MFU_NO_VIEW);
+}
+
+/* BOFT: the same with blocks of a Cayley transform, made a whole matrix, and factors of the result's columns. */
+static int boft(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function cayley = {solve, solve_gradient};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), b = mfu_tape_block(t), n = in / b;
+    int x = mfu_tape_input(t), eye = mfu_tape_fill(t, "boft_eye", in, in, mfu_tape_type(t, x)), turn, p, y;
+
+    mfu_tape_divides(t, in, b);
+    turn = mfu_tape_call(t, &cayley, mfu_tape_weight(t, 0, n * b, b), eye, n * b, b);
+    turn = mfu_tape_like(t, mfu_tape_map(t, "boft_diagonal", turn, in, in, n, 0), x);
+    p = mfu_tape_like(t, mfu_tape_fixed(t, in, in), x);
+    turn = mfu_tape_product(t, turn, p, 1, in, in, in);
+    turn = mfu_tape_product(t, p, turn, 1, in, in, in);
+    turn = mfu_tape_product(t, turn, eye, 1, in, in, in);
+    y = mfu_tape_linear(t, x, turn, in, in);
+    y = mfu_tape_linear(t, y, mfu_tape_frozen(t), width, in);
+    y = mfu_tape_times(t, y, mfu_tape_weight(t, 1, width, 1));
+    return mfu_tape_like(t, y, x);
+}
+
+/* HRA: reflections, each a product of rank 1 with all before. */
+static int reflect(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    double n = mfu_tape_in(t), r = mfu_tape_size(t);
+    struct mfu_builder *s = mfu_tape_builder(t);
+    int doubled = mfu_tape_pass(t, "hra_double", n, n, r, MFU_NO_VIEW, MFU_NO_VIEW), h, out;
+
+    (void)in;
+    doubled = keeps[0] =
+        mfu_tensor_new(s, r * n, n, s->numerics.autocast ? s->numerics.compute : MFU_F32, MFU_PART_ACTIVATIONS);
+    mfu_emit_copy(s, "hra_double", s->numerics.autocast ? r : 1, 0, NULL, doubled);
+    h = keeps[1] = mfu_tape_small(t, MFU_TAPE_AUTOCAST, r, n, 1, n, doubled, MFU_NO_VIEW, MFU_NO_VIEW);
+    out = mfu_tape_pass(t, "hra_eye", n, n, 1, MFU_NO_VIEW, MFU_NO_VIEW);
+    mfu_tape_small(t, MFU_TAPE_AUTOCAST, r, n, n, 1, h, MFU_NO_VIEW, out);
+    return mfu_tape_pass(t, "hra_minus", n, n, r, out, MFU_NO_VIEW);
+}
+
+static void reflect_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double n = mfu_tape_in(t), r = mfu_tape_size(t);
+    int minus = mfu_tape_pass(t, "hra_minus_grad", n, n, r, g, MFU_NO_VIEW), h;
+
+    mfu_tape_small(t, MFU_TAPE_AUTOCAST, r, 1, n, n, kept[1], minus, MFU_NO_VIEW);
+    h = mfu_tape_small(t, MFU_TAPE_AUTOCAST, r, n, 1, n, minus, MFU_NO_VIEW, MFU_NO_VIEW);
+    d[0] = mfu_tape_small(t, MFU_TAPE_AUTOCAST, r, n, 1, n, kept[0], h, MFU_NO_VIEW);
+    mfu_tape_small(t, MFU_TAPE_AUTOCAST, r - 1, n, n, 1, h, MFU_NO_VIEW, minus);
+    mfu_tape_pass(t, "hra_double_grad", n, n, 2 * r, minus, g);
+}
+
+static int hra(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function reflections = {reflect, reflect_gradient};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int given = mfu_tape_input(t), eye = mfu_tape_fill(t, "hra_eye", in, in, MFU_F32), u = mfu_tape_weight(t, 0, in, r),
+        w, x, y;
+
+    w = mfu_tape_call(t, &reflections, u, eye, in, in);
+    w = mfu_tape_product(t, eye, w, 1, in, in, in);
+    w = mfu_tape_product(t, mfu_tape_like(t, mfu_tape_frozen(t), w), w, 1, width, in, in);
+    x = mfu_tape_like(t, given, w);
+    y = mfu_tape_like(t, mfu_tape_linear(t, x, w, width, in), given);
+    mfu_tape_hold(t, x);
+    mfu_tape_hold(t, w);
+    return y;
+}
+
+/* SHiRA: some elements of the weight train, added to a copy of it. */
+static int shira(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), n = mfu_tape_size(t) * (in + width);
+    int values = mfu_tape_map(t, "shira_scale", mfu_tape_weight(t, 0, 1, n), 1, n, 1, 0), w = mfu_tape_frozen(t), y;
+
+    mfu_tape_fixed(t, 2, n); /* their places */
+    w = mfu_tape_like(t, mfu_tape_map(t, "shira_add", values, width, in, 2, 0), w);
+    y = mfu_tape_linear(t, mfu_tape_input(t), w, width, in);
+    mfu_tape_hold(t, w);
+    return y;
+}
+
+/* DeLoRA: LoRA with an input scaled by the weight's norms, and rows scaled by those of both matrices. */
+static int delora(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
+    int base = mfu_tape_base(t), a = mfu_tape_weight(t, 0, r, in), b = mfu_tape_weight(t, 1, width, r), h, y, norms;
+
+    mfu_tape_weight(t, 1, 1, 1);
+    y = mfu_tape_fill(t, "delora_zeros", rows, width, mfu_tape_type(t, base));
+    h = mfu_tape_times(t, mfu_tape_drop(t, mfu_tape_input(t)), mfu_tape_fixed(t, 1, in));
+    h = mfu_tape_linear(t, h, a, r, in);
+    norms = mfu_tape_map(t, "delora_norm", a, 1, r, 5, 2 * r);
+    h = mfu_tape_times(t, h, norms);
+    y = mfu_tape_like(t, mfu_tape_linear(t, h, b, width, r), y);
+    return mfu_tape_plus(t, base, y);
+}
+
+/* HiRA: the frozen weight times, element by element, a pair's product. */
+static int hira(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int pair = mfu_tape_product(t, mfu_tape_weight(t, 0, r, in), mfu_tape_weight(t, 1, width, r), 1, in, width, r), x,
+        w, base, y;
+
+    base = mfu_tape_base(t);
+    x = mfu_tape_as_adapter(t, mfu_tape_input(t));
+    w = mfu_tape_times(t, pair, mfu_tape_frozen(t));
+    y = added(t, base, mfu_tape_linear(t, mfu_tape_drop(t, x), w, width, in));
+    mfu_tape_hold(t, pair);
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+/* GraLoRA: blocks of LoRA, whose narrow results change places. */
+enum { GRA_BLOCKS = 2 };
+
+static int gralora(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t),
+           k = GRA_BLOCKS;
+    int base = mfu_tape_base(t), x = mfu_tape_drop(t, mfu_tape_as_adapter(t, mfu_tape_input(t))), y;
+
+    mfu_tape_divides(t, in, k);
+    mfu_tape_divides(t, width, k);
+    mfu_tape_divides(t, r, k);
+    y = mfu_tape_product(t, x, mfu_tape_weight(t, 0, in, r), k, rows, r, in / k);
+    y = mfu_tape_map(t, "gralora_turn", y, k * rows, r, 1, 0);
+    y = mfu_tape_product(t, y, mfu_tape_weight(t, 1, k * r, width / k), k, rows, width / k, r);
+    y = mfu_tape_like(t, mfu_tape_map(t, "gralora_turn", y, rows, width, 1, 0), base);
+    y = mfu_tape_map(t, "gralora_scale", y, rows, width, 1, 0);
+    return mfu_tape_plus(t, base, y);
+}
+
+/* PVeRA: VeRA, whose narrow result is a mean and a variance that is sampled. */
+static int pvera(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
+    int base = mfu_tape_base(t), x = mfu_tape_as_adapter(t, mfu_tape_input(t)),
+        h = mfu_tape_linear(t, mfu_tape_drop(t, x), mfu_tape_shared(t, false, 2 * r, in), 2 * r, in), y;
+
+    h = mfu_tape_times(t, h, mfu_tape_weight(t, 0, 1, 2 * r));
+    h = mfu_tape_map(t, "pvera_sample", h, rows, r, 4, 2 * rows * r);
+    y = mfu_tape_linear(t, h, mfu_tape_shared(t, false, width, r), width, r);
+    y = added(t, base, mfu_tape_times(t, y, mfu_tape_weight(t, 1, 1, width)));
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+static mfu_adapter_method_fn *const methods[MFU_METHOD_COUNT] = {
+    [MFU_METHOD_FOURIERFT] = fourierft,
+    [MFU_METHOD_WAVEFT] = waveft,
+    [MFU_METHOD_VBLORA] = vblora,
+    [MFU_METHOD_RANDLORA] = randlora,
+    [MFU_METHOD_ROAD] = road,
+    [MFU_METHOD_C3A] = c3a,
+    [MFU_METHOD_OFT] = oft,
+    [MFU_METHOD_BOFT] = boft,
+    [MFU_METHOD_HRA] = hra,
+    [MFU_METHOD_SHIRA] = shira,
+    [MFU_METHOD_DELORA] = delora,
+    [MFU_METHOD_HIRA] = hira,
+    [MFU_METHOD_GRALORA] = gralora,
+    [MFU_METHOD_PVERA] = pvera,
+};
+
+static mfu_adapter_method_fn *method_of(const struct mfu_operation *op)
+{
+    return methods[(int)op->attribute[METHOD]];
+}
+
+struct mfu_tape_weights mfu_adapter_method_weights(const struct mfu_operation *op)
+{
+    return mfu_tape_count(method_of(op), op);
+}
+
+static struct mfu_weights params(const struct mfu_operation *op)
+{
+    struct mfu_tape_weights w = mfu_adapter_method_weights(op);
+
+    return (struct mfu_weights){.weight = w.weight[0], .bias = w.weight[1], .active = w.weight[0] + w.weight[1]};
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    mfu_tape_forward(method_of(mfu_node_at(s, index)->op), s, index);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    mfu_tape_backward(method_of(mfu_node_at(s, index)->op), s, index);
+}
+
+const struct mfu_primitive mfu_primitive_adapter_method = {
+    .name = "adapter_method",
+    .summary = "a method of fine-tuning beside, before or in place of a product whose weight is frozen",
+    .attributes = {MFU_ADAPTER_RANK_AND_WIDTH, [METHOD] = {"method", NULL, NULL, "which"},
+                   [MFU_ADAPTER_INNER] = {"blocks", "0", NULL,
+                                          "that an input row is cut into; 0: rank says their size"}},
+    .least_inputs = 2,
+    .most_inputs = 2,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
+};
