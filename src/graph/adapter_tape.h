@@ -86,7 +86,7 @@ struct mfu_builder *mfu_tape_builder(struct mfu_tape *);
 const struct mfu_operation *mfu_tape_operation(const struct mfu_tape *);
 enum mfu_type mfu_tape_type(const struct mfu_tape *, int a);
 struct mfu_tape_weights mfu_tape_count(mfu_adapter_method_fn *, const struct mfu_operation *);
-void mfu_tape_forward(mfu_adapter_method_fn *, struct mfu_builder *, int index);
-void mfu_tape_backward(mfu_adapter_method_fn *, struct mfu_builder *, int index);
+void mfu_tape_forward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index);
+void mfu_tape_backward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index);
 
 #endif
