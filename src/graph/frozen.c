@@ -213,8 +213,6 @@ static double keys_of_layers(const struct mfu_builder *s, double *layers)
 static struct mfu_operation adapter(const struct mfu_builder *s, int i)
 {
     static const struct mfu_primitive *const forms[] = {[MFU_FORM_PAIR] = &mfu_primitive_adapter,
-                                                        [MFU_FORM_VECTORS] = &mfu_primitive_adapter_vectors,
-                                                        [MFU_FORM_SUM] = &mfu_primitive_adapter_sum,
                                                         [MFU_FORM_SVD] = &mfu_primitive_adapter_svd,
                                                         [MFU_FORM_STEPS] = &mfu_primitive_adapter_method,
                                                         [MFU_FORM_HADAMARD] = &mfu_primitive_adapter_weight,
@@ -333,8 +331,6 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
         s->shared_adapters = w.shared * mfu_type_bytes[mfu_adapter_type(s)];
         s->shared_trained = w.shared_trains;
     }
-    if (method_of(s)->form == MFU_FORM_VECTORS)
-        s->shared_adapters = mfu_type_bytes[mfu_adapter_type(s)] * s->config->setting[MFU_S_LORA] * (in + width);
     if (mfu_adapts_keys(s) && (isnan(keys_of_layers(s, &layers)) || !mfu_model_writes(m)))
         return mfu_fail(
             err, MFU_EINPUT,

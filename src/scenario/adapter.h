@@ -69,8 +69,6 @@ enum mfu_adapter_place {
 };
 enum mfu_adapter_form {
     MFU_FORM_PAIR,
-    MFU_FORM_VECTORS,
-    MFU_FORM_SUM,
     MFU_FORM_SVD,
     MFU_FORM_STEPS, /* as graph/primitives/adapter_method.c writes them */
     MFU_FORM_HADAMARD,
@@ -98,11 +96,11 @@ enum mfu_adapter_setting {
     X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SVD, .size = 12, .fixed = 1,             \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says = "three factors beside each target, whose ranks are pruned on the way")                                   \
-    X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_VECTORS, .size = 256,                          \
+    X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 256,                            \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says =                                                                                                          \
           "two vectors beside each target, around random matrices that all share and that are multiplied with, too")   \
-    X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SUM, .size = 64,                               \
+    X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 64,                             \
       .takes = MFU_TAKES_EACH_AND_DROPOUT, .stands_for = "bone",                                                       \
       .says = "one matrix beside each target, which multiplies sums of its input: one product more")                   \
     X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8, .takes = MFU_TAKES_EACH,  \

@@ -375,17 +375,43 @@ static int gralora(struct mfu_tape *t)
     return mfu_tape_plus(t, base, y);
 }
 
-/* PVeRA: VeRA, whose narrow result is a mean and a variance that is sampled. */
-static int pvera(struct mfu_tape *t)
+/* VeRA: random matrices, one pair for all, between two vectors that train; PVeRA has a mean and a variance between them,
+ * which are sampled. */
+static int random_pair(struct mfu_tape *t, bool samples)
 {
-    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t),
+           narrow = samples ? 2 * r : r;
     int base = mfu_tape_base(t), x = mfu_tape_as_adapter(t, mfu_tape_input(t)),
-        h = mfu_tape_linear(t, mfu_tape_drop(t, x), mfu_tape_shared(t, false, 2 * r, in), 2 * r, in), y;
+        h = mfu_tape_linear(t, mfu_tape_drop(t, x), mfu_tape_shared(t, false, narrow, in), narrow, in), y;
 
-    h = mfu_tape_times(t, h, mfu_tape_weight(t, 0, 1, 2 * r));
-    h = mfu_tape_map(t, "pvera_sample", h, rows, r, 4, 2 * rows * r);
+    h = mfu_tape_times(t, h, mfu_tape_weight(t, 0, 1, narrow));
+    if (samples)
+        h = mfu_tape_map(t, "pvera_sample", h, rows, r, 4, 2 * rows * r);
     y = mfu_tape_linear(t, h, mfu_tape_shared(t, false, width, r), width, r);
     y = added(t, base, mfu_tape_times(t, y, mfu_tape_weight(t, 1, 1, width)));
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+static int vera(struct mfu_tape *t)
+{
+    return random_pair(t, false);
+}
+
+static int pvera(struct mfu_tape *t)
+{
+    return random_pair(t, true);
+}
+
+/* MiSS: pieces of `rank` elements of an input row are added up, and one product follows; its other forms (bat, mini) are
+ * not modelled. */
+static int miss(struct mfu_tape *t)
+{
+    double r = mfu_tape_size(t), width = mfu_tape_width(t);
+    int base = mfu_tape_base(t), x = mfu_tape_as_adapter(t, mfu_tape_input(t)), y;
+
+    y = mfu_tape_map(t, "miss_sum", mfu_tape_drop(t, x), mfu_tape_rows(t), r, 1, 0);
+    y = added(t, base, mfu_tape_linear(t, y, mfu_tape_weight(t, 0, width, r), width, r));
     mfu_tape_hold(t, x);
     return y;
 }
@@ -405,6 +431,8 @@ static mfu_adapter_method_fn *const methods[MFU_METHOD_COUNT] = {
     [MFU_METHOD_HIRA] = hira,
     [MFU_METHOD_GRALORA] = gralora,
     [MFU_METHOD_PVERA] = pvera,
+    [MFU_METHOD_VERA] = vera,
+    [MFU_METHOD_MISS] = miss,
 };
 
 static mfu_adapter_method_fn *method_of(const struct mfu_operation *op)
