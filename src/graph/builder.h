@@ -212,6 +212,10 @@ void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char
  * or computed filled or not (a row of an expert that is not whole is left out). */
 double mfu_routed_rows(const struct mfu_builder *, double top_k);
 
+/* Rows of which one in `stride` is written: of pictures as high as wide, an edge is rounded up, or down where windows do not
+ * overlap (`whole`); of sounds, a sample is. */
+double mfu_strided_rows(const struct mfu_builder *, double rows, double stride, bool whole);
+
 /* `calls` collectives of `bytes` each, which nothing runs beside: from one view to
  * another (MFU_NO_VIEW: of no tensor of the graph). */
 void mfu_emit_collective(struct mfu_builder *, enum mfu_collective_kind, unsigned axes, double bytes, double calls,

@@ -357,6 +357,15 @@ double mfu_routed_rows(const struct mfu_builder *s, double top_k)
     return top_k * s->config->experts.fill;
 }
 
+double mfu_strided_rows(const struct mfu_builder *s, double rows, double stride, bool whole)
+{
+    double each = rows / s->config->batch, edge = sqrt(each), step = sqrt(stride);
+
+    if (edge == floor(edge) && step == floor(step))
+        return s->config->batch * pow(whole ? floor(edge / step) : ceil(edge / step), 2);
+    return each == floor(each) ? s->config->batch * ceil(each / stride) : ceil(rows / stride);
+}
+
 void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_kind op, unsigned axes, double bytes, double calls,
                          int in, int out)
 {

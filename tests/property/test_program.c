@@ -1191,6 +1191,37 @@ static void neighbours_are_what_they_are_alone(void **state)
     }
 }
 
+/* A picture costs as much in a batch of any size, however its edges divide by strides. */
+static void pictures_cost_the_same_in_any_batch(void **state)
+{
+    static const char *const models[] = {"resnet-50",   "resnetv2-50", "efficientnet-b0", "tf_efficientnet_b1",
+                                         "regnety-040", "vgg-16",      "convnext-tiny"};
+    static const char *const images[] = {"200", "225", "250", "257"};
+    static const char *const batches[] = {"1", "7"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+            double flops[2];
+
+            for (int b = 0; b < 2; b++) {
+                const char *const settings[] = {"image", images[i], "batch", batches[b], NULL};
+
+                flops[b] = 0;
+                assert_true(make(&plan, "a100-80gb-sxm", models[m], settings));
+                for (int k = 0; k < plan.program.n_segments; k++)
+                    for (int l = 0; l < plan.program.segments[k].count; l++) {
+                        const struct mfu_segment *seg = &plan.program.segments[k];
+                        const struct mfu_kernel *kernel = &mfu_launch_in(&plan.program, seg, seg->first + l)->kernel;
+
+                        flops[b] += kernel->kind == MFU_GEMM ? seg->repeat * kernel->flops : 0;
+                    }
+            }
+            if (fabs(flops[1] / flops[0] - 7) > EXACT * 7)
+                fail_msg("%s at %s: %.9g of one picture, %.9g of seven", models[m], images[i], flops[0], flops[1]);
+        }
+}
+
 static int close_all(void **state)
 {
     mfu_plan_release(&plan);
@@ -1229,6 +1260,7 @@ int main(void)
         cmocka_unit_test(documents_are_of_texts),
         cmocka_unit_test(a_pipeline_cuts_what_n_layer_counts),
         cmocka_unit_test(neighbours_are_what_they_are_alone),
+        cmocka_unit_test(pictures_cost_the_same_in_any_batch),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_all);

@@ -110,7 +110,8 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int x = input(s, n), w = mfu_node_weight(s, n, 0);
-    double rows = ceil(mfu_view_rows(s, x) / n->op->attribute[STRIDE]) + past(s, n), width = n->op->attribute[WIDTH];
+    double stride = n->op->attribute[STRIDE], width = n->op->attribute[WIDTH],
+           rows = mfu_strided_rows(s, mfu_view_rows(s, x), stride, n->op->attribute[TAPS] == stride) + past(s, n);
     double in = channels(n->op), k = in / n->op->attribute[GROUPS] * n->op->attribute[TAPS];
     struct mfu_kernel g;
 

@@ -4,7 +4,6 @@
  *
  * Neighbours' keep their input, as PyTorch's do, and the largest remembers where it was (an int64 per result).
  */
-#include <math.h>
 #include <stddef.h>
 
 #include "graph/builder.h"
@@ -33,7 +32,7 @@ static void forward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0), out[2];
     double stride = n->op->attribute[STRIDE];
-    double rows = stride > 0 ? ceil(mfu_view_rows(s, x) / stride) : s->config->batch;
+    double rows = stride > 0 ? mfu_strided_rows(s, mfu_view_rows(s, x), stride, false) : s->config->batch;
     bool largest = n->op->attribute[KIND] == LARGEST;
 
     out[0] = n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
