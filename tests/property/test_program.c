@@ -1195,7 +1195,7 @@ static void neighbours_are_what_they_are_alone(void **state)
 static void pictures_cost_the_same_in_any_batch(void **state)
 {
     static const char *const models[] = {"resnet-50",   "resnetv2-50", "efficientnet-b0", "tf_efficientnet_b1",
-                                         "regnety-040", "vgg-16",      "convnext-tiny"};
+                                         "regnety-040", "vgg-16",      "convnext-tiny",   "densenet-121"};
     static const char *const images[] = {"200", "225", "250", "257"};
     static const char *const batches[] = {"1", "7"};
 

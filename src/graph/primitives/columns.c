@@ -12,7 +12,7 @@
 
 #include "graph/builder.h"
 
-enum { WIDTH, FOLD, SLICED };
+enum { WIDTH, FOLD, SLICED, LOOKS };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -64,6 +64,10 @@ static void backward(struct mfu_builder *s, int index)
             s->nodes[n->in[0]].gradient = dx;
             continue;
         }
+        if (i == 0 && n->op->attribute[LOOKS] > 0) {
+            mfu_grad_add(s, n, i, mfu_view_slice(s, g, mfu_view_rows(s, g), columns));
+            continue;
+        }
         mfu_grad_add(s, n, i, /* zeros before it */
                      mfu_emit_laid(s, "grad", 1 + sliced, mfu_view_rows(s, g), columns, 1, &g));
     }
@@ -74,7 +78,8 @@ const struct mfu_primitive mfu_primitive_columns = {
     .summary = "a part of a row, or several parts joined",
     .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row; 0: of all inputs"},
                    [FOLD] = {"fold", "1", NULL, "rows that become one", 1},
-                   [SLICED] = {"sliced", "0", NULL, "whether the part is a slice, not of a split"}},
+                   [SLICED] = {"sliced", "0", NULL, "whether the part is a slice, not of a split"},
+                   [LOOKS] = {"looks", "0", NULL, "whether the first part's gradient is a look at that of the whole"}},
     .least_inputs = 1,
     .most_inputs = MFU_INPUTS,
     .traits = MFU_TAKES_COLUMNS,

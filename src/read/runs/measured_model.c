@@ -23,7 +23,7 @@ static const struct family {
     {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
-    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"resnext", "resnet-50", NULL}, {"regnetx", "regnety-040", NULL}, {"regnety", "regnety-040", NULL}, {"wide_resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
+    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"densenet", "densenet-121", NULL}, {"resnet", "resnet-50", NULL}, {"resnext", "resnet-50", NULL}, {"regnetx", "regnety-040", NULL}, {"regnety", "regnety-040", NULL}, {"wide_resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
     {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", "nemotron-3-nano-30b-a3b", NULL},
