@@ -512,6 +512,30 @@ static bool loss_is_apart(const struct mfu_builder *s)
     return ends_autocast(s) && mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].log_probabilities;
 }
 
+/* Sections whose names begin alike are one module ("up1.2.blocks", "up1.2.out"). */
+static bool same_module(const struct mfu_layer *a, const struct mfu_layer *b)
+{
+    size_t n = strcspn(a->section->name, ".");
+
+    return a->section->name[n] && !a->section->apart && strncmp(a->section->name, b->section->name, n + 1) == 0;
+}
+
+/* Whoever calls the module of which layer `last` is the last names what it gives it until it returns: what came before, and
+ * what was kept for it, which alone is named until the next module is called, or the model returns (`behind`). */
+static void hold_given(struct mfu_builder *s, const struct mfu_layer *layers, int last, bool behind)
+{
+    int first = last, end = layers[last].first_node + layers[last].n_nodes;
+
+    while (first > 0 && same_module(&layers[first - 1], &layers[last]))
+        first--;
+    for (int i = layers[first].first_node; i < end && s->runtime->scopes && same_module(&layers[last], &layers[last]);
+         i++)
+        for (int k = 0; k < MFU_INPUTS; k++)
+            if (s->nodes[i].in[k] >= 0 && s->nodes[i].in[k] < layers[first].first_node
+                && !(behind && s->nodes[i].in[k] == layers[first].input))
+                mfu_tensor_extend(s, s->nodes[s->nodes[i].in[k]].out);
+}
+
 /* Forward of all layers; how many are traced, -1 with `err`, or without where memory ran out. */
 static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, struct mfu_error *err)
 {
@@ -523,6 +547,8 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         mfu_mark_recomputed(s, &layers[k]);
     for (int k = 0; k < n && !s->failed; k++) {
         s->layer = k;
+        if (k > 0 && !same_module(&layers[k - 1], &layers[k]))
+            hold_given(s, layers, k - 1, false);
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
         if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
@@ -546,6 +572,8 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         mfu_choose_kept(s, &layers[k]);
         if (k == n - 1)
             hold_locals(s, layers, n);
+        if (k == n - 1 && k > 0)
+            hold_given(s, layers, k - 1, true);
         mfu_segment_close(s);
     }
     return n;
