@@ -42,13 +42,22 @@ bool mfu_trains(const struct mfu_builder *s, const struct mfu_node *n, int which
     return n->parameter[which] >= 0 && s->parameters[n->parameter[which]].trains;
 }
 
+static bool is_part(struct mfu_builder *s, int view)
+{
+    return mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)]
+        < mfu_tensor_of(s, view)->bytes;
+}
+
 int mfu_grad_sum(struct mfu_builder *s, int gradient, int view)
 {
     int sum;
 
     if (gradient == MFU_NO_VIEW)
         return view;
-    sum = mfu_view_slice(s, gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
+    /* Autograd adds to what is there, unless that is a look at a part of something (can_accumulate_inplace()). */
+    sum = is_part(s, gradient) ? mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view),
+                                                mfu_view_type(s, view), mfu_tensor_of(s, view)->part)
+                               : mfu_view_slice(s, gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "add",
                                     .kind = MFU_POINTWISE,

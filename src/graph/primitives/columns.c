@@ -64,7 +64,7 @@ static void backward(struct mfu_builder *s, int index)
             s->nodes[n->in[0]].gradient = dx;
             continue;
         }
-        if (i == 0 && n->op->attribute[LOOKS] > 0) {
+        if (i < n->op->attribute[LOOKS]) {
             mfu_grad_add(s, n, i, mfu_view_slice(s, g, mfu_view_rows(s, g), columns));
             continue;
         }
@@ -79,7 +79,8 @@ const struct mfu_primitive mfu_primitive_columns = {
     .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row; 0: of all inputs"},
                    [FOLD] = {"fold", "1", NULL, "rows that become one", 1},
                    [SLICED] = {"sliced", "0", NULL, "whether the part is a slice, not of a split"},
-                   [LOOKS] = {"looks", "0", NULL, "whether the first part's gradient is a look at that of the whole"}},
+                   [LOOKS] = {"looks", "0", NULL,
+                              "parts, from the first on, whose gradients are looks at that of the whole"}},
     .least_inputs = 1,
     .most_inputs = MFU_INPUTS,
     .traits = MFU_TAKES_COLUMNS,
