@@ -13,7 +13,7 @@
 #include "near.h"
 #include "oracle.h"
 
-#define MOST 800 /* rows of the table */
+#define MOST 1200 /* rows of the table */
 
 static int set_up(void **state)
 {
