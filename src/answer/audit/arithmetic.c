@@ -363,6 +363,7 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
         struct equation e = {.nouns.t = t};
         struct value left, right;
         const char *equal, *end;
+        const char *formula = mfu_claim_back(t, mfu_claim_back(t, p));
         struct computed c;
         bool about;
         int way = -1;
@@ -373,6 +374,10 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
         end = read_sum(&e, mfu_claim_skip_about(equal + 1, &about), &right);
         if (!end || e.operations == 0)
             continue;
+        for (int i = 0; i < 2 && mfu_claim_formula(t, formula) > 0 && left.unit; i++) { /* "6ND: 8B x 15T" */
+            left.as[i].low *= *formula - '0';
+            left.as[i].high *= *formula - '0';
+        }
         for (int i = 0; i < 4 && way < 0; i++)
             if (overlap(left.as[i / 2], widen(right.as[i % 2], about ? 1.1 : 1)))
                 way = i;

@@ -21,6 +21,7 @@
 #define SURE 1.         /* the same where the likeliest is right beside the number */
 #define A_PARAMETER 24  /* bytes: nothing that is kept of all is so small */
 #define A_WEIGHT 4      /* bytes: nothing that is kept for training is so small */
+#define A_RUN 1e9       /* tokens: no run that is told of by its size has fewer */
 #define MOST_WATTS 2000 /* no GPU draws more: what does is several */
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
@@ -68,12 +69,16 @@ static int other_of(const struct pair *list, size_t n, int kind, bool all)
     return -1;
 }
 
-static bool is_doubtful(int kind)
+/* Whether the figure has the size of a quantity, or of what else it may be. */
+static bool is_possible(int kind, const struct mfu_claim_number *n)
 {
-    for (size_t i = 0; i < N(readings); i++)
-        if (readings[i].kind == kind)
-            return true;
-    return false;
+    double low = (n->value - n->half) * n->factor, high = (n->value + n->half) * n->factor;
+    bool possible = high >= mfu_quantity_rows[kind].least && low <= mfu_quantity_rows[kind].most;
+
+    for (size_t i = 0; i < N(readings) && !possible; i++)
+        possible = readings[i].kind == kind && high >= mfu_quantity_rows[readings[i].other].least
+            && low <= mfu_quantity_rows[readings[i].other].most;
+    return possible;
 }
 
 /* Behind a unit stands more of it, "KB/token": what has none is left to arithmetic.c. */
@@ -92,16 +97,14 @@ static bool is_intensity(int kind)
 /* Whether the number has the unit and the size of the quantity. */
 static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n)
 {
-    const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
-    enum mfu_dim dim = row->dim;
+    enum mfu_dim dim = mfu_quantity_rows[kind].dim;
     bool count = dim == MFU_COUNT || dim == MFU_PARAMS || dim == MFU_TOKENS;
 
     if (n->times)
         return kind != MFU_Q_PRICE;
     if (n->dim == MFU_FLOP && mfu_claim_stands(n->end, "/byte", 5))
         return is_intensity(kind);
-    if (dim != MFU_RATIO && !is_doubtful(kind)
-        && ((n->value + n->half) * n->factor < row->least || (n->value - n->half) * n->factor > row->most))
+    if (dim != MFU_RATIO && !is_possible(kind, n))
         return false;
     if (kind == MFU_Q_TOKENS && strncmp(phrase, "training", 8) == 0 && n->value * n->factor < 1e6)
         return false;
@@ -168,6 +171,20 @@ static bool is_multiple(const struct mfu_reading *r, const char *p)
     if (mfu_claim_role(word) & MFU_W_BEHIND)
         word = mfu_claim_back(&r->t, word);
     return isdigit((unsigned char)*word) && mfu_claim_word_end(word)[-1] == 'x';
+}
+
+/* Whether the claim has a word for it: "doubled". */
+static bool is_spelled(const struct mfu_reading *r, const char *p)
+{
+    return isalpha((unsigned char)r->t.claim[r->t.from[p - r->t.text]]);
+}
+
+/* Whether it has the name of a thing there, "4090", and no word for its kind. */
+static bool is_named(const struct mfu_reading *r, const char *from, const char *to)
+{
+    char said[40];
+
+    return strpbrk(mfu_claim_text_quote(&r->t, from, to, said, sizeof said), "0123456789") != NULL;
 }
 
 /* How surely a phrase is that of the number that stands before it. */
@@ -246,7 +263,8 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
             const char *words = x->words, *begin = before ? p - length : p, *end = begin + length;
 
             if (length < longest || (mark == '>' && before) || (mark == '<' && !before && !n->times)
-                || (n->times && k == MFU_Q_PEAK) || (mark == '=' && before && n->times)
+                || (n->times && k == MFU_Q_PEAK)
+                || (mark == '=' && before && n->times && !(is_spelled(r, n->at) && !is_named(r, begin, end)))
                 || (mark == '=' && before && !near
                     && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3)))
                 || begin < r->t.text || *begin != *words || strncmp(begin, words, length) != 0
@@ -254,6 +272,7 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
                 || (before && !near && n->bare && mfu_claim_stands(mfu_claim_blanks(n->end), "gpu", 3)
                     && !(mfu_quantity_rows[k].traits & MFU_Q_COUNTED))
+                || (k == MFU_Q_CAPACITY && !before && score < BESIDE - 1 && *words == 'g') /* "uses 7.5 GB on a 4070" */
                 || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))
                 || (!before && goes_on(end))
                 || (!before && n->bare && n->value > 1.5 && mfu_quantity_rows[k].dim == MFU_RATIO) /* "35 were lost" */
@@ -342,7 +361,7 @@ static void look_before(const struct mfu_reading *r, struct mfu_told *f, double 
         role = mfu_claim_role(word);
         near &= *word == '=' || *word == ':';
         score -= pace
-            * (isdigit((unsigned char)*word) ? 2.5
+            * (isdigit((unsigned char)*word) ? is_spelled(r, word) ? 0.2 : 2.5
                    : *word == ','            ? 1.2
                    : *word == ':'            ? 0.5
                    : strchr("=(", *word)     ? 0.1
@@ -495,7 +514,8 @@ static bool is_of_other(const struct mfu_reading *r, const struct mfu_claim_numb
     if (of)
         noun = mfu_claim_blanks(noun + 2);
     end = mfu_claim_word_end(noun);
-    return isalpha((unsigned char)*noun) && end > noun + 3 && !r->t.used[noun - r->t.text] && mfu_claim_role(noun) == 0
+    return isalpha((unsigned char)*noun) && end > noun + 3 && !mfu_claim_stands(noun, "month", 5)
+        && !r->t.used[noun - r->t.text] && mfu_claim_role(noun) == 0
         && (of || strchr(mfu_claim_text_quote(&r->t, n->at, n->end, said, sizeof said), '-'));
 }
 
@@ -538,6 +558,8 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
         mfu_told_may_be(f, MFU_Q_BANDWIDTH, BY_UNIT, n->at, n->end);
     if (n->dim == MFU_SECONDS && is_of_other(r, n))
         return;
+    if (n->dim == MFU_PARAMS && mfu_claim_stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE) && n->value * n->factor >= A_RUN)
+        mfu_told_may_be(f, MFU_Q_TOKENS, BY_UNIT + 1, n->at, n->end); /* "8B parameters x 15T" */
     for (size_t i = 0; i < N(by_unit) && !known; i++)
         if (by_unit[i].dim == n->dim && n->value * n->factor >= by_unit[i].least) {
             mfu_told_may_be(f, by_unit[i].kind, BY_UNIT, n->at, n->end);
@@ -705,6 +727,8 @@ static struct mfu_interval interval_of(const struct mfu_claim_number *n, int kin
 
     if (row->dim == MFU_RATIO && n->bare && n->value > 1.5)
         factor = 0.01;
+    if ((kind == MFU_Q_PRICE || kind == MFU_Q_TOKEN_PRICE) && n->whole) /* $2 is no $1.50 */
+        half = fmin(half, 0.02 * n->value);
     if (kind == MFU_Q_STEPS_PER_EPOCH && exact) /* the last batch is left out, or not full */
         half = 1;
     *value = n->value * factor;

@@ -178,14 +178,18 @@ static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_c
 
 void mfu_claim_add_gpus(struct mfu_reading *r)
 {
+    const struct mfu_claim *batch = mfu_claim_stated(r->audit, MFU_Q_BATCH, MFU_BEFORE);
     bool computes =
         mfu_claim_stated(r->audit, MFU_Q_ACHIEVED, MFU_BEFORE) || mfu_claim_stated(r->audit, MFU_Q_MFU, MFU_BEFORE);
 
     for (size_t i = 0;
          i < sizeof decoding / sizeof decoding[0] && !mfu_audit_claims(r->audit, MFU_Q_DECODED, MFU_BEFORE); i++)
-        if (mfu_claim_find_word(&r->t, r->t.text, decoding[i])) {
+        if (mfu_claim_find_word(&r->t, r->t.text, decoding[i])
+            || ((!r->training || (batch && batch->value == 1))
+                && mfu_claim_stated(r->audit, MFU_Q_BANDWIDTH, MFU_BEFORE)
+                && mfu_claim_stated(r->audit, MFU_Q_TOKENS_PER_S, MFU_BEFORE))) {
             const struct mfu_claim *c = mfu_claim_stated(r->audit, MFU_Q_KV_SEQUENCES, MFU_BEFORE);
-            double n = (c = c ? c : mfu_claim_stated(r->audit, MFU_Q_BATCH, MFU_BEFORE)) ? c->value : 1;
+            double n = (c = c ? c : batch) ? c->value : 1;
 
             mfu_claim_add(r->audit, MFU_Q_DECODED, MFU_BEFORE, n, n, "stated", "%s", decoding[i]);
             mfu_claim_add(r->audit, MFU_Q_PASSES, MFU_BEFORE, 1, 1, "stated", "%s", decoding[i]);

@@ -44,18 +44,25 @@ static bool denied(const struct mfu_reading *r, const char *p)
     return false;
 }
 
-/* "6ND", "8 N D", "2N": FLOP of a token by its parameters; what stands behind "instead of" was before. */
+size_t mfu_claim_formula(const struct mfu_claim_text *t, const char *p)
+{
+    size_t n = 1 + strspn(p + 1, "npd");
+
+    return strchr("2468", *p) && *p && n > 1 && n <= 3 && p[1] != 'd' && !mfu_claim_letter(p[n])
+            && t->claim[t->from[p + 1 - t->text]] != 'n' && !mfu_claim_letter(p[-1]) && p[-1] != '.'
+        ? n
+        : 0;
+}
+
+/* What stands behind "instead of" was before. */
 static void find_formulas(struct mfu_reading *r)
 {
-    char said[80];
     struct mfu_claim *last = NULL;
+    char said[80];
+    size_t n;
 
     for (char *p = r->t.text + 1; *p; p++) {
-        size_t n = 1 + strspn(p + 1, "npd");
-        bool whole = strchr("2468", *p) && n > 1 && n <= 3 && !strchr("d", p[1]) && !mfu_claim_letter(p[n])
-            && r->t.claim[r->t.from[p + 1 - r->t.text]] != 'n' && !mfu_claim_letter(p[-1]) && p[-1] != '.';
-
-        if (!whole)
+        if ((n = mfu_claim_formula(&r->t, p)) == 0)
             continue;
         memset(r->t.taken + (p - r->t.text), true, n);
         mfu_claim_use(&r->t, p, p + n);

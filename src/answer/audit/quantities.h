@@ -67,7 +67,7 @@ enum {
     X(TOKENS_PER_S_GPU, "tokens_per_s_gpu", MFU_COUNT, 0, 1e-3, 1e9, 0, 0, "token/s/gpu|token/gpu/s|token/gpu and s|tgs|tps/gpu") \
     X(SAMPLES_PER_S, "samples_per_s", MFU_COUNT, 0, 1e-6, 1e9, 0, 0, "sequence/s") \
     X(SAMPLES_PER_S_GPU, "samples_per_s_gpu", MFU_COUNT, 0, 1e-6, 1e9, 0, 0, "sequence/s/gpu|sequence/gpu/s") \
-    X(TOKENS_PER_STEP, "tokens_per_step", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e10, 0, 0, "token/step|token/batch|token/optimizer step|batch of token|token batch|<step of|<batch of|batch|batch size|total batch|total batch size") \
+    X(TOKENS_PER_STEP, "tokens_per_step", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e9, 0, 0, "token/step|token/batch|token/optimizer step|batch of token|token batch|<step of|<batch of|batch|batch size|total batch|total batch size") \
     X(TOKENS_PER_STEP_GPU, "tokens_per_step_gpu", MFU_TOKENS, 0, 1, 1e10, 0, 0, "token/step/gpu|token/gpu/step|token/gpu") \
     X(TOKENS_PER_MICRO, "tokens_per_microbatch", MFU_TOKENS, 0, 1, 1e9, 0, 0, "token/micro step|token/micro batch|token/microbatch") \
     X(STEP_TIME, "step_time", MFU_SECONDS, 0, 1e-6, 1e5, 0, 0, "step time|/step|time/step|step|<step of|s/step") \

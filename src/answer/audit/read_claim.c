@@ -319,6 +319,15 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
     mfu_told_find(r, &b);
     if (link == PART) {
         mfu_told_part_of(r, &a, &b);
+        alone = (struct mfu_told){.n = b.n};
+        alone.n.at = a.n.at;
+        alone.n.value *= a.n.value * a.n.factor;
+        alone.n.half = a.n.percent ? a.n.half * a.n.factor * b.n.value : alone.n.half;
+        mfu_told_find(r, &alone);
+        if (a.n_slots > 0 && a.slots[0].kind == MFU_Q_FILL && alone.n_slots > 0 && alone.slots[0].begin < a.n.at
+            && alone.slots[0].score > 8
+            && mfu_quantity_rows[alone.slots[0].kind].dim == b.n.dim) /* "states take 90 % of 12 GB" */
+            mfu_told_claim(r, &alone, MFU_BEFORE);
         mfu_told_claim(r, &a, MFU_BEFORE);
         b.whole = true;
         mfu_told_claim(r, &b, MFU_BEFORE);

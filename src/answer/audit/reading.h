@@ -168,6 +168,8 @@ void mfu_claim_drop_peaks(struct mfu_reading *);
 
 /* What is read as one of them is taken. */
 void mfu_claim_find_ways(struct mfu_reading *);
+/* "6ND", "8ND", "2N" at `p`, FLOP by parameters and tokens: how long it is, 0: it is none. */
+size_t mfu_claim_formula(const struct mfu_claim_text *, const char *p);
 void mfu_claim_find_precisions(struct mfu_reading *);
 /* "FP8 has 1979 TFLOP/s, bf16 989": the peak of another type than the one that is computed in is compared by itself. */
 void mfu_claim_compare_peaks(struct mfu_reading *);
