@@ -98,6 +98,7 @@ static bool is_intensity(int kind)
 static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n)
 {
     enum mfu_dim dim = mfu_quantity_rows[kind].dim;
+    const char *behind = mfu_claim_blanks(n->end);
     bool count = dim == MFU_COUNT || dim == MFU_PARAMS || dim == MFU_TOKENS;
 
     if (n->times)
@@ -125,7 +126,8 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
     if (n->bare || n->dim == MFU_PARAMS)
         return (count && (!n->of_tokens || dim == MFU_TOKENS || (dim == MFU_COUNT && strncmp(phrase, "token", 5) == 0))
                 && !(n->of_sequences && dim == MFU_TOKENS))
-            || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(mfu_claim_blanks(n->end)))
+            || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(behind)
+                && !(isalpha((unsigned char)*behind) && mfu_claim_role(behind) == 0)) /* "two moments" */
             || strncmp(phrase, "byte", 4) == 0 || strncmp(phrase, "flop", 4) == 0;
     return dim == n->dim
         || (n->any_flop

@@ -249,7 +249,7 @@ static char *tell(const struct table *t, const char *text, int row, bool pair)
     }
     if (told && *t->rest)
         snprintf(told + strlen(told), room - strlen(told), ", %s", t->rest);
-    for (char *p = told; p && (p = strpbrk(p, "\r\n"));)
+    for (char *p = told ? strpbrk(told, "\r\n") : NULL; p; p = strpbrk(p, "\r\n"))
         *p = ' ';
     return told;
 }

@@ -246,6 +246,15 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
             glued = p + mfu_claim_groups(claim, p, &one) * one;
         if (p < glued && *p == ' ')
             continue;
+        if (*p == '*' && i > 0 && isalnum((unsigned char)p[-1]) && (isdigit((unsigned char)p[1]) || p[1] == '(')
+            && n + 4 < MFU_CLAIM_ROOM) { /* 12*768 */
+            for (const char *x = " x "; *x; x++) {
+                t->text[n] = *x;
+                t->from[n] = (unsigned short)i;
+                t->to[n++] = (unsigned short)(i + 1);
+            }
+            continue;
+        }
         t->text[n] = *p == '|' ? ',' : (char)tolower((unsigned char)*p);
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && is_decimal(claim, p))
             t->text[n] = '.';

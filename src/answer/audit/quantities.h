@@ -171,7 +171,7 @@ enum {
     X(STATES, "states", MFU_BYTES, 0, 1, 1e14, 0, 0, "state|model state|is weight|static|static memory") \
     X(STATES_ALL, "states_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "") \
     X(STATE_BYTES, "state_bytes", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 0.5, 24, 0, 0, "byte/parameter|>/parameter|>b/parameter") \
-    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh|size of the weight|size of weight|file|file size|<on disk|>on disk|>to download") \
+    X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|size of the weight|size of weight|file|file size|<on disk|>on disk|>to download") \
     X(WEIGHTS_ALL, "weights_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "") \
     X(WEIGHT_BYTES, "weight_bytes", MFU_BYTES, MFU_Q_SETUP, 0.1, 8, 0, 0, "byte/weight|>/weight") \
     X(GRADIENTS, "gradients", MFU_BYTES, 0, 1, 1e14, 0, 0, "gradient|<allreduce of|<allreduce") \

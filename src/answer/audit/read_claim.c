@@ -122,7 +122,7 @@ static enum link read_second(const struct mfu_reading *r, struct mfu_claim_numbe
     } else if (*p == '-' && p == a->end)
         p++;
     else if (mfu_claim_stands(p, "of", 2) || mfu_claim_stands(p, "out of", 6)
-             || (*p == '/' && isdigit((unsigned char)*mfu_claim_blanks(p + 1)))) {
+             || (*p == '/' && isdigit((unsigned char)*mfu_claim_blanks(p + 1)) && !r->t.operand[a->at - r->t.text])) {
         link = PART;
         for (int i = 0; i < 5 && (*p == '/' || mfu_claim_role(p) & (MFU_W_BEHIND | MFU_W_ONE_OF) || i == 0); i++)
             p = mfu_claim_blanks(mfu_claim_word_end(p));
@@ -197,10 +197,12 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
         mfu_told_may_be(&any, MFU_Q_COST, 12, n->at, any.n.end);
     if (r->topic >= 0 && !same && (sign != 0 || mfu_claim_stated(r->audit, r->topic, MFU_AFTER)))
         mfu_told_may_be(&any, r->topic, mfu_claim_stated(r->audit, r->topic, MFU_AFTER) ? 9 : 7, n->at, any.n.end);
-    if (any.n_slots == 0 && n->times && r->audit->n_claims > 0
-        && r->audit->claims[r->audit->n_claims - 1].state == MFU_AFTER
-        && mfu_quantity_rows[r->audit->claims[r->audit->n_claims - 1].kind].traits & MFU_Q_COUNTED)
-        mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 8, n->at, any.n.end); /* "from 1 to 8 GPUs and got 7.2x" */
+    if (any.n_slots == 0 && n->times
+        && ((mfu_claim_stands(p, "on", 2)
+             && mfu_claim_stands(mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(p + 2))), "gpu", 3))
+            || (r->audit->n_claims > 0 && r->audit->claims[r->audit->n_claims - 1].state == MFU_AFTER
+                && mfu_quantity_rows[r->audit->claims[r->audit->n_claims - 1].kind].traits & MFU_Q_COUNTED)))
+        mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 8, n->at, any.n.end); /* "6x on 8 GPUs" */
     if (any.n_slots == 0)
         return NULL;
     kind = any.slots[0].kind;
@@ -559,7 +561,9 @@ static void drop_operands(struct mfu_reading *r)
 
     for (int i = 0; i < a->n_claims; i++) {
         a->claims[i].computed |= a->claims[i].at > 0 && r->t.operand[a->claims[i].at];
-        if (!(((a->claims[i].guessed && a->claims[i].kind != MFU_Q_PARAMS)
+        if (!(((mfu_quantity_rows[a->claims[i].kind].dim == MFU_BYTES && mfu_quantity_rows[a->claims[i].kind].most > 1e3
+                && a->claims[i].in.high < 100) /* "x 2 bytes": of a number */
+               || (a->claims[i].guessed && a->claims[i].kind != MFU_Q_PARAMS)
                || a->claims[i].in.high < mfu_quantity_rows[a->claims[i].kind].least)
               && a->claims[i].at > 0 && r->t.operand[a->claims[i].at]))
             a->claims[n++] = a->claims[i];
