@@ -43,7 +43,6 @@ struct amount {
     signed char of[NOUNS];             /* powers */
     bool share, times;                 /* a percentage, a factor */
     bool unit, rate;                   /* it has a unit, one of them below the line */
-    bool daily;                        /* kWh a day: of a day, or that on average */
     bool foreign;                      /* nobody used it */
     bool idle;                         /* nothing can cancel what it has */
     bool factor;                       /* no unit, but a name: "a real-time factor of 0.1" */
@@ -158,7 +157,6 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
     if (n.dim == MFU_WATTS && a->end - p > 4 && mfu_claim_stands(a->end - 4, "/day", 4)) { /* those of a day */
         a->of[SECOND]++;
         a->base = (struct mfu_interval){86400 * a->base.low, 86400 * a->base.high};
-        a->daily = true;
     }
     while (
         *a->end == '/' && isalnum((unsigned char)a->end[1])
@@ -324,41 +322,8 @@ static const char *read_sum(struct equation *e, const char *p, struct value *v)
     return p;
 }
 
-/* "16 bytes per parameter (2 for weights, 2 for gradients, 12 for Adam)": parts of the amount before, which are it. */
-static void find_parts(struct mfu_audit *audit, struct mfu_claim_text *t)
-{
-    for (char *open = t->text; (open = strchr(open + 1, '('));) {
-        struct mfu_claim_number all = {.end = NULL}, n;
-        struct computed c = {.is = {0, 0}};
-        const char *parts[TERMS], *close = strchr(open, ')');
-        int count = 0;
-        bool like = close != NULL;
-
-        for (const char *p = open; p > t->text && !all.end && !strchr(".;", *p); p--)
-            if (isdigit((unsigned char)*p) && !mfu_claim_number(t->text, p, &all))
-                all.end = NULL;
-        for (const char *p = open; like && all.end && p < close; p++)
-            if (isdigit((unsigned char)*p) && mfu_claim_number(t->text, p, &n)) {
-                like = n.bare && count < TERMS && isalpha((unsigned char)*mfu_claim_blanks(n.end));
-                parts[count++ % TERMS] = p;
-                c.is.low += n.value * all.factor;
-                p = n.end - 1;
-            }
-        c.is.high = c.is.low;
-        c.said = (struct mfu_interval){(all.value - all.half) * all.factor, (all.value + all.half) * all.factor};
-        if (!like || !all.end || all.bare || all.percent || count < 2 || !overlap(c.is, c.said))
-            continue;
-        mfu_claim_text_quote(t, open, close, c.left, sizeof c.left);
-        mfu_claim_text_quote(t, all.at, all.end, c.right, sizeof c.right);
-        tell(audit, &c);
-        for (int i = 0; i < count; i++)
-            t->taken[parts[i] - t->text] = true;
-    }
-}
-
 void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
-    find_parts(audit, t);
     for (const char *p = t->text + 1; *p; p++) {
         struct equation e = {.nouns.t = t};
         struct value left, right;
@@ -884,12 +849,6 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
             search_ratio(&s, i);
         else
             search(&s, 0);
-        if (s.best == INT_MIN && x.list[i].daily) { /* or what is drawn on average */
-            x.list[i].of[SECOND]--;
-            x.list[i].base = (struct mfu_interval){x.list[i].base.low / 86400, x.list[i].base.high / 86400};
-            x.list[i].rate = true;
-            search(&s, 0);
-        }
         if (s.best == INT_MIN && !ratio && !s.strict) {
             memset(s.power, 0, sizeof s.power);
             search_same(&s, i);

@@ -179,16 +179,6 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
             || (n->percent && !behind && mfu_quantity_rows[x->kind].dim == MFU_RATIO)) /* of it, or so many points */
             memmove(x, x + 1, (size_t)(--any.n_slots - i--) * sizeof *x);
     }
-    if (role & MFU_W_SPEED && n->times && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "it", 2)
-        && (mfu_audit_claims(r->audit, MFU_Q_UNTOUCHED, MFU_BEFORE)
-            || mfu_audit_claims(r->audit, MFU_Q_PART_TIME, MFU_BEFORE))
-        && !mfu_audit_claims(r->audit, MFU_Q_PART_SPEEDUP, MFU_BEFORE)) {
-        if ((c = mfu_claim_add(r->audit, MFU_Q_PART_SPEEDUP, MFU_BEFORE, in.low, in.high, "stated", "%s",
-                               mfu_claim_text_quote(&r->t, n->at, any.n.end, said, sizeof said))))
-            c->value = v, c->at = (int)(n->at - r->t.text);
-        mfu_claim_use(&r->t, n->at, any.n.end);
-        return c; /* "making it 3x faster" */
-    }
     if (role & MFU_W_SPEED || n->roles & MFU_W_SPEED)
         mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 12.5, n->at, any.n.end);
     if (!speed && mfu_audit_claims(r->audit, MFU_Q_PASSES, MFU_AFTER)) /* "8ND instead of 6ND, a third more" */
