@@ -393,6 +393,48 @@ static void what_is_exchanged_grows_with_what_is_sharded(void **unused)
     mfu_plan_release(&twice);
 }
 
+/* FLOP of the matrix products in forward and backward, those of attention in parts among them. */
+static double products(const struct mfu_plan *p)
+{
+    double flops = 0;
+
+    for (const struct mfu_segment *g = p->program.segments; g < p->program.segments + p->program.n_segments; g++)
+        for (int i = g->first; i < g->first + g->count; i++) {
+            const struct mfu_launch *l = mfu_launch_in(&p->program, g, i);
+
+            if (l->phase != MFU_OPTIMIZER_PHASE && mfu_kinds[l->kernel.kind].law == MFU_LAW_PRODUCT)
+                flops += mfu_segment_times(&p->program, g) * l->kernel.flops;
+        }
+    return flops;
+}
+
+/* Whatever runs the step, it multiplies what the model has: nothing is lost, or done again where nothing is checkpointed. */
+static void runtimes_multiply_the_same(void **unused)
+{
+    static struct mfu_plan one, other;
+    struct mfu_scenario s;
+    int held = 0;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS) / 4; i++) {
+        next(&s, &one);
+        mfu_scenario_set(&s, "checkpoint", "none", NULL);
+        if (!replan_as(&one, &s, "runtime", mfu_runtime_names[0]))
+            continue;
+        for (int r = 1; r < MFU_RUNTIME_COUNT; r++) {
+            if (!replan_as(&other, &s, "runtime", mfu_runtime_names[r])
+                || other.config.attention != one.config.attention || other.config.precision != one.config.precision
+                || other.config.checkpoint != one.config.checkpoint)
+                continue;
+            HOLDS_NEAR(products(&other), products(&one), EXACT);
+            held++;
+        }
+    }
+    assert_true(held > 0);
+    mfu_plan_release(&one);
+    mfu_plan_release(&other);
+}
+
 static void checkpointing_trades_memory_for_flops(void **unused)
 {
     static struct mfu_plan none, selective, full;
@@ -1103,6 +1145,7 @@ int main(void)
         cmocka_unit_test(few_blocks_do_not_saturate_memory),
         cmocka_unit_test(sweep_plan_and_library_agree),
         cmocka_unit_test(model_flops_are_six_n_and_attention),
+        cmocka_unit_test(runtimes_multiply_the_same),
         cmocka_unit_test(layers_add_up),
         cmocka_unit_test(unrolled_is_repeated),
         cmocka_unit_test(order_does_not_matter),
