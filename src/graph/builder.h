@@ -257,6 +257,10 @@ void mfu_emit_quantise(struct mfu_builder *, const char *suffix, int view, bool 
 int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k, double batch,
                     int a, int b, int out);
 
+/* The same where the rows that are summed over, k of them, are those of both operands: tokens, as in a gradient of weights. */
+int mfu_emit_weight_gradient(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k,
+                             double batch, int a, int b, int out);
+
 /* Inductor pads operands whose rows are not multiples of 16 bytes. */
 void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 

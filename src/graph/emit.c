@@ -611,14 +611,29 @@ void mfu_gemm_align(struct mfu_builder *s, struct mfu_kernel *gemm)
     gemm->launches += 1;
 }
 
-int mfu_emit_matmul(struct mfu_builder *s, const char *suffix, enum mfu_peak math, double m, double n, double k,
-                    double batch, int a, int b, int out)
+static int product(struct mfu_builder *s, const char *suffix, struct mfu_kernel gemm, int a, int b, int out)
 {
-    struct mfu_kernel gemm = mfu_kernel_gemm(math, m, n, k, batch, mfu_type_bytes[mfu_view_type(s, a)],
-                                             mfu_type_bytes[mfu_view_type(s, out)], false);
     int in[] = {a, b};
 
     mfu_gemm_align(s, &gemm);
     mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &out);
     return out;
+}
+
+int mfu_emit_matmul(struct mfu_builder *s, const char *suffix, enum mfu_peak math, double m, double n, double k,
+                    double batch, int a, int b, int out)
+{
+    return product(s, suffix,
+                   mfu_kernel_gemm(math, m, n, k, batch, mfu_type_bytes[mfu_view_type(s, a)],
+                                   mfu_type_bytes[mfu_view_type(s, out)], false),
+                   a, b, out);
+}
+
+int mfu_emit_weight_gradient(struct mfu_builder *s, const char *suffix, enum mfu_peak math, double m, double n,
+                             double k, double batch, int a, int b, int out)
+{
+    return product(s, suffix,
+                   mfu_kernel_weight_gradient(math, m, n, k, batch, mfu_type_bytes[mfu_view_type(s, a)],
+                                              mfu_type_bytes[mfu_view_type(s, out)], false),
+                   a, b, out);
 }

@@ -755,17 +755,18 @@ static void update_from_drive(struct sharder *x)
     double n = pipeline > 0 ? ceil(mfu_state_params(x->s, MFU_STATE_OPTIMIZER) / set[MFU_S_SUB_GROUP_SIZE]) : 1;
     double state = on[MFU_PART_OPTIMIZER], read = state + on[MFU_PART_GRADIENTS];
 
-    n = fmin(fmax(n, 1), MOST_GROUPS);
+    n = read > 0 ? fmin(fmax(n, 1), MOST_GROUPS) : 1;
     for (int i = 0; i < n; i++) {
         bool next = ahead && i + 1 < n;
 
         x->after = MFU_STREAM_COMPUTE;
-        for (int k = !ahead || i == 0 ? 0 : 1; k <= next; k++)
+        for (int k = !ahead || i == 0 ? 0 : 1; k <= next && read > 0; k++)
             issue_in(x, MFU_STREAM_DRIVE, MFU_FROM_DRIVE, read / n, 1, MFU_EVERY_MICRO_STEP);
         x->after = MFU_STREAM_DRIVE;
-        x->behind = next + (ahead && behind && i > 0);
+        x->behind = next + (ahead && behind && state > 0 && i > 0);
         update_part(x, n);
-        issue_in(x, MFU_STREAM_DRIVE, MFU_TO_DRIVE, state / n, 1, MFU_EVERY_MICRO_STEP);
+        if (state > 0) /* SGD without momentum has none */
+            issue_in(x, MFU_STREAM_DRIVE, MFU_TO_DRIVE, state / n, 1, MFU_EVERY_MICRO_STEP);
     }
 }
 

@@ -242,21 +242,31 @@ static double computed_share(const struct mfu_plan *p)
     return causal(&n) / megatron_2021(&n);
 }
 
-/* The most that a product sustains of the arithmetic that the MFU is divided by. */
-static double sustained(const struct mfu_plan *p)
+/* The most that a product sustains in that arithmetic. */
+static double sustained(const struct mfu_plan *p, enum mfu_peak peak)
 {
-    return fmax(p->machine.gemm_flops[p->mfu.peak], p->mfu.peak_flops * p->machine.attention_flops);
+    return fmax(p->machine.gemm_flops[peak], p->machine.peak_flops[peak] * p->machine.attention_flops);
+}
+
+/* The fastest arithmetic of the step: that of the linears, unless the card has more for what is not quantised (int8 on
+ * Blackwell Ultra). */
+static enum mfu_peak fastest(const struct mfu_plan *p)
+{
+    enum mfu_peak other = mfu_precisions[p->config.precision].math;
+
+    return sustained(p, other) > sustained(p, p->mfu.peak) ? other : p->mfu.peak;
 }
 
 double mfu_use_of_sustained_peak(const struct mfu_plan *p)
 {
-    return p->mfu.hfu * computed_share(p) * p->mfu.peak_flops / sustained(p);
+    return p->mfu.hfu * computed_share(p) * p->mfu.peak_flops / sustained(p, fastest(p));
 }
 
 const char *mfu_above_one(const struct mfu_plan *p, char *buf, size_t size)
 {
     const struct mfu_mfu_answer *a = &p->mfu;
-    double highest = fmax(a->mfu, a->hfu), clock = sustained(p) / a->peak_flops, share = computed_share(p);
+    double highest = fmax(a->mfu, a->hfu), clock = sustained(p, a->peak) / a->peak_flops, share = computed_share(p);
+    bool mixed = fastest(p) != a->peak;
     char rate[MFU_QUANTITY_MAX];
     int n;
 
@@ -268,10 +278,13 @@ const char *mfu_above_one(const struct mfu_plan *p, char *buf, size_t size)
         n += snprintf(buf + n, size - (size_t)n,
                       " it counts attention in full, and the mask leaves part of it out (%.1f %% of the counted FLOP "
                       "are computed)%s",
-                      100 * share, clock > 1.001 ? ", and" : "");
+                      100 * share, mixed || clock > 1.001 ? ", and" : "");
+    if (mixed && n < (int)size)
+        n += snprintf(buf + n, size - (size_t)n, " what is not in %s runs in %s, which is faster on this card%s",
+                      mfu_peak_names[a->peak], mfu_peak_names[fastest(p)], clock > 1.001 ? ", and" : "");
     if (clock > 1.001 && n < (int)size)
         snprintf(buf + n, size - (size_t)n,
                  " the clock is above the rated one (the best product sustains %s, %.0f %% of the rated peak)",
-                 mfu_quantity_format(rate, sustained(p), MFU_FLOP_PER_S), 100 * clock);
+                 mfu_quantity_format(rate, sustained(p, a->peak), MFU_FLOP_PER_S), 100 * clock);
     return buf;
 }

@@ -66,7 +66,8 @@ static void backward(struct mfu_builder *s, int index)
         if (i > 0) /* what was there before: a copy with zeros in their places */
             g = mfu_cluster_emit(s, "clear", false, mfu_view_type(s, g), all, width, 2, 1, 1, &g);
         part = mfu_tensor_new(s, width, narrow, s->numerics.compute, MFU_PART_GRADIENTS);
-        mfu_emit_matmul(s, "wgrad", s->numerics.linear_math, width, narrow, rows, 1, d, n->saved[ROWS + i], part);
+        mfu_emit_weight_gradient(s, "wgrad", s->numerics.linear_math, width, narrow, rows, 1, d, n->saved[ROWS + i],
+                                 part);
         mfu_cluster_gradient(s, part, whole);
         part = mfu_tensor_new(s, rows, narrow, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit_matmul(s, "dgrad", s->numerics.linear_math, rows, narrow, width, 1, d, n->saved[WEIGHT], part);

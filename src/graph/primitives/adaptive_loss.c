@@ -36,6 +36,12 @@ static double told(const struct mfu_node *n, int i)
     return mfu_cluster_classes(n->op, i) + (i ? 0 : MFU_CLUSTERS - 1);
 }
 
+static int gradient_product(struct mfu_builder *s, const char *suffix, double m, double columns, double k, int a, int b)
+{
+    return mfu_emit_weight_gradient(s, suffix, s->numerics.math, m, columns, k, 1, a, b,
+                                    mfu_tensor_new(s, m, columns, s->numerics.compute, MFU_PART_GRADIENTS));
+}
+
 static int product(struct mfu_builder *s, const char *suffix, double m, double columns, double k, int a, int b,
                    enum mfu_part part)
 {
@@ -111,12 +117,12 @@ static int product_gradients(struct mfu_builder *s, const struct mfu_node *n, in
     g = mfu_emit_cast(s, d, s->numerics.compute);
     mfu_emit_columns_sum(s, "bias_grad", g, told(n, i), s->numerics.compute);
     if (trains)
-        part[0] = product(s, "wgrad", told(n, i), width, rows, g, narrow, MFU_PART_GRADIENTS);
+        part[0] = gradient_product(s, "wgrad", told(n, i), width, rows, g, narrow);
     g = product(s, "dgrad", rows, width, told(n, i), g, weight, MFU_PART_ACTIVATIONS);
     if (!mfu_clusters_apart(n->op))
         return g;
     if (trains)
-        part[1] = product(s, "project_wgrad", model, width, rows, x, g, MFU_PART_GRADIENTS);
+        part[1] = gradient_product(s, "project_wgrad", model, width, rows, x, g);
     return product(s, "project_dgrad", rows, model, width, g, weight, MFU_PART_ACTIVATIONS);
 }
 

@@ -17,14 +17,10 @@ static double shape(const struct mfu_operation *op)
     return op->attribute[KEYS];
 }
 
-/* For each head: [rows of all sequences, columns]. */
-static int product(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, double rows, double columns,
-                   double inner, int a, int b)
+/* [rows of all sequences, columns] of each head. */
+static int per_head(struct mfu_builder *s, const struct mfu_node *n, double rows, double columns)
 {
-    double heads = n->op->attribute[HEADS];
-    int out = mfu_tensor_new(s, heads * rows, columns, s->numerics.compute, MFU_PART_ACTIVATIONS);
-
-    return mfu_emit_matmul(s, suffix, s->numerics.math, rows, columns, inner, heads, a, b, out);
+    return mfu_tensor_new(s, n->op->attribute[HEADS] * rows, columns, s->numerics.compute, MFU_PART_ACTIVATIONS);
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -33,7 +29,8 @@ static void forward(struct mfu_builder *s, int index)
     int q = mfu_node_save(s, n, mfu_autocast(s, mfu_node_input(s, n, QUERY)));
     int r = mfu_node_save(s, n, mfu_autocast(s, mfu_node_input(s, n, POSITION)));
     double queries = mfu_view_rows(s, q), keys = mfu_view_rows(s, r);
-    int scores = product(s, n, "scores", queries, keys, n->op->attribute[HEAD_DIM], q, r);
+    int scores = mfu_emit_matmul(s, "scores", s->numerics.math, queries, keys, n->op->attribute[HEAD_DIM],
+                                 n->op->attribute[HEADS], q, r, per_head(s, n, queries, keys));
 
     n->out = mfu_emit_laid(s, "shift", 2, mfu_view_rows(s, scores), keys, 1, &scores); /* the zeros, and all */
 }
@@ -43,18 +40,19 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int q = n->saved[QUERY], r = n->saved[POSITION], g = mfu_autocast(s, n->gradient), dq, dr;
     double queries = mfu_view_rows(s, q), keys = mfu_view_rows(s, r), rows = mfu_view_rows(s, g);
-    double dim = n->op->attribute[HEAD_DIM];
+    double dim = n->op->attribute[HEAD_DIM], heads = n->op->attribute[HEADS];
 
     g = mfu_emit_laid(s, "dshift", 2, rows, keys, 1, &g); /* zeros, and the rows among them; */
     g = mfu_emit_laid(s, "dmerge", 1, rows, keys, 1, &g); /* head by head */
     if (mfu_wants_gradient(s, n, POSITION)) {
-        dr = product(s, n, "dposition", keys, dim, queries, g, q);
-        mfu_grad_add(s, n, POSITION,
-                     mfu_emit_laid(s, "dposition_merge", 1, keys, dim * n->op->attribute[HEADS], 1, &dr));
+        dr = mfu_emit_weight_gradient(s, "dposition", s->numerics.math, keys, dim, queries, heads, g, q,
+                                      per_head(s, n, keys, dim));
+        mfu_grad_add(s, n, POSITION, mfu_emit_laid(s, "dposition_merge", 1, keys, dim * heads, 1, &dr));
     }
     if (mfu_wants_gradient(s, n, QUERY)) {
-        dq = product(s, n, "dquery", queries, dim, keys, g, r);
-        mfu_grad_add(s, n, QUERY, mfu_emit_laid(s, "dquery_merge", 1, queries, dim * n->op->attribute[HEADS], 1, &dq));
+        dq = mfu_emit_matmul(s, "dquery", s->numerics.math, queries, dim, keys, heads, g, r,
+                             per_head(s, n, queries, dim));
+        mfu_grad_add(s, n, QUERY, mfu_emit_laid(s, "dquery_merge", 1, queries, dim * heads, 1, &dq));
     }
 }
 

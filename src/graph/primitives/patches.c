@@ -74,10 +74,7 @@ static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     double features = n->op->attribute[FEATURES], width = n->op->attribute[WIDTH];
-    int x = n->saved[SAVED_INPUT], g = mfu_autocast(s, n->gradient), in[2], dw;
-    struct mfu_kernel wgrad =
-        mfu_kernel_weight_gradient(s->numerics.math, width, features, mfu_view_rows(s, x), 1,
-                                   mfu_type_bytes[s->numerics.compute], mfu_type_bytes[s->numerics.compute], false);
+    int x = n->saved[SAVED_INPUT], g = mfu_autocast(s, n->gradient), dw;
 
     if (mfu_trains(s, n, 1) && (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)) {
         int db = mfu_tensor_new(s, 1, ((n->op->attribute[BIAS] > 0) + n->op->attribute[EXTRA]) * width,
@@ -96,9 +93,7 @@ static void backward(struct mfu_builder *s, int index)
     if (!mfu_trains(s, n, 0))
         return;
     dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
-    mfu_gemm_align(s, &wgrad);
-    in[0] = g, in[1] = x;
-    mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
+    mfu_emit_weight_gradient(s, "wgrad", s->numerics.math, width, features, mfu_view_rows(s, x), 1, g, x, dw);
     mfu_param_grad_add(s, n, 0, dw);
 }
 

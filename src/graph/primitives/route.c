@@ -94,7 +94,6 @@ static void backward(struct mfu_builder *s, int index)
     double rows = mfu_view_rows(s, x);
     int dx = mfu_tensor_new(s, rows, shape(n->op), mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
     int dlogits = mfu_tensor_new(s, rows, experts, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    struct mfu_kernel wgrad;
     int drouter, dw = MFU_NO_VIEW;
 
     if (n->op->attribute[EARLY] > 0) {
@@ -120,11 +119,7 @@ static void backward(struct mfu_builder *s, int index)
              1, &n->saved[SAVED_SCORES], 1, &dlogits);
     if (mfu_trains(s, n, 0)) {
         dw = mfu_tensor_new(s, 1, width * experts, mfu_view_type(s, x), MFU_PART_GRADIENTS);
-        wgrad = mfu_kernel_weight_gradient(router_math(s, x), experts, width, rows, 1,
-                                           mfu_type_bytes[mfu_view_type(s, dlogits)],
-                                           mfu_type_bytes[mfu_view_type(s, dw)], false);
-        mfu_gemm_align(s, &wgrad);
-        mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
+        mfu_emit_weight_gradient(s, "router.wgrad", router_math(s, x), experts, width, rows, 1, dlogits, x, dw);
     }
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "router.bias_grad", dlogits, experts, s->numerics.compute));
