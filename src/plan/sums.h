@@ -41,7 +41,7 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
         else if (l->phase == MFU_FORWARD && l->in_layer)
             s->forward_kernels += times * l->kernel.launches;
     }
-    if (!mfu_kind_is_product(l->kernel.kind))
+    if (!mfu_kind_is_product(l->kernel.kind) || l->phase == MFU_OPTIMIZER_PHASE) /* Muon's are no model's */
         return;
     flops = times * mfu_kernel_counted_flops(&l->kernel);
     if (l->reference)
