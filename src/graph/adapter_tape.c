@@ -73,6 +73,11 @@ void mfu_tape_divides(struct mfu_tape *t, double a, double b)
     t->weights.uneven |= !(b >= 1) || fmod(a, b) != 0;
 }
 
+void mfu_tape_holds(struct mfu_tape *t, double all, double some)
+{
+    t->weights.uneven |= some > all;
+}
+
 /* Whether kernels are appended here. */
 static bool emits(const struct mfu_tape *t)
 {

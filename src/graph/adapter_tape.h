@@ -25,6 +25,8 @@ double mfu_tape_rows(const struct mfu_tape *);
 double mfu_tape_block(const struct mfu_tape *);
 /* b divides a, or the method does not suit. */
 void mfu_tape_divides(struct mfu_tape *, double a, double b);
+/* `some` of `all` elements are chosen: no more than there are, or the method does not suit (peft refuses it). */
+void mfu_tape_holds(struct mfu_tape *, double all, double some);
 
 /* Values: what the product reads and gives; a weight that trains (0 or 1: of which of two parameters it is a part) or one
  * that many adapters share; numbers that stay as they are, of this adapter (4 bytes each) or of all; the frozen weight. */
@@ -80,7 +82,7 @@ struct mfu_tape_weights {
     double weight[2]; /* that train */
     double fixed;     /* of 4 bytes, of each adapter */
     double shared, shared_trains;
-    bool uneven; /* something does not divide what it must */
+    bool uneven; /* something does not divide what it must, or is more than there is */
 };
 struct mfu_builder *mfu_tape_builder(struct mfu_tape *);
 const struct mfu_operation *mfu_tape_operation(const struct mfu_tape *);

@@ -313,7 +313,8 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
                 if (w.uneven)
                     return mfu_fail(
                         err, MFU_EINPUT,
-                        "adapter: %s does not suit %s of %s: its blocks do not divide %.0f inputs and %.0f outputs",
+                        "adapter: %s does not suit %s of %s: its size is more than %.0f inputs and %.0f outputs have, "
+                        "or its blocks do not divide them",
                         method_of(s)->name, m->ops[i].name, m->slug, s->operations[i].in_width[0],
                         s->operations[i].out_width);
                 last = s->operations[MFU_MAX_OPS + i];

@@ -383,6 +383,28 @@ static void learned_tokens_have_positions(void **state)
             fail_msg("%s %s seq %s", rows[i].model, rows[i].settings[1], rows[i].settings[3]);
 }
 
+/* A method takes as many elements as its target has, as peft 0.21.2 checks it (`r`, `n_frequency`), and no more. */
+static void methods_are_no_larger_than_their_targets(void **state)
+{
+    static const struct {
+        const char *model, *settings[7];
+        bool planned;
+    } rows[] = {
+        {"llama-3.2-1b", {"adapter", "shira", "lora", "409", "seq", "64"}, true}, /* of 2048 x 512 */
+        {"llama-3.2-1b", {"adapter", "shira", "lora", "410", "seq", "64"}, false},
+        {"llama-3.2-1b", {"adapter", "miss", "lora", "2048", "seq", "64"}, true},
+        {"llama-3.2-1b", {"adapter", "miss", "lora", "2049", "seq", "64"}, false},
+        {"efficientnet-b0", {"adapter", "fourierft", "lora", "256"}, true}, /* of 32 x 8 */
+        {"efficientnet-b0", {"adapter", "fourierft", "lora", "257"}, false},
+        {"efficientnet-b0", {"adapter", "waveft", "lora", "257"}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (make(&plan, "a100-80gb-sxm", rows[i].model, rows[i].settings) != rows[i].planned)
+            fail_msg("%s %s %s", rows[i].model, rows[i].settings[1], rows[i].settings[3]);
+}
+
 /* Gradients of all layers leave, however many there are; the layers of a model
  * that is too deep to be unrolled are counted. */
 static void deep_models_exchange_as_much_as_they_have(void **state)
@@ -1240,6 +1262,7 @@ int main(void)
         cmocka_unit_test(shared_experts_are_mlps),
         cmocka_unit_test(gradients_of_learned_keys_are_collected_once),
         cmocka_unit_test(learned_tokens_have_positions),
+        cmocka_unit_test(methods_are_no_larger_than_their_targets),
         cmocka_unit_test(paged_states_cost_nothing_until_the_gpu_is_full),
         cmocka_unit_test(contexts_send_what_they_exchange),
         cmocka_unit_test(ranks_of_a_context_share_attention),

@@ -159,6 +159,33 @@ static void long_rows_are_read_whole(void **state)
         }
 }
 
+/* What a formula multiplies by is said before the product, in it, or neither: of something else. */
+static void a_formula_before_a_product_multiplies_it_once(void **state)
+{
+    static const struct {
+        const char *text;
+        bool wrong;
+    } all[] = {
+        {"6ND: 8B params x 15T tokens = 7.2e23 FLOPs", false},
+        {"6ND: 8B params x 15T tokens = 1.2e23 FLOPs", true},
+        {"6ND: 8B x 15T = 7.2e23 FLOPs", false},
+        {"6ND: 8B x 15T = 9.2e23 FLOPs", true},
+        {"6ND = 6 x 8B x 15T = 7.2e23 FLOPs", false},
+        {"6ND = 6 x 8B parameters x 15T tokens = 7.2e23 FLOPs", false},
+        {"6ND = 6 x 8B parameters x 15T tokens = 9.9e23 FLOPs", true},
+        {"6ND: 8 GPUs x 3 h = 24 GPU hours", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct mfu_audits *a = audit(all[i].text);
+
+        if (strcmp(a->verdict, all[i].wrong ? "contradicts" : "holds") != 0)
+            fail_msg("%s: %s", all[i].text, a->verdict);
+        mfu_audits_free(a);
+    }
+}
+
 /* Nothing is dropped without a word. */
 static void test_unread(void **state)
 {
@@ -224,6 +251,7 @@ int main(void)
                                        cmocka_unit_test(test_truth),
                                        cmocka_unit_test(test_needs),
                                        cmocka_unit_test(test_tables),
+                                       cmocka_unit_test(a_formula_before_a_product_multiplies_it_once),
                                        cmocka_unit_test(test_unread),
                                        cmocka_unit_test(test_sound),
                                        cmocka_unit_test(long_rows_are_read_whole)};

@@ -1036,6 +1036,54 @@ static void methods_of_peft_are_understood(void **state)
     done();
 }
 
+static bool covers(const char *pattern, const char *name)
+{
+    size_t n = strlen(pattern);
+
+    return pattern[n - 1] == '*' ? strncmp(pattern, name, n - 1) == 0 : strcmp(pattern, name) == 0;
+}
+
+/* The first row that fits a name counts: none stands behind one that fits all its names, and only a last "*" has a meaning. */
+static void every_row_of_a_format_is_read(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < mfu_import_format_count; f++) {
+        const struct mfu_import_row *rows = mfu_import_formats[f]->rows;
+
+        for (int i = 0; rows && rows[i].name; i++) {
+            const char *star = strchr(rows[i].name, '*');
+
+            if (star && star[1])
+                fail_msg("%s: %s", mfu_import_formats[f]->name, rows[i].name);
+            for (int k = 0; k < i; k++)
+                if (covers(rows[k].name, rows[i].name))
+                    fail_msg("%s: %s never counts behind %s", mfu_import_formats[f]->name, rows[i].name, rows[k].name);
+        }
+    }
+}
+
+/* Forms of a method that are not modelled are said to be so, and files that peft refuses. */
+static void other_forms_of_a_method_are_not_modelled(void **state)
+{
+    static const struct {
+        const char *keys, *which;
+    } all[] = {
+        {"\"peft_type\": \"MISS\", \"r\": 64, \"init_weights\": \"bat\"", "init_weights"},
+        {"\"peft_type\": \"OFT\", \"r\": 8, \"oft_block_size\": 32", "oft_block_size"},
+        {"\"peft_type\": \"BOFT\", \"boft_block_num\": 8, \"boft_block_size\": 4", "boft_block_size"},
+        {"\"peft_type\": \"C3A\", \"block_size_pattern\": {\"q_proj\": 64}", "block_size_pattern.q_proj"},
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(text, sizeof text, "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", %s}", all[i].keys);
+        read_as("adapter_config.json", text, "peft", NULL);
+        assert_int_equal(fate(all[i].which), MFU_UNMODELLED);
+        done();
+    }
+}
+
 /* What peft's files leave out or leave empty means what peft makes of it. */
 static void gaps_of_peft_are_filled_as_peft_fills_them(void **state)
 {
@@ -1636,6 +1684,8 @@ int main(void)
         cmocka_unit_test(files_of_programs_around_the_trainer_are_theirs),
         cmocka_unit_test(methods_of_peft_are_understood),
         cmocka_unit_test(layers_of_peft_have_numbers),
+        cmocka_unit_test(every_row_of_a_format_is_read),
+        cmocka_unit_test(other_forms_of_a_method_are_not_modelled),
         cmocka_unit_test(gaps_of_peft_are_filled_as_peft_fills_them),
         cmocka_unit_test(pieces_of_the_loss_are_decided_once),
         cmocka_unit_test(what_was_open_is_answered),

@@ -330,7 +330,7 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
         const char *equal, *end;
         const char *formula = mfu_claim_back(t, mfu_claim_back(t, p));
         struct computed c;
-        bool about;
+        bool about, times, bare;
         int way = -1;
 
         if ((*p != '(' && !isdigit((unsigned char)*p)) || mfu_claim_letter(p[-1]) || p[-1] == '.'
@@ -339,13 +339,16 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
         end = read_sum(&e, mfu_claim_skip_about(equal + 1, &about), &right);
         if (!end || e.operations == 0)
             continue;
-        for (int i = 0; i < 2 && mfu_claim_formula(t, formula) > 0 && left.unit; i++) { /* "6ND: 8B x 15T" */
-            left.as[i].low *= *formula - '0';
-            left.as[i].high *= *formula - '0';
+        times = mfu_claim_formula(t, formula) > 0;
+        bare = left.unit && left.seconds == 0 && !(*e.figures[0] == *formula && strchr(" x", e.figures[0][1]));
+        for (int i = times && bare ? 4 : 0; i < 8 && way < 0; i++) { /* "6ND: 8B x 15T", "6ND = 6 x 8B x 15T" */
+            for (int k = 0; k < 2 && i == 4 && times; k++) {
+                left.as[k].low *= *formula - '0';
+                left.as[k].high *= *formula - '0';
+            }
+            if (overlap(left.as[i / 2 % 2], widen(right.as[i % 2], about ? 1.1 : 1)))
+                way = i % 4;
         }
-        for (int i = 0; i < 4 && way < 0; i++)
-            if (overlap(left.as[i / 2], widen(right.as[i % 2], about ? 1.1 : 1)))
-                way = i;
         if (way < 0 && left.unit && right.unit && left.seconds != right.seconds) /* the left side begins before it */
             continue;
         c.is = left.as[way < 0 ? 1 : way / 2];

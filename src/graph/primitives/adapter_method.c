@@ -43,6 +43,7 @@ static int fourierft(struct mfu_tape *t)
     double in = mfu_tape_in(t), width = mfu_tape_width(t), n = mfu_tape_size(t);
     int dense = mfu_tape_map(t, "fourier_scatter", mfu_tape_weight(t, 0, 1, n), width, in, 2, 4 * n), w;
 
+    mfu_tape_holds(t, width * in, n);
     w = mfu_tape_map(t, "fourier_complex", dense, width, 2 * in, 1, 0);
     w = mfu_tape_map(t, "fourier_transform", w, width, 2 * in, 2, 0);
     w = mfu_tape_map(t, "fourier_scale", w, width, in, 1, 0);
@@ -59,6 +60,7 @@ static int waveft(struct mfu_tape *t)
     dense = mfu_tape_map(t, "wave_scatter", spectrum, width, in, 2, 4 * n);
     mfu_tape_divides(t, in, 2);
     mfu_tape_divides(t, width, 2);
+    mfu_tape_holds(t, width * in, n);
     w = mfu_tape_map(t, "wave_bands", dense, width * in / 4, 4, 1, 0);
     w = mfu_tape_keep(t, mfu_tape_operand(t, w)); /* a convolution keeps what its filter does not need */
     w = mfu_tape_product(t, w, mfu_tape_fill(t, "wave_filter", 4, 4, MFU_F32), 1, width * in / 4, 4, 4);
@@ -316,6 +318,7 @@ static int shira(struct mfu_tape *t)
     double in = mfu_tape_in(t), width = mfu_tape_width(t), n = mfu_tape_size(t) * (in + width);
     int values = mfu_tape_map(t, "shira_scale", mfu_tape_weight(t, 0, 1, n), 1, n, 1, 0), w = mfu_tape_frozen(t), y;
 
+    mfu_tape_holds(t, width * in, n);
     mfu_tape_fixed(t, 2, n); /* their places */
     w = mfu_tape_like(t, mfu_tape_map(t, "shira_add", values, width, in, 2, 0), w);
     y = mfu_tape_linear(t, mfu_tape_input(t), w, width, in);
@@ -410,6 +413,7 @@ static int miss(struct mfu_tape *t)
     double r = mfu_tape_size(t), width = mfu_tape_width(t);
     int base = mfu_tape_base(t), x = mfu_tape_as_adapter(t, mfu_tape_input(t)), y;
 
+    mfu_tape_holds(t, mfu_tape_in(t), r);
     y = mfu_tape_map(t, "miss_sum", mfu_tape_drop(t, x), mfu_tape_rows(t), r, 1, 0);
     y = added(t, base, mfu_tape_linear(t, y, mfu_tape_weight(t, 0, width, r), width, r));
     mfu_tape_hold(t, x);

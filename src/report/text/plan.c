@@ -65,7 +65,7 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     const struct mfu_config *c = &p->config;
     const char *times = mfu_text_times(t);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
-    double gpus = c->setting[MFU_S_GPUS];
+    double gpus = c->setting[MFU_S_GPUS], blocks = c->setting[MFU_S_ADAPTER_BLOCKS];
     char name[160], ranks[32] = "";
 
     f.between = t->utf8 ? " \u00b7 " : " - ";
@@ -86,10 +86,13 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
         mfu_flow_break(&f);
     }
     if (c->setting[MFU_S_LORA] > 0)
-        mfu_flow_piece(&f, MFU_PLAIN, mfu_methods[(int)c->setting[MFU_S_ADAPTER]].unsized ? "%s" : "%s %.0f",
+        mfu_flow_piece(&f, MFU_PLAIN,
+                       mfu_methods[(int)c->setting[MFU_S_ADAPTER]].unsized ? "%s"
+                           : blocks > 0                                    ? "%s of %.0f blocks"
+                                                                           : "%s %.0f",
                        c->setting[MFU_S_DORA] > 0 ? mfu_settings[MFU_S_DORA].key
                                                   : mfu_method_names[(int)c->setting[MFU_S_ADAPTER]],
-                       c->setting[MFU_S_LORA]);
+                       blocks > 0 ? blocks : c->setting[MFU_S_LORA]);
     if (mfu_bases[(int)c->setting[MFU_S_BASE]].quantised)
         mfu_flow_piece(&f, MFU_PLAIN, "weights %s", mfu_bases[(int)c->setting[MFU_S_BASE]].name);
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_precision_names[c->precision]);

@@ -216,7 +216,7 @@ static const struct mfu_import_row rows[] = {
     {"num_epochs", NULL, NULL, training, false},
     {"early_stopping_patience", NULL, NULL, training, false}, {"loss_watchdog_*", NULL, NULL, training, false},
     {"strict", NULL, NULL, files, false}, {"debug", NULL, NULL, files, false}, {"wandb_*", NULL, NULL, files, false},
-    {"saves_per_epoch", NULL, NULL, files, false}, {"evals_per_epoch", NULL, NULL, evaluation, false},
+    {"saves_per_epoch", NULL, NULL, files, false},
     {"plot_loss", NULL, NULL, files, false}, {"past_index", NULL, NULL, training, false},
     {"full_determinism", NULL, NULL, "deterministic kernels", true},
     {"local_rank", NULL, NULL, files, false}, {"skip_memory_metrics", NULL, NULL, files, false},

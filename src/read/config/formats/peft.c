@@ -30,7 +30,8 @@ static const struct mfu_import_row rows[] = {
     {"r", "lora", NULL, NULL, false}, {"init_r", "lora", NULL, NULL, false},
     {"oft_block_size", "lora", NULL, NULL, false}, {"boft_block_size", "lora", NULL, NULL, false},
     {"boft_block_num", "adapter_blocks", NULL, NULL, false}, {"block_size", "lora", NULL, NULL, false},
-    {"n_frequency", "lora", NULL, NULL, false}, {"*_pattern", NULL, "=- null=-", parts, true},
+    {"n_frequency", "lora", NULL, NULL, false}, {"n_frequency_pattern*", NULL, "=- null=-", parts, true},
+    {"block_size_pattern*", NULL, "=- null=-", parts, true},
     {"num_virtual_tokens", "lora", NULL, NULL, false}, {"decompose_factor", "lokr_factor", NULL, NULL, false},
     {"lora_dropout", "lora_dropout", NULL, NULL, false}, {"vera_dropout", "lora_dropout", NULL, NULL, false},
     {"miss_dropout", "lora_dropout", NULL, NULL, false}, {"vblora_dropout", "lora_dropout", NULL, NULL, false},
@@ -47,7 +48,7 @@ static const struct mfu_import_row rows[] = {
     {"scaling", NULL, NULL, learnt, false}, {"variant", NULL, "road_1=-", "another form of the method", true},
     {"group_size", NULL, "64=-", "groups of other sizes", true}, {"num_vectors", NULL, "256=-", "another bank", true},
     {"vector_length", NULL, "256=-", "another bank", true}, {"topk", NULL, "2=-", "another bank", true},
-    {"init_*", NULL, NULL, learnt, false}, {"save_only_topk_weights", NULL, NULL, names, false},
+    {"save_only_topk_weights", NULL, NULL, names, false},
     {"hybrid_r", NULL, "0=-", "a pair beside the blocks", true}, {"gralora_k", NULL, "2=-", "another number of blocks", true},
     {"sparse", NULL, NULL, learnt, false}, {"very_sparse", NULL, NULL, learnt, false},
     {"randlora_alpha", NULL, NULL, learnt, false}, {"mask_type", NULL, NULL, learnt, false},
@@ -56,6 +57,7 @@ static const struct mfu_import_row rows[] = {
     {"feedforward_modules*", NULL, "null=-", "inputs that are scaled", true},
     {"decompose_both", NULL, "false=-", parts, true}, {"use_effective_conv2d", NULL, "false=-", parts, true},
     {"init_weights", NULL, "true=- false=- zero=- lycoris=- gaussian=- xavier_uniform=- kaiming_uniform=- null=-", "another form of the method", true},
+    {"init_*", NULL, NULL, learnt, false},
     {"rank_dropout", NULL, "0.0=- 0=-", "dropped ranks", true}, {"module_dropout", NULL, "0.0=- 0=-", "dropped modules", true},
     {"encoder_reparameterization_type", NULL, "MLP=-", "an LSTM", true},
     {"encoder_hidden_size", "prompt_encoder", NULL, NULL, false},
@@ -66,7 +68,7 @@ static const struct mfu_import_row rows[] = {
     {"num_attention_heads", NULL, NULL, names, false}, {"num_layers", NULL, NULL, names, false},
     {"projection_prng_key", NULL, NULL, learnt, false}, {"save_projection", NULL, NULL, learnt, false},
     {"d_initial", NULL, NULL, learnt, false}, {"mini_r", NULL, NULL, learnt, false},
-    {"init_ia3_weights", NULL, NULL, learnt, false}, {"alpha", NULL, NULL, learnt, false},
+    {"alpha", NULL, NULL, learnt, false},
     {"rank_dropout_scale", NULL, NULL, learnt, false}, {"target_r", NULL, NULL, learnt, false},
     {"tinit", NULL, NULL, learnt, false}, {"tfinal", NULL, NULL, learnt, false}, {"deltaT", NULL, NULL, learnt, false},
     {"beta*", NULL, NULL, learnt, false}, {"orth_reg_weight", NULL, NULL, learnt, false},
@@ -85,7 +87,7 @@ static const struct mfu_import_row rows[] = {
     {"peft_version", NULL, NULL, names, false}, {"task_type", NULL, NULL, names, false},
     {"inference_mode", NULL, NULL, names, false}, {"parent_library", NULL, NULL, names, false},
     {"lora_alpha", NULL, NULL, learnt, false},
-    {"use_rslora", NULL, NULL, learnt, false}, {"init_lora_weights*", NULL, NULL, learnt, false},
+    {"use_rslora", NULL, NULL, learnt, false},
     {"fan_in_fan_out", NULL, NULL, names, false}, {"megatron_*", NULL, NULL, names, false},
     {"alpha_pattern*", NULL, NULL, learnt, false}, {"loftq_config*", NULL, NULL, learnt, false},
     {"eva_config*", NULL, NULL, learnt, false}, {"corda_config*", NULL, NULL, learnt, false},
@@ -122,6 +124,9 @@ static void find_size(struct mfu_import *m, const struct mfu_method_row *method)
             mfu_import_leave(e, MFU_IGNORED, "of learned tokens, which this method does not have");
         else if (method->takes & MFU_TAKES_BLOCKS && strcmp(e->value, "0") == 0)
             mfu_import_leave(e, MFU_IGNORED, "blocks are said otherwise");
+        else if (i >= 3 && method->takes & MFU_TAKES_BLOCKS
+                 && mfu_import_number(m, i == 3 ? "r" : "boft_block_num") > 0)
+            mfu_import_leave(e, MFU_UNMODELLED, "beside a number of blocks, which peft refuses");
         else if (i == 0 && method->takes & MFU_TAKES_BLOCKS) /* how many blocks there are */
             mfu_import_set(m, e, "adapter_blocks", "blocks of an input row", "%s", e->value);
         else if (i == 0 && method == &mfu_methods[MFU_METHOD_ADALORA] && mfu_import_find(m, "init_r"))
