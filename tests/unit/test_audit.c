@@ -159,6 +159,32 @@ static void long_rows_are_read_whole(void **state)
         }
 }
 
+/* However many rows and columns there are, the last counts. */
+static void long_tables_are_read_whole(void **state)
+{
+    char text[40000] = "model | GPU | GPUs | ";
+
+    (void)state;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        struct mfu_audits *a;
+
+        strcpy(text, "model | GPU | GPUs | ");
+        for (int i = 0; i < 40; i++)
+            strcat(text, "remark | ");
+        strcat(text, "tokens/s/GPU | MFU (%)\n");
+        for (int row = 0; row < 100; row++) {
+            strcat(text, "llama-2-7b | H100 | 8 | ");
+            for (int i = 0; i < 40; i++)
+                strcat(text, "- | ");
+            strcat(text, wrong && row == 99 ? "10400 | 67\n" : "10400 | 47\n");
+        }
+        a = audit(text);
+        assert_int_equal(a->n, 100);
+        assert_string_equal(a->list[99].verdict, wrong ? "contradicts" : "holds");
+        mfu_audits_free(a);
+    }
+}
+
 /* What a formula multiplies by is said before the product, in it, or neither: of something else. */
 static void a_formula_before_a_product_multiplies_it_once(void **state)
 {
@@ -251,6 +277,7 @@ int main(void)
                                        cmocka_unit_test(test_truth),
                                        cmocka_unit_test(test_needs),
                                        cmocka_unit_test(test_tables),
+                                       cmocka_unit_test(long_tables_are_read_whole),
                                        cmocka_unit_test(a_formula_before_a_product_multiplies_it_once),
                                        cmocka_unit_test(test_unread),
                                        cmocka_unit_test(test_sound),

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS 16
-#define ROWS 64
+#define COLUMNS 64
+#define ROWS 64 /* in a line; of a table of lines as many as it has */
 
 /* The next cell of a line, which is cut there; NULL behind the last. */
 static char *next_cell(char **p, char between)
@@ -64,7 +64,7 @@ static bool speaks_of(const char *text, const char *figure)
 
 struct table {
     char *copy;
-    const char *cell[ROWS][COLUMNS]; /* the first row: heads */
+    const char *(*cell)[COLUMNS]; /* the first row: heads */
     int rows, columns;
     int prefix;       /* characters before it, */
     const char *rest; /* and what is said behind it */
@@ -94,7 +94,7 @@ static bool read_lines(struct table *t, const char *text)
                 t->rest = cells;
             continue;
         }
-        if (strspn(line, "-|: \r") == n || t->rows == ROWS)
+        if (strspn(line, "-|: \r") == n)
             continue;
         t->prefix = t->rows == 0 ? (int)(line - t->copy) : t->prefix;
         while (n > 0 && strchr("| \r", cells[n - 1]))
@@ -258,11 +258,16 @@ char *mfu_table_spell(const char *text, int row, bool pair)
 {
     static bool (*const readers[])(struct table *, const char *) = {read_lines, read_bars, read_lists};
     struct table t = {.copy = strdup(text)};
+    const char *(*cell)[COLUMNS];
     char *told = NULL;
     bool read = false;
+    size_t room = ROWS;
 
-    for (size_t i = 0; t.copy && !read && i < sizeof readers / sizeof readers[0]; i++) {
-        t = (struct table){.copy = strcpy(t.copy, text)};
+    for (const char *p = text; (p = strpbrk(p, "\n;")); p++)
+        room++;
+    cell = calloc(room, sizeof *cell);
+    for (size_t i = 0; t.copy && cell && !read && i < sizeof readers / sizeof readers[0]; i++) {
+        t = (struct table){.copy = strcpy(t.copy, text), .cell = memset(cell, 0, room * sizeof *cell)};
         read = readers[i](&t, text);
     }
     for (int r = 0; read && r < t.rows; r++)
@@ -277,5 +282,6 @@ char *mfu_table_spell(const char *text, int row, bool pair)
     } else if (read && t.columns > 1 && !*t.rest && row < t.rows && row > pair)
         told = tell(&t, text, row, pair);
     free(t.copy);
+    free(cell);
     return told;
 }
