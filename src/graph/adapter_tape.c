@@ -8,7 +8,7 @@
 #include "scenario/setting.h"
 
 enum { MOST = 48 }; /* values, steps */
-enum kind { CAST, PRODUCT, TIMES, PLUS, MAP, LOOK, DROP, CALL };
+enum kind { CAST, PRODUCT, TIMES, PLUS, SCALE, MAP, LOOK, DROP, CALL };
 enum { NOT_A_WEIGHT = -1, SHARED = 2 };
 
 struct value {
@@ -56,9 +56,14 @@ double mfu_tape_size(const struct mfu_tape *t)
     return t->op->attribute[MFU_ADAPTER_SIZE];
 }
 
+double mfu_tape_setting(const struct mfu_tape *t)
+{
+    return t->op->attribute[MFU_ADAPTER_INNER];
+}
+
 double mfu_tape_block(const struct mfu_tape *t)
 {
-    double blocks = t->op->attribute[MFU_ADAPTER_INNER];
+    double blocks = mfu_tape_setting(t);
 
     return blocks > 0 ? mfu_tape_in(t) / blocks : mfu_tape_size(t);
 }
@@ -251,6 +256,13 @@ static int operand(struct mfu_tape *t, int a)
     return mfu_emit_cast(t->s, lies(t, a), compute);
 }
 
+enum mfu_type mfu_tape_product_type(const struct mfu_tape *t)
+{
+    if (!t->s)
+        return MFU_F32;
+    return t->s->numerics.autocast ? t->s->numerics.compute : mfu_adapter_type(t->s);
+}
+
 static enum mfu_type product_type(const struct mfu_tape *t, int a, int b)
 {
     if (t->s && t->s->numerics.autocast)
@@ -294,9 +306,10 @@ int mfu_tape_linear(struct mfu_tape *t, int a, int w, double width, double depth
     return mfu_tape_product(t, a, w, 1, t->value[a].rows * t->value[a].columns / depth, width, depth);
 }
 
-/* A kernel that reads the values that are no weights; another shape of what it makes. */
+/* A kernel that reads the values that are no weights; another shape of what it makes.  A compiler fuses it with others only
+ * if it goes element by element. */
 static int pass(struct mfu_tape *t, const char *suffix, double rows, double columns, enum mfu_type type,
-                double launches, int a, int b)
+                enum mfu_fusion fusion, double launches, int a, int b)
 {
     int out = mfu_tensor_new(t->s, rows, columns, type, MFU_PART_ACTIVATIONS);
 
@@ -304,7 +317,7 @@ static int pass(struct mfu_tape *t, const char *suffix, double rows, double colu
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_POINTWISE,
                                     .traffic = b == MFU_NO_VIEW ? MFU_C_DRAM_IRREGULAR : MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
+                                    .fusion = fusion,
                                     .launches = launches,
                                     .flops = rows * columns},
              2, (int[]){a, b}, 1, &out);
@@ -313,7 +326,7 @@ static int pass(struct mfu_tape *t, const char *suffix, double rows, double colu
 
 int mfu_tape_pass(struct mfu_tape *t, const char *suffix, double rows, double columns, double launches, int a, int b)
 {
-    return pass(t, suffix, rows, columns, MFU_F32, launches, a, b);
+    return pass(t, suffix, rows, columns, MFU_F32, MFU_ALONE, launches, a, b);
 }
 
 int mfu_tape_small(struct mfu_tape *t, enum mfu_tape_math math, double batch, double m, double n, double k, int a,
@@ -337,11 +350,13 @@ struct mfu_builder *mfu_tape_builder(struct mfu_tape *t)
     return t->s;
 }
 
-static int combine(struct mfu_tape *t, enum kind kind, const char *suffix, int a, int b)
+static int combine(struct mfu_tape *t, enum kind kind, const char *suffix, int a, int b, bool spreads)
 {
     struct value v = t->value[a];
     struct step *p;
 
+    if (spreads)
+        v.rows *= t->value[b].rows, v.columns *= t->value[b].columns;
     v.type = wider(v.type, t->value[b].type);
     p = add_step(t, kind, a, b, v);
     if (kind == TIMES) {
@@ -349,18 +364,52 @@ static int combine(struct mfu_tape *t, enum kind kind, const char *suffix, int a
         p->saved[1] = save(t, t->value[a].trains, t->value[b].view);
     }
     if (emits(t))
-        t->value[p->out].view = pass(t, suffix, v.rows, v.columns, v.type, 1, t->value[a].view, t->value[b].view);
+        t->value[p->out].view =
+            pass(t, suffix, v.rows, v.columns, v.type, MFU_MAP, 1, t->value[a].view, t->value[b].view);
     return p->out;
 }
 
 int mfu_tape_times(struct mfu_tape *t, int a, int b)
 {
-    return combine(t, TIMES, "adapter_times", a, b);
+    return combine(t, TIMES, "adapter_times", a, b, false);
+}
+
+int mfu_tape_kron(struct mfu_tape *t, int a, int b)
+{
+    return combine(t, TIMES, "adapter_kron", a, b, true);
 }
 
 int mfu_tape_plus(struct mfu_tape *t, int a, int b)
 {
-    return combine(t, PLUS, "adapter_add", a, b);
+    return combine(t, PLUS, "adapter_add", a, b, false);
+}
+
+int mfu_tape_add_in_place(struct mfu_tape *t, int a, int b)
+{
+    struct value v = t->value[a];
+    struct step *p = add_step(t, PLUS, a, b, v);
+
+    if (emits(t)) {
+        t->value[p->out].view = mfu_view_slice(t->s, v.view, v.rows, v.columns);
+        mfu_emit(t->s,
+                 &(struct mfu_emission){.suffix = "adapter_add",
+                                        .kind = MFU_POINTWISE,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_MAP,
+                                        .flops = v.rows * v.columns},
+                 2, (int[]){v.view, t->value[b].view}, 1, &t->value[p->out].view);
+    }
+    return p->out;
+}
+
+int mfu_tape_scale(struct mfu_tape *t, int a)
+{
+    struct step *p = add_step(t, SCALE, a, -1, t->value[a]);
+
+    if (emits(t))
+        t->value[p->out].view =
+            mfu_adapter_pass(t->s, "adapter_scale", t->value[a].type, t->value[a].view, MFU_NO_VIEW);
+    return p->out;
 }
 
 int mfu_tape_map(struct mfu_tape *t, const char *suffix, int a, double rows, double columns, double launches,
@@ -374,7 +423,7 @@ int mfu_tape_map(struct mfu_tape *t, const char *suffix, int a, double rows, dou
     p->launches = launches;
     if (emits(t))
         t->value[p->out].view =
-            pass(t, suffix, rows, columns, t->value[a].type, launches, t->value[a].view, MFU_NO_VIEW);
+            pass(t, suffix, rows, columns, t->value[a].type, MFU_ALONE, launches, t->value[a].view, MFU_NO_VIEW);
     if (saves > 0 && emits(t))
         kept = mfu_tensor_new(t->s, 1, saves, MFU_F32, MFU_PART_ACTIVATIONS);
     if (kept != MFU_NO_VIEW)
@@ -433,11 +482,14 @@ int mfu_tape_fill(struct mfu_tape *t, const char *suffix, double rows, double co
 
 int mfu_tape_call(struct mfu_tape *t, const struct mfu_tape_function *f, int a, int b, double rows, double columns)
 {
-    struct step *p = add_step(t, CALL, a, b, (struct value){.rows = rows, .columns = columns, .type = MFU_F32});
+    enum mfu_type type = f->autocast ? mfu_tape_product_type(t) : MFU_F32;
+    struct step *p = add_step(t, CALL, a, b, (struct value){.rows = rows, .columns = columns, .type = type});
     bool kept = t->value[p->out].trains;
     int in[] = {t->value[a].view, t->value[b].view}, keeps[] = {MFU_NO_VIEW, MFU_NO_VIEW};
 
     p->call = f;
+    for (int i = 0; i < 2 && f->autocast && emits(t); i++)
+        in[i] = i == 1 && a == b ? in[0] : operand(t, p->in[i]);
     if (emits(t))
         t->value[p->out].view = f->forward(t, in, keeps);
     for (int i = 0; i < 2; i++)
@@ -510,7 +562,7 @@ static void times_gradients(struct mfu_tape *t, const struct step *p, int g)
 
     for (int i = 1; i >= 0; i--)
         if (t->value[p->in[i]].trains)
-            part[i] = pass(t, "adapter_times_grad", out->rows, out->columns, out->type, 1, g, p->saved[1 - i]);
+            part[i] = pass(t, "adapter_times_grad", out->rows, out->columns, out->type, MFU_MAP, 1, g, p->saved[1 - i]);
     give(t, p->in[1], part[1]);
     give(t, p->in[0], part[0]);
 }
@@ -530,9 +582,10 @@ static void walk(struct mfu_tape *t, int i)
         give(t, p->in[0], g);
         give(t, p->in[1], g);
         break;
+    case SCALE: give(t, p->in[0], mfu_adapter_pass(t->s, "adapter_scale_grad", a->type, g, MFU_NO_VIEW)); break;
     case MAP:
         if (a->trains)
-            give(t, p->in[0], pass(t, p->suffix, a->rows, a->columns, a->type, p->launches, g, p->saved[0]));
+            give(t, p->in[0], pass(t, p->suffix, a->rows, a->columns, a->type, MFU_ALONE, p->launches, g, p->saved[0]));
         break;
     case DROP:
         if (a->trains)

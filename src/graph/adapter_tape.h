@@ -21,6 +21,8 @@ double mfu_tape_in(const struct mfu_tape *);
 double mfu_tape_width(const struct mfu_tape *);
 double mfu_tape_size(const struct mfu_tape *);
 double mfu_tape_rows(const struct mfu_tape *);
+/* Another setting of the method: the operation's attribute MFU_ADAPTER_INNER. */
+double mfu_tape_setting(const struct mfu_tape *);
 /* Of blocks that cut an input row: as many elements as the method's size, or so many blocks. */
 double mfu_tape_block(const struct mfu_tape *);
 /* b divides a, or the method does not suit. */
@@ -44,6 +46,10 @@ int mfu_tape_cast(struct mfu_tape *, int a, enum mfu_type);
 int mfu_tape_product(struct mfu_tape *, int a, int b, double batch, double m, double n, double k);
 int mfu_tape_times(struct mfu_tape *, int a, int b);
 int mfu_tape_plus(struct mfu_tape *, int a, int b);
+/* a times a number; a += b, where a lies; the Kronecker product of both. */
+int mfu_tape_scale(struct mfu_tape *, int a);
+int mfu_tape_add_in_place(struct mfu_tape *, int a, int b);
+int mfu_tape_kron(struct mfu_tape *, int a, int b);
 int mfu_tape_map(struct mfu_tape *, const char *suffix, int a, double rows, double columns, double launches,
                  double saves);
 int mfu_tape_look(struct mfu_tape *, int a, double rows, double columns);
@@ -51,11 +57,12 @@ int mfu_tape_look(struct mfu_tape *, int a, double rows, double columns);
 int mfu_tape_linear(struct mfu_tape *, int a, int weight, double width, double depth);
 /* A value that is written anew and never trains. */
 int mfu_tape_fill(struct mfu_tape *, const char *suffix, double rows, double columns, enum mfu_type);
-/* A function with gradients of its own.  `forward` gets the views of both values, gives the view of the result and says what
+/* A function with gradients of its own, of fp32, or of what autocast makes of both values.  `forward` gets the views of both values, gives the view of the result and says what
  * it keeps; `backward` gets the result's gradient and what was kept, and gives both gradients. */
 struct mfu_tape_function {
     int (*forward)(struct mfu_tape *, const int in[2], int keeps[2]);
     void (*backward)(struct mfu_tape *, int gradient, const int kept[2], int gradients[2]);
+    bool autocast;
 };
 int mfu_tape_call(struct mfu_tape *, const struct mfu_tape_function *, int a, int b, double rows, double columns);
 /* In such functions: a kernel, or so many launches, that reads a and b (or MFU_NO_VIEW) and writes fp32. */
@@ -65,6 +72,8 @@ int mfu_tape_pass(struct mfu_tape *, const char *suffix, double rows, double col
 enum mfu_tape_math { MFU_TAPE_FP32, MFU_TAPE_COMPLEX, MFU_TAPE_AUTOCAST };
 int mfu_tape_small(struct mfu_tape *, enum mfu_tape_math, double batch, double m, double n, double k, int a, int b,
                    int out);
+/* What two weights multiply to. */
+enum mfu_type mfu_tape_product_type(const struct mfu_tape *);
 /* As autocast makes a factor. */
 int mfu_tape_operand(struct mfu_tape *, int a);
 /* Made the type of the adapter, or of a value. */

@@ -16,8 +16,7 @@ extern const struct mfu_primitive mfu_primitive_scan;
 extern const struct mfu_node mfu_unused_node;
 
 /* Adapters (graph/adapter_steps.h). */
-extern const struct mfu_primitive mfu_primitive_adapter, mfu_primitive_adapter_svd, mfu_primitive_adapter_weight,
-    mfu_primitive_adapter_scale, mfu_primitive_adapter_tokens, mfu_primitive_adapter_method;
+extern const struct mfu_primitive mfu_primitive_adapter, mfu_primitive_adapter_tokens, mfu_primitive_adapter_method;
 /* What it counts of such an operation. */
 struct mfu_tape_weights mfu_adapter_method_weights(const struct mfu_operation *);
 static inline bool mfu_is_adapter(const struct mfu_builder *s, const struct mfu_node *n)

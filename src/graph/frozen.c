@@ -212,16 +212,12 @@ static double keys_of_layers(const struct mfu_builder *s, double *layers)
 /* The adapter of an operation, by the method. */
 static struct mfu_operation adapter(const struct mfu_builder *s, int i)
 {
-    static const struct mfu_primitive *const forms[] = {[MFU_FORM_PAIR] = &mfu_primitive_adapter,
-                                                        [MFU_FORM_SVD] = &mfu_primitive_adapter_svd,
-                                                        [MFU_FORM_STEPS] = &mfu_primitive_adapter_method,
-                                                        [MFU_FORM_HADAMARD] = &mfu_primitive_adapter_weight,
-                                                        [MFU_FORM_KRONECKER] = &mfu_primitive_adapter_weight};
     const struct mfu_method_row *method = method_of(s);
     const struct mfu_operation *op = &s->operations[i];
     const double *set = s->config->setting;
     bool front = mfu_adapter_in_front(s, i);
-    struct mfu_operation a = {.primitive = forms[method->form],
+    struct mfu_operation a = {.primitive = method->form == MFU_FORM_STEPS ? &mfu_primitive_adapter_method
+                                                                          : &mfu_primitive_adapter,
                               .name = op->name,
                               .attribute = {set[MFU_S_LORA], op->out_width, set[MFU_S_DORA], set[MFU_S_LORA]},
                               .in_width = {op->in_width[0], op->out_width},
@@ -230,22 +226,17 @@ static struct mfu_operation adapter(const struct mfu_builder *s, int i)
     if (method->form == MFU_FORM_STEPS) {
         a.attribute[MFU_ADAPTER_WIDTH] = a.out_width = front ? op->in_width[0] : op->out_width;
         a.attribute[MFU_ADAPTER_MORE] = set[MFU_S_ADAPTER];
-        a.attribute[MFU_ADAPTER_INNER] = set[MFU_S_ADAPTER_BLOCKS];
+        a.attribute[MFU_ADAPTER_INNER] = method->takes & MFU_TAKES_FACTOR ? set[MFU_S_LOKR_FACTOR]
+            : method->takes & MFU_TAKES_INPUTS                            ? front
+                                                                          : set[MFU_S_ADAPTER_BLOCKS];
         return a;
     }
-    if (method->place == MFU_ADAPTS_RESULT) {
-        if (method->form >= MFU_FORM_HADAMARD) {
-            a.attribute[MFU_ADAPTER_MORE] = method->form;
-            a.attribute[MFU_ADAPTER_MORE + 1] = set[MFU_S_LOKR_FACTOR];
-        }
-        return a;
-    }
-    a.in_width[0] = a.out_width = front ? op->in_width[0] : op->out_width;
-    if (mfu_method_precedes(method_of(s))) {
+    if (mfu_method_precedes(method)) {
         bool keys = mfu_adapts_keys(s);
         double layers = 0, elements = keys ? keys_of_layers(s, &layers) : 0;
 
         a.primitive = &mfu_primitive_adapter_tokens;
+        a.in_width[0] = op->out_width;
         a.attribute[MFU_ADAPTER_WIDTH] = elements;
         a.attribute[MFU_ADAPTER_MORE] = set[MFU_S_PROMPT_ENCODER] > 0 ? set[MFU_S_PROMPT_ENCODER]
             : method->encoder                                         ? op->out_width
@@ -253,10 +244,7 @@ static struct mfu_operation adapter(const struct mfu_builder *s, int i)
         a.attribute[MFU_ADAPTER_MORE + 1] = layers;
         if (keys) /* an MLP makes them of as much as one layer's keys; or they are learned themselves */
             a.in_width[0] = a.attribute[MFU_ADAPTER_MORE] > 0 ? elements / 2 : layers * elements;
-        return a;
     }
-    a.primitive = &mfu_primitive_adapter_scale;
-    a.attribute[MFU_ADAPTER_MORE] = front;
     return a;
 }
 

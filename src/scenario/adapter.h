@@ -69,10 +69,7 @@ enum mfu_adapter_place {
 };
 enum mfu_adapter_form {
     MFU_FORM_PAIR,
-    MFU_FORM_SVD,
-    MFU_FORM_STEPS, /* as graph/primitives/adapter_method.c writes them */
-    MFU_FORM_HADAMARD,
-    MFU_FORM_KRONECKER
+    MFU_FORM_STEPS /* as graph/primitives/adapter_method.c writes them */
 };
 /* Settings that only some methods read. */
 enum mfu_adapter_setting {
@@ -93,7 +90,7 @@ enum mfu_adapter_setting {
     X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8,                                                      \
       .takes = MFU_TAKES_EACH_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora",                                        \
       .says = "two narrow matrices beside each target: two products more forward, four backward")                      \
-    X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SVD, .size = 12, .fixed = 1,             \
+    X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 12, .fixed = 1,           \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says = "three factors beside each target, whose ranks are pruned on the way")                                   \
     X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 256,                            \
@@ -103,9 +100,9 @@ enum mfu_adapter_setting {
     X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 64,                             \
       .takes = MFU_TAKES_EACH_AND_DROPOUT, .stands_for = "bone",                                                       \
       .says = "one matrix beside each target, which multiplies sums of its input: one product more")                   \
-    X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8, .takes = MFU_TAKES_EACH,  \
+    X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8, .takes = MFU_TAKES_EACH,     \
       .says = "four narrow matrices of each target, made a whole weight in every pass")                                \
-    X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_KRONECKER, .size = 8,                          \
+    X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8,                              \
       .takes = MFU_TAKES_EACH | MFU_TAKES_FACTOR,                                                                      \
       .says = "two factors of each target, whose Kronecker product is made a whole weight in every pass")              \
     X(METHOD_FOURIERFT, "fourierft", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 1000,                 \
@@ -143,7 +140,7 @@ enum mfu_adapter_setting {
       .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "LoRA in blocks: two batched products beside each target")          \
     X(METHOD_PVERA, "pvera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 256,                          \
       .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "VeRA whose narrow result is sampled from a mean and a variance")   \
-    X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .size = 1, .unsized = true,                                        \
+    X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .form = MFU_FORM_STEPS, .size = 1, .unsized = true,                \
       .takes = MFU_TAKES_EACH | MFU_TAKES_INPUTS,                                                                      \
       .says = "a factor of each column: no product more, only passes over memory")                                     \
     X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .takes = MFU_TAKES_LAYERS,      \

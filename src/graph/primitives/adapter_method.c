@@ -7,7 +7,7 @@
 
 #include "graph/adapter_tape.h"
 
-#define METHOD MFU_ADAPTER_MORE /* attributes: enum mfu_adapter_method; MFU_ADAPTER_INNER: blocks */
+#define METHOD MFU_ADAPTER_MORE /* attributes: enum mfu_adapter_method; MFU_ADAPTER_INNER: a setting */
 
 static double shape(const struct mfu_operation *op)
 {
@@ -128,7 +128,7 @@ static void scale_bases_gradient(struct mfu_tape *t, int g, const int kept[2], i
 
 static int randlora(struct mfu_tape *t)
 {
-    static const struct mfu_tape_function scaled = {scale_bases, scale_bases_gradient};
+    static const struct mfu_tape_function scaled = {.forward = scale_bases, .backward = scale_bases_gradient};
     double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), least = fmin(in, width),
            most = fmax(in, width), bases = ceil(least / r);
     int base = mfu_tape_base(t), lambda = mfu_tape_weight(t, 0, r, bases), gamma = mfu_tape_weight(t, 1, bases, least),
@@ -139,7 +139,7 @@ static int randlora(struct mfu_tape *t)
     x = mfu_tape_as_adapter(t, mfu_tape_input(t));
     y = mfu_tape_linear(t, mfu_tape_drop(t, x), least == in ? a : b, r * bases, in);
     y = mfu_tape_linear(t, y, least == in ? b : a, width, r * bases);
-    y = mfu_tape_map(t, "randlora_scale", y, mfu_tape_rows(t), width, 1, 0);
+    y = mfu_tape_scale(t, y);
     mfu_tape_hold(t, a);
     y = added(t, base, y);
     mfu_tape_hold(t, x);
@@ -194,7 +194,7 @@ static void convolve_gradient(struct mfu_tape *t, int g, const int kept[2], int 
 
 static int c3a(struct mfu_tape *t)
 {
-    static const struct mfu_tape_function convolution = {convolve, convolve_gradient};
+    static const struct mfu_tape_function convolution = {.forward = convolve, .backward = convolve_gradient};
     double in = mfu_tape_in(t), width = mfu_tape_width(t), b = mfu_tape_size(t), rows = mfu_tape_rows(t);
     int base = mfu_tape_base(t), y;
 
@@ -249,7 +249,7 @@ static void solve_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2
 /* BOFT: the same with blocks of a Cayley transform, made a whole matrix, and factors of the result's columns. */
 static int boft(struct mfu_tape *t)
 {
-    static const struct mfu_tape_function cayley = {solve, solve_gradient};
+    static const struct mfu_tape_function cayley = {.forward = solve, .backward = solve_gradient};
     double in = mfu_tape_in(t), width = mfu_tape_width(t), b = mfu_tape_block(t), n = in / b;
     int x = mfu_tape_input(t), eye = mfu_tape_fill(t, "boft_eye", in, in, mfu_tape_type(t, x)), turn, p, y;
 
@@ -297,7 +297,7 @@ static void reflect_gradient(struct mfu_tape *t, int g, const int kept[2], int d
 
 static int hra(struct mfu_tape *t)
 {
-    static const struct mfu_tape_function reflections = {reflect, reflect_gradient};
+    static const struct mfu_tape_function reflections = {.forward = reflect, .backward = reflect_gradient};
     double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
     int given = mfu_tape_input(t), eye = mfu_tape_fill(t, "hra_eye", in, in, MFU_F32), u = mfu_tape_weight(t, 0, in, r),
         w, x, y;
@@ -374,7 +374,7 @@ static int gralora(struct mfu_tape *t)
     y = mfu_tape_map(t, "gralora_turn", y, k * rows, r, 1, 0);
     y = mfu_tape_product(t, y, mfu_tape_weight(t, 1, k * r, width / k), k, rows, width / k, r);
     y = mfu_tape_like(t, mfu_tape_map(t, "gralora_turn", y, rows, width, 1, 0), base);
-    y = mfu_tape_map(t, "gralora_scale", y, rows, width, 1, 0);
+    y = mfu_tape_scale(t, y);
     return mfu_tape_plus(t, base, y);
 }
 
@@ -420,6 +420,172 @@ static int miss(struct mfu_tape *t)
     return y;
 }
 
+/* AdaLoRA: LoRA with trained singular values E between its matrices.  The loss has the distance of A A^T and B^T B from I,
+ * which is computed here, beside them, though at the end of the model's forward (tuners/adalora/model.py). */
+static int regularise(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    double length[] = {mfu_tape_in(t), mfu_tape_width(t)}, r = mfu_tape_size(t);
+    enum mfu_type type = mfu_tape_product_type(t);
+    struct mfu_builder *s = mfu_tape_builder(t);
+
+    (void)keeps;
+    for (int i = 0; i < 2 && !s->recomputing; i++) {
+        int square = mfu_adapter_small(s, "adalora_square", type, r, r, length[i], MFU_NO_VIEW, MFU_NO_VIEW);
+
+        mfu_adapter_column_sum(s, "adalora_norm", mfu_adapter_pass(s, "adalora_minus_eye", type, square, MFU_NO_VIEW));
+    }
+    return in[0];
+}
+
+static void regularise_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double length[] = {mfu_tape_in(t), mfu_tape_width(t)}, r = mfu_tape_size(t);
+
+    (void)kept;
+    for (int i = 0; i < 4; i++)
+        mfu_adapter_small(mfu_tape_builder(t), "adalora_square_grad", mfu_tape_product_type(t), r, length[i / 2], r,
+                          MFU_NO_VIEW, MFU_NO_VIEW);
+    d[0] = g;
+}
+
+static int adalora(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function regularised = {
+        .forward = regularise, .backward = regularise_gradient, .autocast = true};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
+    int base = mfu_tape_base(t), x = mfu_tape_as_adapter(t, mfu_tape_input(t)), a = mfu_tape_weight(t, 0, r, in + 1), y;
+
+    a = mfu_tape_map(t, "adalora_e", a, r, in, 2, 0); /* times E: one kernel, and three in backward */
+    y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
+    y = mfu_tape_linear(t, y, mfu_tape_weight(t, 1, width, r), width, r);
+    y = mfu_tape_scale(t, y);
+    y = mfu_tape_call(t, &regularised, y, y, rows, width);
+    y = mfu_tape_times(t, y, mfu_tape_fill(t, "adalora_rank", 1, 1, mfu_tape_type(t, a)));
+    y = mfu_tape_add_in_place(t, base, y);
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+/* Of a pair's product of [rows, columns]: both gradients, in one place. */
+static int pair_gradient(struct mfu_tape *t, enum mfu_type type, double rows, double columns, int g)
+{
+    double r = mfu_tape_size(t);
+    struct mfu_builder *s = mfu_tape_builder(t);
+    int dw = mfu_tensor_new(s, 1, r * (rows + columns), type, MFU_PART_GRADIENTS);
+    enum mfu_peak math = type == MFU_F32 ? MFU_PEAK_FP32 : s->numerics.math;
+
+    mfu_emit_matmul(s, "adapter_wgrad", math, rows, r, columns, 1, g, MFU_NO_VIEW, mfu_view_slice(s, dw, rows, r));
+    mfu_emit_matmul(s, "adapter_wgrad", math, r, columns, rows, 1, g, MFU_NO_VIEW, mfu_view_slice(s, dw, r, columns));
+    return dw;
+}
+
+/* LoHa: the product, element by element, of two pairs' products; a function that builds both again in backward, in the
+ * weights' type, for each is a factor of the other's gradient. */
+static int multiply_pairs(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    double of = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    enum mfu_type type = mfu_tape_product_type(t);
+    struct mfu_builder *s = mfu_tape_builder(t);
+    int one = mfu_adapter_small(s, "loha_1", type, width, of, r, in[0], MFU_NO_VIEW),
+        other = mfu_adapter_small(s, "loha_2", type, width, of, r, in[1], MFU_NO_VIEW),
+        w = mfu_adapter_pass(s, "loha_product", type, one, other);
+
+    (void)keeps;
+    mfu_tensor_extend(s, one);
+    mfu_tensor_extend(s, other);
+    return mfu_adapter_pass(s, "loha_scale", type, w, MFU_NO_VIEW);
+}
+
+static void pairs_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    struct mfu_builder *s = mfu_tape_builder(t);
+    enum mfu_type wide = mfu_adapter_type(s);
+    int scaled = mfu_adapter_pass(s, "loha_scale_grad", mfu_view_type(s, g), g, MFU_NO_VIEW), before = MFU_NO_VIEW;
+
+    (void)kept;
+    for (int i = 0; i < 2; i++) {
+        int again = mfu_adapter_small(s, "loha_again", wide, width, in, r, MFU_NO_VIEW, MFU_NO_VIEW);
+
+        again = mfu_adapter_pass(s, "loha_product_grad", wide, scaled, again);
+        mfu_tensor_extend(s, before);
+        before = again;
+        d[i] = pair_gradient(t, wide, width, in, again);
+    }
+    mfu_tensor_extend(s, scaled);
+    mfu_tensor_extend(s, g);
+}
+
+static int loha(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function product = {
+        .forward = multiply_pairs, .backward = pairs_gradient, .autocast = true};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), n = mfu_tape_size(t) * (in + width);
+
+    return beside(t, mfu_tape_call(t, &product, mfu_tape_weight(t, 0, 1, n), mfu_tape_weight(t, 1, 1, n), width, in));
+}
+
+/* The rows of LoKr's smaller factor of `width`: `factor` where it divides it, else the largest not above the square root
+ * (and `factor`). */
+static double small_factor(double width, double factor)
+{
+    double m = 1;
+
+    if (factor > 0 && fmod(width, factor) == 0)
+        return factor;
+    for (double f = 2; f * f <= width && (factor == 0 || f <= factor); f++)
+        if (fmod(width, f) == 0)
+            m = f;
+    return m;
+}
+
+static int multiply_pair(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    double rows = mfu_tape_width(t) / small_factor(mfu_tape_width(t), mfu_tape_setting(t)),
+           columns = mfu_tape_in(t) / small_factor(mfu_tape_in(t), mfu_tape_setting(t));
+
+    (void)keeps;
+    return mfu_adapter_small(mfu_tape_builder(t), "lokr_2", mfu_tape_product_type(t), rows, columns, mfu_tape_size(t),
+                             in[0], MFU_NO_VIEW);
+}
+
+static void one_pair_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double rows = mfu_tape_width(t) / small_factor(mfu_tape_width(t), mfu_tape_setting(t)),
+           columns = mfu_tape_in(t) / small_factor(mfu_tape_in(t), mfu_tape_setting(t));
+
+    (void)kept;
+    d[0] = pair_gradient(t, mfu_tape_product_type(t), rows, columns, g);
+}
+
+/* LoKr: the Kronecker product of a small matrix and a larger one, which is a pair's product where the rank is small. */
+static int lokr(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function product = {
+        .forward = multiply_pair, .backward = one_pair_gradient, .autocast = true};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t),
+           rows = small_factor(width, mfu_tape_setting(t)), columns = small_factor(in, mfu_tape_setting(t)),
+           of_rows = width / rows, of_columns = in / columns;
+    int small = mfu_tape_weight(t, 0, rows, columns), other;
+
+    if (r < fmax(of_rows, of_columns) / 2) {
+        other = mfu_tape_weight(t, 1, 1, r * (of_rows + of_columns));
+        other = mfu_tape_call(t, &product, other, other, of_rows, of_columns);
+    } else {
+        other = mfu_tape_weight(t, 1, of_rows, of_columns);
+    }
+    return beside(t, mfu_tape_scale(t, mfu_tape_kron(t, small, other)));
+}
+
+/* IA3: columns of the result or, where the setting says so, of the input, multiplied in the vector's type. */
+static int ia3(struct mfu_tape *t)
+{
+    bool front = mfu_tape_setting(t) > 0;
+    int given = front ? mfu_tape_input(t) : mfu_tape_base(t), x = front ? mfu_tape_as_adapter(t, given) : given;
+
+    return mfu_tape_like(t, mfu_tape_times(t, x, mfu_tape_weight(t, 0, 1, mfu_tape_width(t))), given);
+}
+
 static mfu_adapter_method_fn *const methods[MFU_METHOD_COUNT] = {
     [MFU_METHOD_FOURIERFT] = fourierft,
     [MFU_METHOD_WAVEFT] = waveft,
@@ -437,6 +603,10 @@ static mfu_adapter_method_fn *const methods[MFU_METHOD_COUNT] = {
     [MFU_METHOD_PVERA] = pvera,
     [MFU_METHOD_VERA] = vera,
     [MFU_METHOD_MISS] = miss,
+    [MFU_METHOD_ADALORA] = adalora,
+    [MFU_METHOD_LOHA] = loha,
+    [MFU_METHOD_LOKR] = lokr,
+    [MFU_METHOD_IA3] = ia3,
 };
 
 static mfu_adapter_method_fn *method_of(const struct mfu_operation *op)
@@ -470,8 +640,9 @@ const struct mfu_primitive mfu_primitive_adapter_method = {
     .name = "adapter_method",
     .summary = "a method of fine-tuning beside, before or in place of a product whose weight is frozen",
     .attributes = {MFU_ADAPTER_RANK_AND_WIDTH, [METHOD] = {"method", NULL, NULL, "which"},
-                   [MFU_ADAPTER_INNER] = {"blocks", "0", NULL,
-                                          "that an input row is cut into; 0: rank says their size"}},
+                   [MFU_ADAPTER_INNER] = {"setting", "0", NULL,
+                                          "blocks of an input row (0: rank says their size), LoKr's factor, or whether "
+                                          "IA3 stands in front"}},
     .least_inputs = 2,
     .most_inputs = 2,
     .shape = shape,
