@@ -453,14 +453,15 @@ static int adalora(struct mfu_tape *t)
     static const struct mfu_tape_function regularised = {
         .forward = regularise, .backward = regularise_gradient, .autocast = true};
     double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
-    int base = mfu_tape_base(t), x = mfu_tape_as_adapter(t, mfu_tape_input(t)), a = mfu_tape_weight(t, 0, r, in + 1), y;
+    int base = mfu_tape_base(t), a, rank, x, y;
 
-    a = mfu_tape_map(t, "adalora_e", a, r, in, 2, 0); /* times E: one kernel, and three in backward */
+    a = mfu_tape_map(t, "adalora_e", mfu_tape_weight(t, 0, r, in + 1), r, in, 2, 0); /* once, and thrice in backward */
+    rank = mfu_tape_fill(t, "adalora_rank", 1, 1, mfu_tape_type(t, a));
+    x = mfu_tape_as_adapter(t, mfu_tape_input(t));
     y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
+    y = mfu_tape_call(t, &regularised, y, y, rows, r);
     y = mfu_tape_linear(t, y, mfu_tape_weight(t, 1, width, r), width, r);
-    y = mfu_tape_scale(t, y);
-    y = mfu_tape_call(t, &regularised, y, y, rows, width);
-    y = mfu_tape_times(t, y, mfu_tape_fill(t, "adalora_rank", 1, 1, mfu_tape_type(t, a)));
+    y = mfu_tape_times(t, mfu_tape_scale(t, y), rank);
     y = mfu_tape_add_in_place(t, base, y);
     mfu_tape_hold(t, x);
     return y;
