@@ -402,13 +402,17 @@ int mfu_tape_add_in_place(struct mfu_tape *t, int a, int b)
     return p->out;
 }
 
-int mfu_tape_scale(struct mfu_tape *t, int a)
+int mfu_tape_scale(struct mfu_tape *t, int a, bool by_tensor)
 {
-    struct step *p = add_step(t, SCALE, a, -1, t->value[a]);
+    struct value v = t->value[a];
+    struct step *p;
 
+    if (by_tensor && t->s)
+        v.type = wider(v.type, mfu_adapter_type(t->s));
+    p = add_step(t, SCALE, a, -1, v);
+    p->saved[0] = by_tensor ? save(t, v.trains, MFU_NO_VIEW) : MFU_NO_VIEW;
     if (emits(t))
-        t->value[p->out].view =
-            mfu_adapter_pass(t->s, "adapter_scale", t->value[a].type, t->value[a].view, MFU_NO_VIEW);
+        t->value[p->out].view = mfu_adapter_pass(t->s, "adapter_scale", v.type, v.view, MFU_NO_VIEW);
     return p->out;
 }
 
@@ -582,7 +586,9 @@ static void walk(struct mfu_tape *t, int i)
         give(t, p->in[0], g);
         give(t, p->in[1], g);
         break;
-    case SCALE: give(t, p->in[0], mfu_adapter_pass(t->s, "adapter_scale_grad", a->type, g, MFU_NO_VIEW)); break;
+    case SCALE:
+        give(t, p->in[0], mfu_adapter_pass(t->s, "adapter_scale_grad", t->value[p->out].type, g, MFU_NO_VIEW));
+        break;
     case MAP:
         if (a->trains)
             give(t, p->in[0], pass(t, p->suffix, a->rows, a->columns, a->type, MFU_ALONE, p->launches, g, p->saved[0]));

@@ -46,8 +46,9 @@ int mfu_tape_cast(struct mfu_tape *, int a, enum mfu_type);
 int mfu_tape_product(struct mfu_tape *, int a, int b, double batch, double m, double n, double k);
 int mfu_tape_times(struct mfu_tape *, int a, int b);
 int mfu_tape_plus(struct mfu_tape *, int a, int b);
-/* a times a number; a += b, where a lies; the Kronecker product of both. */
-int mfu_tape_scale(struct mfu_tape *, int a);
+/* a times a number, or a tensor's of the adapter's type, which backward keeps; a += b, where a lies; the Kronecker product
+ * of both. */
+int mfu_tape_scale(struct mfu_tape *, int a, bool by_tensor);
 int mfu_tape_add_in_place(struct mfu_tape *, int a, int b);
 int mfu_tape_kron(struct mfu_tape *, int a, int b);
 int mfu_tape_map(struct mfu_tape *, const char *suffix, int a, double rows, double columns, double launches,

@@ -139,7 +139,7 @@ static int randlora(struct mfu_tape *t)
     x = mfu_tape_as_adapter(t, mfu_tape_input(t));
     y = mfu_tape_linear(t, mfu_tape_drop(t, x), least == in ? a : b, r * bases, in);
     y = mfu_tape_linear(t, y, least == in ? b : a, width, r * bases);
-    y = mfu_tape_scale(t, y);
+    y = mfu_tape_scale(t, y, false);
     mfu_tape_hold(t, a);
     y = added(t, base, y);
     mfu_tape_hold(t, x);
@@ -374,7 +374,7 @@ static int gralora(struct mfu_tape *t)
     y = mfu_tape_map(t, "gralora_turn", y, k * rows, r, 1, 0);
     y = mfu_tape_product(t, y, mfu_tape_weight(t, 1, k * r, width / k), k, rows, width / k, r);
     y = mfu_tape_like(t, mfu_tape_map(t, "gralora_turn", y, rows, width, 1, 0), base);
-    y = mfu_tape_scale(t, y);
+    y = mfu_tape_scale(t, y, false);
     return mfu_tape_plus(t, base, y);
 }
 
@@ -453,15 +453,14 @@ static int adalora(struct mfu_tape *t)
     static const struct mfu_tape_function regularised = {
         .forward = regularise, .backward = regularise_gradient, .autocast = true};
     double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
-    int base = mfu_tape_base(t), a, rank, x, y;
+    int base = mfu_tape_base(t), a, x, y;
 
     a = mfu_tape_map(t, "adalora_e", mfu_tape_weight(t, 0, r, in + 1), r, in, 2, 0); /* once, and thrice in backward */
-    rank = mfu_tape_fill(t, "adalora_rank", 1, 1, mfu_tape_type(t, a));
     x = mfu_tape_as_adapter(t, mfu_tape_input(t));
     y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
     y = mfu_tape_call(t, &regularised, y, y, rows, r);
     y = mfu_tape_linear(t, y, mfu_tape_weight(t, 1, width, r), width, r);
-    y = mfu_tape_times(t, mfu_tape_scale(t, y), rank);
+    y = mfu_tape_scale(t, mfu_tape_scale(t, y, false), true); /* divided by the rank */
     y = mfu_tape_add_in_place(t, base, y);
     mfu_tape_hold(t, x);
     return y;
@@ -575,7 +574,7 @@ static int lokr(struct mfu_tape *t)
     } else {
         other = mfu_tape_weight(t, 1, of_rows, of_columns);
     }
-    return beside(t, mfu_tape_scale(t, mfu_tape_kron(t, small, other)));
+    return beside(t, mfu_tape_scale(t, mfu_tape_kron(t, small, other), false));
 }
 
 /* IA3: columns of the result or, where the setting says so, of the input, multiplied in the vector's type. */
