@@ -325,13 +325,19 @@ static void add_throttled(const struct mfu_accumulation *a, const struct mfu_mac
     mfu_sums_add_time(sums, l, &price, times, a->rules);
 }
 
+/* Whether inputs are as hot as where that was learned; nobody knows of a share at which they change, but for rounding. */
+static bool is_between(const struct mfu_accumulation *a, double share)
+{
+    return share > a->least + ROUNDING && share < a->most - ROUNDING;
+}
+
 bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
                            const struct mfu_pricing *p, double accum, struct mfu_sums *sums)
 {
     double share = (accum - 1) / accum, duty;
     double tensor_s = times_of(&a->tensor_s, accum), other_s = times_of(&a->other_s, accum);
 
-    if (!(share > a->least && share < a->most) || !walk(a, m, g, p, accum))
+    if (!(is_between(a, share)) || !walk(a, m, g, p, accum))
         return false;
     memcpy(sums, &a->once, a->rules ? sizeof *sums : offsetof(struct mfu_sums, rules_s));
     mfu_sums_add(sums, &a->often, accum, a->rules);
@@ -389,7 +395,7 @@ bool mfu_accumulation_least(struct mfu_accumulation *a, const struct mfu_machine
 {
     double share = (accum - 1) / accum;
 
-    if (a->state != MFU_ACCUMULATION_HOLDS || !(share > a->least && share < a->most))
+    if (a->state != MFU_ACCUMULATION_HOLDS || !(is_between(a, share)))
         return false;
     if (!a->least_known)
         learn_least(a, m, g, p);

@@ -60,6 +60,21 @@ static void check_parts(const struct mfu_plan *plan)
     HOLDS(p.step.idle_s >= -EXACT * p.step.time_s);
 }
 
+/* An input leaves L2 at the very number of micro-steps that is planned. */
+static void parts_add_up_where_l2_is_just_full(void **unused)
+{
+    static struct mfu_plan p;
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "transfo-xl-wt103", NULL),
+                                               mfu_catalog_gpu(catalog, "rtx5060ti-8gb", NULL));
+
+    (void)unused;
+    assert_int_equal(mfu_scenario_set(&s, "seq", "4096", NULL), 0);
+    assert_int_equal(mfu_scenario_set(&s, "accum", "30", NULL), 0);
+    assert_int_equal(mfu_plan_make(&p, &s, NULL), 0);
+    check_parts(&p);
+    mfu_plan_release(&p);
+}
+
 /* Before and after the step is simulated. */
 static void parts_add_up(void **unused)
 {
@@ -1145,6 +1160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(parts_add_up_where_l2_is_just_full),
         cmocka_unit_test(results_are_positive_and_in_order),
         cmocka_unit_test(a_plan_remembers_nothing),
         cmocka_unit_test(a_row_of_a_sweep_is_a_plan),
