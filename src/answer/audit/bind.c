@@ -266,10 +266,10 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
 
             if (length < longest || (mark == '>' && before) || (mark == '<' && !before && !n->times)
                 || (n->times && k == MFU_Q_PEAK)
-                || (mark == '=' && before && n->times && !(is_spelled(r, n->at) && !is_named(r, begin, end)))
                 || (mark == '=' && before && !near
                     && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3)))
                 || begin < r->t.text || *begin != *words || strncmp(begin, words, length) != 0
+                || (mark == '=' && before && n->times && !(is_spelled(r, n->at) && !is_named(r, begin, end)))
                 || (*words != '/' && begin > r->t.text && begin[-1] == '/')
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
                 || (before && !near && n->bare && mfu_claim_stands(mfu_claim_blanks(n->end), "gpu", 3)
