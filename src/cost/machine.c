@@ -89,6 +89,8 @@ static double pace(const struct mfu_config *c, const struct thread *t)
     double mark = c->setting[MFU_S_CPU_MARK],
            its = measured && mark > 0 ? mfu_processor_marks[mfu_processor_find(g->calibrated.key.cpu)] : 0;
 
+    if (c->scenario && c->scenario->coefficient_given[t->id] == MFU_GIVEN_BY_USER)
+        return 1; /* of the host that runs it */
     return mark > 0 ? positive(its, t->mark) / mark : 1;
 }
 

@@ -461,7 +461,7 @@ void mfu_machine_of(const struct mfu_gpu *gpu, const double value[MFU_COEFFICIEN
 
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) {
         s.coefficient[i] = value[i];
-        s.coefficient_given[i] = true;
+        s.coefficient_given[i] = MFU_GIVEN_BY_FIT;
     }
     mfu_machine_make(&c, m);
     m->element_clock_hz = 0; /* the probes' kernels load wide */

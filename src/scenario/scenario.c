@@ -280,7 +280,7 @@ static int set(struct mfu_scenario *s, struct mfu_key key, const char *name, con
         if (check_range(row->name, value, row->least, row->most, false, row->dim, err) < 0)
             return -1;
         s->coefficient[key.id] = mfu_coefficient_value(row, value);
-        s->coefficient_given[key.id] = true;
+        s->coefficient_given[key.id] = MFU_GIVEN_BY_USER;
         return 0;
     }
     }
@@ -443,7 +443,7 @@ int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_erro
         s->setting_given[key.id] = false;
         break;
     case MFU_KEY_DIM: s->dim_given[key.id] = false; break;
-    case MFU_KEY_COEFFICIENT: s->coefficient_given[key.id] = false; break;
+    case MFU_KEY_COEFFICIENT: s->coefficient_given[key.id] = MFU_GIVEN_NOT; break;
     }
     return 0;
 }

@@ -39,6 +39,9 @@ struct mfu_error;
 enum mfu_origin { MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED, MFU_ORIGIN_USER };
 extern const char *const mfu_origin_names[];
 
+/* Who says a coefficient instead of the card's file: the user, as it is here; a fit, as it is of the usual host. */
+enum mfu_given { MFU_GIVEN_NOT, MFU_GIVEN_BY_USER, MFU_GIVEN_BY_FIT };
+
 struct mfu_scenario {
     const struct mfu_gpu *gpu;
     const struct mfu_model *model;
@@ -49,7 +52,7 @@ struct mfu_scenario {
     double dim[MFU_MAX_DIMS];
     bool dim_given[MFU_MAX_DIMS];
     double coefficient[MFU_COEFFICIENT_COUNT];
-    bool coefficient_given[MFU_COEFFICIENT_COUNT];
+    unsigned char coefficient_given[MFU_COEFFICIENT_COUNT]; /* enum mfu_given */
     char not_modelled[240]; /* what imported files say and nothing here predicts (unpredicted.c); "": nothing */
     struct {
         uint32_t file, piece; /* hashes; piece 0: the file was imported */

@@ -66,6 +66,11 @@ static void the_processor_rules_what_the_host_takes(void **state)
             assert_int_equal(mfu_plan_make(known, &s, NULL), 0);
             assert_near(known->dispatch_s[MFU_FORWARD] / p->dispatch_s[MFU_FORWARD],
                         MFU_PROCESSOR_USUAL / strtod(marks[i], NULL), 1e-9);
+            set_all(&s, "dispatch.eager 30us"); /* what the user says is of his host */
+            assert_int_equal(mfu_plan_make(known, &s, NULL), 0);
+            assert_near(known->machine.c[MFU_C_DISPATCH_EAGER], 30e-6, 1e-12);
+            assert_int_equal(mfu_scenario_unset(&s, "dispatch.eager", NULL), 0);
+            assert_int_equal(mfu_plan_make(known, &s, NULL), 0);
             if (large) {
                 assert_near(known->step.time_s / p->step.time_s, 1, 0.01);
             } else {

@@ -79,7 +79,7 @@ static double run_seconds(struct run *r, const double *value)
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (!r->given[i]) {
             s->coefficient[i] = value[i];
-            s->coefficient_given[i] = true;
+            s->coefficient_given[i] = MFU_GIVEN_BY_FIT;
         }
     if (!staged)
         return mfu_simulate_again(&r->plan, &r->simulation);

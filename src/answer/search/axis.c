@@ -372,7 +372,7 @@ static int put(const struct mfu_axis *a, double value, struct mfu_scenario *x, s
         break;
     case MFU_KEY_COEFFICIENT:
         x->coefficient[key.id] = value;
-        x->coefficient_given[key.id] = true;
+        x->coefficient_given[key.id] = MFU_GIVEN_BY_USER;
         break;
     case MFU_KEY_NONE: break;
     }

@@ -168,9 +168,12 @@ static void find_layers(struct mfu_import *m)
 
 static void finish(struct mfu_import *m)
 {
-    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *inputs, *bias = mfu_import_find(m, "bias");
-    const struct mfu_method_row *method = method_of(mfu_import_find(m, "peft_type"));
+    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *inputs, *bias = mfu_import_find(m, "bias"),
+                     *type = mfu_import_find(m, "peft_type");
+    const struct mfu_method_row *method = method_of(type);
 
+    if (type && strcmp(type->value, "null") == 0)
+        mfu_import_leave(type, MFU_UNMODELLED, "no method is named");
     if (base)
         mfu_import_model(m, base);
     find_size(m, method);
