@@ -599,6 +599,18 @@ static bool stays_folded(const struct mfu_config *c)
     return !mfu_runtimes[c->runtime].preallocates;
 }
 
+/* Convolutions and pools of a picture that is too small leave nothing of it. */
+static int check_pictures(const struct mfu_builder *s, struct mfu_error *err)
+{
+    for (int i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].out != MFU_NO_VIEW && mfu_view_rows(s, s->nodes[i].out) == 0)
+            return mfu_fail(err, MFU_EINPUT,
+                            "image: of one of %.0f pixels nothing is left at %s of %s (set image %.0f)",
+                            mfu_config_dim(s->config, "image"), s->nodes[i].op->name, s->config->model->name,
+                            2 * mfu_config_dim(s->config, "image"));
+    return 0;
+}
+
 /* 0; -1 with `err`; UNLIKE: layers that were to be copied name what is further away than `reach`, or differ. */
 #define UNLIKE 1
 
@@ -627,6 +639,8 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
         goto done;
     if (s->image_tokens >= 0)
         return mfu_fail_images(c, s->image_tokens, err);
+    if (check_pictures(s, err) < 0)
+        return -1;
     if (ends_autocast(s) && !loss_is_apart(s))
         free_casts(s, layers, n);         /* autocast's cache ends with forward */
     if (s->fp32_outputs != MFU_NO_VIEW) { /* after autocast's end */

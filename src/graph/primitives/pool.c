@@ -8,7 +8,7 @@
 
 #include "graph/builder.h"
 
-enum { KIND, STRIDE };
+enum { KIND, STRIDE, WHOLE };
 enum { MEAN, LARGEST, NEAREST };
 static const char *const kinds[] = {"mean", "max", "nearest", NULL};
 
@@ -32,7 +32,8 @@ static void forward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0), out[2];
     double stride = n->op->attribute[STRIDE];
-    double rows = stride > 0 ? mfu_strided_rows(s, mfu_view_rows(s, x), stride, false) : s->config->batch;
+    double rows =
+        stride > 0 ? mfu_strided_rows(s, mfu_view_rows(s, x), stride, n->op->attribute[WHOLE] > 0) : s->config->batch;
     bool largest = n->op->attribute[KIND] == LARGEST;
 
     out[0] = n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
@@ -64,6 +65,7 @@ const struct mfu_primitive mfu_primitive_pool = {
         {
             [KIND] = {"kind", "mean", kinds, "mean, max or nearest"},
             [STRIDE] = {"stride", "0", NULL, "positions read for one that is written; 0: all of a sample"},
+            [WHOLE] = {"whole", "0", NULL, "whether a window that goes over the edge is left out"},
         },
     .least_inputs = 1,
     .most_inputs = 1,
