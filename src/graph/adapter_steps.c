@@ -44,14 +44,9 @@ int mfu_adapter_column_sum(struct mfu_builder *s, const char *suffix, int view)
 /* dW = g^T x of one of the two. */
 int mfu_adapter_weight_gradient(struct mfu_builder *s, const char *suffix, int g, int x, double width, double depth)
 {
-    double bytes = mfu_type_bytes[mfu_view_type(s, x)];
-    struct mfu_kernel k = mfu_kernel_gemm(math(s, x), width, depth, mfu_view_rows(s, x), 1, bytes, bytes, false);
     int dw = mfu_tensor_new(s, 1, width * depth, mfu_view_type(s, x), MFU_PART_GRADIENTS);
 
-    k.aligned = mfu_rows_of_16_bytes(width, bytes) && mfu_rows_of_16_bytes(depth, bytes);
-    mfu_gemm_align(s, &k);
-    mfu_emit_kernel(s, &k, suffix, 0, 2, (int[]){g, x}, 1, &dw);
-    return dw;
+    return mfu_emit_weight_gradient(s, suffix, math(s, x), width, depth, mfu_view_rows(s, x), 1, g, x, dw);
 }
 
 int mfu_adapter_small(struct mfu_builder *s, const char *suffix, enum mfu_type type, double rows, double columns,

@@ -158,25 +158,23 @@ int mfu_tape_fixed(struct mfu_tape *t, double rows, double columns)
 
 int mfu_tape_frozen(struct mfu_tape *t)
 {
-    struct mfu_node *base = t->s ? &t->s->nodes[t->n->in[MFU_ADAPTER_BASE]] : NULL;
-    int v = weight(t, SHARED, mfu_tape_width(t), mfu_tape_in(t),
-                   t->s ? t->s->parameters[base->parameter[0]].type : MFU_F32, false);
+    enum mfu_type type = t->s ? t->s->parameters[t->s->nodes[t->n->in[MFU_ADAPTER_BASE]].parameter[0]].type : MFU_F32;
 
-    return v;
+    return weight(t, SHARED, mfu_tape_width(t), mfu_tape_in(t), type, false);
 }
 
 /* ---- forward ---- */
 
 static struct step *add_step(struct mfu_tape *t, enum kind kind, int a, int b, struct value out)
 {
-    struct step *p = &t->step[t->n_steps];
+    struct step *p;
 
-    if (t->n_steps == MOST - 1) {
+    if (t->n_steps == MOST) {
         if (t->s)
             t->s->failed = true;
         t->n_steps--;
-        p = &t->step[t->n_steps];
     }
+    p = &t->step[t->n_steps];
     out.parameter = NOT_A_WEIGHT;
     out.given = -1;
     out.view = MFU_NO_VIEW;
@@ -270,14 +268,20 @@ static enum mfu_type product_type(const struct mfu_tape *t, int a, int b)
     return wider(t->value[a].type, t->value[b].type);
 }
 
-static void multiply(struct mfu_tape *t, const char *suffix, double m, double n, double k, double batch, int a, int b,
-                     int out)
+static enum mfu_peak math_of(const struct mfu_tape *t, enum mfu_type type)
 {
-    enum mfu_peak math = mfu_view_type(t->s, out) == MFU_F32 ? MFU_PEAK_FP32 : t->s->numerics.math;
+    return type == MFU_F32 ? MFU_PEAK_FP32 : t->s->numerics.math;
+}
+
+/* [m, k] [k, n]; a view that there is not is of weights. */
+static int multiply(struct mfu_tape *t, const char *suffix, enum mfu_type type, double m, double n, double k,
+                    double batch, int a, int b)
+{
+    int out = mfu_tensor_new(t->s, batch * m, n, type, MFU_PART_ACTIVATIONS);
 
     if (a == MFU_NO_VIEW)
-        a = mfu_view_as(t->s, 0, batch * m, k, mfu_view_type(t->s, out));
-    mfu_emit_matmul(t->s, suffix, math, m, n, k, batch, a, b, out);
+        a = mfu_view_as(t->s, 0, batch * m, k, type);
+    return mfu_emit_matmul(t->s, suffix, math_of(t, type), m, n, k, batch, a, b, out);
 }
 
 int mfu_tape_product(struct mfu_tape *t, int a, int b, double batch, double m, double n, double k)
@@ -293,11 +297,8 @@ int mfu_tape_product(struct mfu_tape *t, int a, int b, double batch, double m, d
     }
     p->saved[0] = save(t, t->value[b].trains, x);
     p->saved[1] = save(t, t->value[a].trains, y);
-    if (emits(t)) {
-        int out = t->value[p->out].view = mfu_tensor_new(t->s, batch * m, n, type, MFU_PART_ACTIVATIONS);
-
-        multiply(t, "adapter", m, n, k, batch, x, y, out);
-    }
+    if (emits(t))
+        t->value[p->out].view = multiply(t, "adapter", type, m, n, k, batch, x, y);
     return p->out;
 }
 
@@ -546,12 +547,13 @@ static void product_gradients(struct mfu_tape *t, const struct step *p, int g)
 
     g = mfu_emit_cast(t->s, g, type);
     if (b->trains) {
+        int x = p->saved[0] == MFU_NO_VIEW ? mfu_view_as(t->s, 0, p->batch * p->m, p->k, type) : p->saved[0];
+
         db = mfu_tensor_new(t->s, p->batch * p->k, p->n, type, MFU_PART_ACTIVATIONS);
-        multiply(t, "adapter_wgrad", p->k, p->n, p->m, p->batch, p->saved[0], g, db);
+        mfu_emit_weight_gradient(t->s, "adapter_wgrad", math_of(t, type), p->k, p->n, p->m, p->batch, x, g, db);
     }
     if (a->trains) {
-        da = mfu_tensor_new(t->s, p->batch * p->m, p->k, type, MFU_PART_ACTIVATIONS);
-        multiply(t, "adapter_dgrad", p->m, p->k, p->n, p->batch, g, p->saved[1], da);
+        da = multiply(t, "adapter_dgrad", type, p->m, p->k, p->n, p->batch, g, p->saved[1]);
         if (b->trains)
             mfu_tensor_extend(t->s, db);
     }
@@ -661,11 +663,6 @@ void mfu_tape_backward(mfu_adapter_method_fn *method, struct mfu_builder *s, int
     t.value[out].gradient = n->gradient;
     for (int i = t.n_steps - 1; i >= 0; i--)
         walk(&t, i);
-}
-
-const struct mfu_operation *mfu_tape_operation(const struct mfu_tape *t)
-{
-    return t->op;
 }
 
 enum mfu_type mfu_tape_type(const struct mfu_tape *t, int a)

@@ -58,8 +58,9 @@ int mfu_tape_look(struct mfu_tape *, int a, double rows, double columns);
 int mfu_tape_linear(struct mfu_tape *, int a, int weight, double width, double depth);
 /* A value that is written anew and never trains. */
 int mfu_tape_fill(struct mfu_tape *, const char *suffix, double rows, double columns, enum mfu_type);
-/* A function with gradients of its own, of fp32, or of what autocast makes of both values.  `forward` gets the views of both values, gives the view of the result and says what
- * it keeps; `backward` gets the result's gradient and what was kept, and gives both gradients. */
+/* A function with gradients of its own, of fp32, or of what autocast makes of both values.  `forward` gets the views of
+ * both values, gives the view of the result and says what it keeps; `backward` gets the result's gradient and what was
+ * kept, and gives both gradients. */
 struct mfu_tape_function {
     int (*forward)(struct mfu_tape *, const int in[2], int keeps[2]);
     void (*backward)(struct mfu_tape *, int gradient, const int kept[2], int gradients[2]);
@@ -87,16 +88,17 @@ int mfu_tape_keep(struct mfu_tape *, int a);
 /* A variable of the module lives until here. */
 void mfu_tape_hold(struct mfu_tape *, int a);
 
-/* The primitive's functions. */
+/* For functions with gradients of their own: where their kernels go; the type of a value. */
+struct mfu_builder *mfu_tape_builder(struct mfu_tape *);
+enum mfu_type mfu_tape_type(const struct mfu_tape *, int a);
+
+/* The primitive's functions: the elements of a method's weights, and its kernels. */
 struct mfu_tape_weights {
     double weight[2]; /* that train */
     double fixed;     /* of 4 bytes, of each adapter */
     double shared, shared_trains;
     bool uneven; /* something does not divide what it must, or is more than there is */
 };
-struct mfu_builder *mfu_tape_builder(struct mfu_tape *);
-const struct mfu_operation *mfu_tape_operation(const struct mfu_tape *);
-enum mfu_type mfu_tape_type(const struct mfu_tape *, int a);
 struct mfu_tape_weights mfu_tape_count(mfu_adapter_method_fn *, const struct mfu_operation *);
 void mfu_tape_forward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index);
 void mfu_tape_backward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index);

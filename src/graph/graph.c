@@ -512,12 +512,19 @@ static bool loss_is_apart(const struct mfu_builder *s)
     return ends_autocast(s) && mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].log_probabilities;
 }
 
-/* Sections whose names begin alike are one module ("up1.2.blocks", "up1.2.out"). */
+/* Characters of what sections of one module begin with ("up1.2.blocks", "up1.2.out"); 0: the section is none's. */
+static size_t module_of(const struct mfu_layer *l)
+{
+    size_t n = strcspn(l->section->name, ".");
+
+    return l->section->name[n] && !l->section->apart ? n + 1 : 0;
+}
+
 static bool same_module(const struct mfu_layer *a, const struct mfu_layer *b)
 {
-    size_t n = strcspn(a->section->name, ".");
+    size_t n = module_of(a);
 
-    return a->section->name[n] && !a->section->apart && strncmp(a->section->name, b->section->name, n + 1) == 0;
+    return n > 0 && strncmp(a->section->name, b->section->name, n) == 0;
 }
 
 /* Whoever calls the module of which layer `last` is the last names what it gives it until it returns: what came before, and
@@ -526,10 +533,11 @@ static void hold_given(struct mfu_builder *s, const struct mfu_layer *layers, in
 {
     int first = last, end = layers[last].first_node + layers[last].n_nodes;
 
+    if (!s->runtime->scopes || !module_of(&layers[last]))
+        return;
     while (first > 0 && same_module(&layers[first - 1], &layers[last]))
         first--;
-    for (int i = layers[first].first_node; i < end && s->runtime->scopes && same_module(&layers[last], &layers[last]);
-         i++)
+    for (int i = layers[first].first_node; i < end; i++)
         for (int k = 0; k < MFU_INPUTS; k++)
             if (s->nodes[i].in[k] >= 0 && s->nodes[i].in[k] < layers[first].first_node
                 && !(behind && s->nodes[i].in[k] == layers[first].input))
@@ -691,13 +699,15 @@ done:
 int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unrolling unrolling, struct mfu_program *p,
                           struct mfu_error *err)
 {
-    int status = build(c, stage, unrolling, 1, 1, p, err);
+    /* A compiler leaves the sum of a layer to the next, which has read the sum before: two layers.  Of what is
+     * checkpointed and offloaded the second and the last but one differ, too. */
+    static const struct {
+        int reach, edge;
+    } tries[] = {{1, 1}, {2, 1}, {2, 2}};
+    int status = UNLIKE;
 
-    if (status
-        == UNLIKE) /* a compiler leaves the sum of a layer to the next, which has read the sum before: two layers */
-        status = build(c, stage, unrolling, 2, 1, p, err);
-    if (status == UNLIKE) /* and of what is checkpointed and offloaded the second and the last but one differ, too */
-        status = build(c, stage, unrolling, 2, 2, p, err);
+    for (size_t i = 0; i < sizeof tries / sizeof *tries && status == UNLIKE; i++)
+        status = build(c, stage, unrolling, tries[i].reach, tries[i].edge, p, err);
     return status == UNLIKE ? build(c, stage, MFU_LAYERS_TRACED, 0, 0, p, err) : status;
 }
 

@@ -200,8 +200,7 @@ static void derive_loader(struct mfu_config *c)
     double read_s = rate > 0 ? c->setting[MFU_S_SAMPLE_BYTES] * c->ranks / c->setting[MFU_S_NODES] / rate : 0;
 
     if (fmax(cpu_s, read_s) > 0)
-        mfu_derive(c, MFU_S_DATALOADER_MS,
-                   fmin(1e3 * samples * fmax(cpu_s, read_s), mfu_settings[MFU_S_DATALOADER_MS].most));
+        mfu_derive(c, MFU_S_DATALOADER_MS, 1e3 * samples * fmax(cpu_s, read_s));
 }
 
 /* The processor that is named, or that of the machine that is. */

@@ -271,7 +271,8 @@ struct mfu_error;
     X(SAMPLE_BYTES, "sample_bytes", "", MFU_BYTES, 0, 1e12, 0, NULL, "environment",                                    \
       "size of a sample in storage: dataloader_ms follows", .keeps_graph = true)                                       \
     X(STORAGE_RATE, "storage_rate", "", MFU_BYTES_PER_S, 0, 1e15, 0, NULL, "environment",                              \
-      "rate at which a machine reads samples, all its GPUs together; 0: no limit", .keeps_graph = true)                \
+      "rate at which a machine reads samples, all its GPUs together; 0: no limit", .keeps_graph = true,                \
+      .least_but_0 = 1)                                                                                                \
     X(CLOCK_MHZ, "clock_mhz", "", MFU_COUNT, 0, 10000, 0, NULL, "environment",                                         \
       "SM clock under load in MHz; 0: what the coefficients sustain", .keeps_graph = true, .fractional = true,         \
       .least_but_0 = 1)                                                                                                \

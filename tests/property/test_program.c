@@ -243,6 +243,35 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
             }
 }
 
+/* Tokens that a product sums over are no row of anything: an odd number of them costs it no speed. */
+static void products_that_sum_over_tokens_do_not_want_them_even(void **state)
+{
+    static struct mfu_plan odd;
+    int compared = 0;
+
+    (void)state;
+    for (int m = MFU_METHOD_NONE; m < MFU_METHOD_COUNT; m++) {
+        const char *settings[] = {"batch", "1",  "seq", "512", "precision", m % 2 ? "bf16" : "bf16-pure",
+                                  NULL,    NULL, NULL};
+
+        if (m != MFU_METHOD_NONE)
+            settings[6] = "adapter", settings[7] = mfu_method_names[m];
+        assert_true(make(&plan, "h100-sxm", "llama-3.2-1b", settings));
+        settings[3] = "511";
+        assert_true(make(&odd, "h100-sxm", "llama-3.2-1b", settings));
+        assert_int_equal(odd.program.n_launches, plan.program.n_launches);
+        for (int i = 0; i < plan.program.n_launches; i++) {
+            const struct mfu_kernel *a = &plan.program.launches[i].kernel, *b = &odd.program.launches[i].kernel;
+
+            if (a->kind != MFU_GEMM || a->math == MFU_PEAK_FP32 || a->k == b->k || a->m != b->m || a->n != b->n)
+                continue;
+            assert_true(a->aligned == b->aligned);
+            compared++;
+        }
+    }
+    assert_true(compared > 10 * MFU_METHOD_COUNT);
+}
+
 static void adapters_stand_beside_modules_of_the_code(void **state)
 {
     /* peft 0.21.2 on transformers 5.23.0 (meta device): get_peft_model(LoraConfig(r=16, target_modules="all-linear")). */
@@ -1255,6 +1284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
+        cmocka_unit_test(products_that_sum_over_tokens_do_not_want_them_even),
         cmocka_unit_test(adapters_stand_beside_modules_of_the_code),
         cmocka_unit_test(settings_of_adapters_act_or_are_refused),
         cmocka_unit_test(layers_train_by_their_numbers),

@@ -103,11 +103,9 @@ static int vblora(struct mfu_tape *t)
 /* RandLoRA: random bases of full rank, shared by all, whose sizes train: A * lambda * gamma, with a backward of its own. */
 static int scale_bases(struct mfu_tape *t, const int in[2], int keeps[2])
 {
-    const struct mfu_operation *op = mfu_tape_operation(t);
-    double least = fmin(mfu_tape_in(t), mfu_tape_width(t)), rows = op->attribute[MFU_ADAPTER_SIZE];
+    double least = fmin(mfu_tape_in(t), mfu_tape_width(t)), r = mfu_tape_size(t), rows = r * ceil(least / r);
 
     (void)in, (void)keeps;
-    rows *= ceil(least / rows);
     return mfu_tape_pass(t, "randlora_gamma", rows, least, 1,
                          mfu_tape_pass(t, "randlora_lambda", rows, least, 1, MFU_NO_VIEW, MFU_NO_VIEW), MFU_NO_VIEW);
 }
@@ -539,23 +537,34 @@ static double small_factor(double width, double factor)
     return m;
 }
 
+/* Rows and columns of both factors. */
+struct factors {
+    double rows, columns, of_rows, of_columns;
+};
+
+static struct factors factors_of(const struct mfu_tape *t)
+{
+    double width = mfu_tape_width(t), in = mfu_tape_in(t), rows = small_factor(width, mfu_tape_setting(t)),
+           columns = small_factor(in, mfu_tape_setting(t));
+
+    return (struct factors){rows, columns, width / rows, in / columns};
+}
+
 static int multiply_pair(struct mfu_tape *t, const int in[2], int keeps[2])
 {
-    double rows = mfu_tape_width(t) / small_factor(mfu_tape_width(t), mfu_tape_setting(t)),
-           columns = mfu_tape_in(t) / small_factor(mfu_tape_in(t), mfu_tape_setting(t));
+    struct factors f = factors_of(t);
 
     (void)keeps;
-    return mfu_adapter_small(mfu_tape_builder(t), "lokr_2", mfu_tape_product_type(t), rows, columns, mfu_tape_size(t),
-                             in[0], MFU_NO_VIEW);
+    return mfu_adapter_small(mfu_tape_builder(t), "lokr_2", mfu_tape_product_type(t), f.of_rows, f.of_columns,
+                             mfu_tape_size(t), in[0], MFU_NO_VIEW);
 }
 
 static void one_pair_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
 {
-    double rows = mfu_tape_width(t) / small_factor(mfu_tape_width(t), mfu_tape_setting(t)),
-           columns = mfu_tape_in(t) / small_factor(mfu_tape_in(t), mfu_tape_setting(t));
+    struct factors f = factors_of(t);
 
     (void)kept;
-    d[0] = pair_gradient(t, mfu_tape_product_type(t), rows, columns, g);
+    d[0] = pair_gradient(t, mfu_tape_product_type(t), f.of_rows, f.of_columns, g);
 }
 
 /* LoKr: the Kronecker product of a small matrix and a larger one, which is a pair's product where the rank is small. */
@@ -563,16 +572,15 @@ static int lokr(struct mfu_tape *t)
 {
     static const struct mfu_tape_function product = {
         .forward = multiply_pair, .backward = one_pair_gradient, .autocast = true};
-    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t),
-           rows = small_factor(width, mfu_tape_setting(t)), columns = small_factor(in, mfu_tape_setting(t)),
-           of_rows = width / rows, of_columns = in / columns;
-    int small = mfu_tape_weight(t, 0, rows, columns), other;
+    struct factors f = factors_of(t);
+    double r = mfu_tape_size(t);
+    int small = mfu_tape_weight(t, 0, f.rows, f.columns), other;
 
-    if (r < fmax(of_rows, of_columns) / 2) {
-        other = mfu_tape_weight(t, 1, 1, r * (of_rows + of_columns));
-        other = mfu_tape_call(t, &product, other, other, of_rows, of_columns);
+    if (r < fmax(f.of_rows, f.of_columns) / 2) {
+        other = mfu_tape_weight(t, 1, 1, r * (f.of_rows + f.of_columns));
+        other = mfu_tape_call(t, &product, other, other, f.of_rows, f.of_columns);
     } else {
-        other = mfu_tape_weight(t, 1, of_rows, of_columns);
+        other = mfu_tape_weight(t, 1, f.of_rows, f.of_columns);
     }
     return beside(t, mfu_tape_scale(t, mfu_tape_kron(t, small, other), false));
 }
