@@ -220,12 +220,13 @@ int *mfu_ends_new(struct mfu_builder *s, int n)
     return s->ends - n;
 }
 
-/* Whether each tensor rank computes all of it. */
+/* Whether each tensor rank computes all of it; an adapter is as its product. */
 static bool same_at_ranks(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return s->config->setting[MFU_S_TP] > 1 && s->config->setting[MFU_S_SP] == 0 && n->op >= s->operations
-        && n->op < s->operations + MFU_MAX_OPS && (mfu_is(n->op, MFU_ROUTES) || !s->routed[n->op - s->operations])
-        && s->split[n->op - s->operations] == MFU_SPLIT_NONE;
+    ptrdiff_t i = n->op == &s->received ? 0 : (n->op - s->operations) % MFU_MAX_OPS;
+
+    return s->config->setting[MFU_S_TP] > 1 && s->config->setting[MFU_S_SP] == 0 && n->op != &s->received
+        && (mfu_is(n->op, MFU_ROUTES) || !s->routed[i]) && s->split[i] == MFU_SPLIT_NONE;
 }
 
 static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int n_in, const int *in, int n_out,

@@ -403,7 +403,7 @@ static void more_work_takes_no_less_time(void **unused)
 }
 
 /* What is split over ranks is computed once: sp and cp leave a step's model FLOP, but for images, of which every
- * rank has all, and for products of weights (DoRA). */
+ * rank has all, and for products of weights (DoRA); a pooled token is some 1e-5 of it. */
 static void parts_of_sequences_are_no_more_work(void **unused)
 {
     static const char *const keys[] = {"sp", "cp"};
@@ -422,7 +422,7 @@ static void parts_of_sequences_are_no_more_work(void **unused)
             s.setting[MFU_S_GPUS] = p.config.ranks / (k ? ranks : 1);
             s.setting_given[MFU_S_GPUS] = true;
             if (replan(&whole, &s, keys[k], (double)k))
-                HOLDS_NEAR(p.mfu.model_flops, whole.mfu.model_flops, 1e-3);
+                HOLDS_NEAR(p.mfu.model_flops, whole.mfu.model_flops, 1e-4);
         }
     }
     mfu_plan_release(&p);
