@@ -9,9 +9,9 @@
 
 /* X(identifier, name, fields) */
 #define MFU_CHECKPOINTS(X)                                                                                             \
-    X(NONE, "none", .recomputes = false)                                                                               \
-    X(SELECTIVE, "selective", .recomputes = true, .keeps_products = true)                                              \
-    X(FULL, "full", .recomputes = true, .recomputes_all = true)                                                        \
+    X(NONE, "none", .recomputes = false, .aliases = "off no false 0")                                                  \
+    X(SELECTIVE, "selective", .recomputes = true, .keeps_products = true, .aliases = "sac op selective-op")            \
+    X(FULL, "full", .recomputes = true, .recomputes_all = true, .aliases = "on yes true 1 all layer block")            \
     X(BUDGET, "budget", .recomputes = true, .keeps_products = true, .by_budget = true, .aliases = "memory_budget")
 
 enum mfu_checkpoint {

@@ -30,10 +30,11 @@
  * p, g, m, v to m, v and the update; norms of p and of the update; p and update to p.  adam is adamw without decay. */
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
-      .aliases = "adamw-fused fusedadam adamw_torch_fused adam", .stands_for = "adamw-bf16-states",                    \
-      .in_c_programs = true, .apex = true)                                                                             \
+      .aliases =                                                                                                       \
+          "adamw-fused fused-adamw fusedadam apex-fusedadam adamw_apex_fused distributed-adam adamw_torch_fused adam", \
+      .stands_for = "adamw-bf16-states", .in_c_programs = true, .apex = true)                                          \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10,        \
-      .flops = 15, .stands_for = "decoupled_adamw")                                                                    \
+      .flops = 15, .aliases = "foreach-adamw", .stands_for = "decoupled_adamw nadam radam schedule-free")              \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
     X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
       .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \

@@ -29,7 +29,7 @@
       .reserved = MFU_C_RESERVED_COMPILE, .live = MFU_C_MEMORY_SIGMA_COMPILE, .compiled = true,                        \
       .torch_default_optimizer = true, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                       \
       .least_capability = 7.0, .lacking = "Triton needs compute capability 7.0",                                       \
-      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "torch.compile inductor")                                 \
+      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "torch.compile inductor dynamo max-autotune")             \
     X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
       .keeps_quantised = true, .weighs_early = true, .gemm_accumulates = true, .recompute_attention = true,            \
       .heads_in_place = true, .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                 \

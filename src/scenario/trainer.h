@@ -85,7 +85,9 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
     X(DDP, "ddp", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20, .plain_zero = true,      \
-      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "pytorch huggingface hf accelerate")                             \
+      .host_layer = MFU_COEFFICIENT_COUNT,                                                                             \
+      .aliases = "pytorch huggingface hf transformers accelerate trl axolotl llama-factory lightning",                 \
+      .stands_for = "composer timm diffusers open-clip fairseq unsloth xtuner swift ms-swift torchtune colossalai")    \
     X(FSDP, "fsdp", .runtime = MFU_EAGER, .overlaps_reduce = true, .overlaps_gather = true,                            \
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
@@ -102,10 +104,10 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .pipes_whole = true,                           \
-      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                                              \
+      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "gpt-neox")                                       \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .shares_keys_since = 2026, .pads_vocab = 128,                  \
       .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS,   \
-      .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore")                                          \
+      .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore", .stands_for = "mindspeed")               \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .shares_keys_since = 2026, .overlaps_reduce = true,    \
       .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,                               \
       .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX,                      \

@@ -386,7 +386,6 @@ static void software_beside_a_method_is_settings(void **state)
         {"lora+hf+unsloth", "kernel_package=unsloth for unsloth", NULL},
         {"lora+hf+fa2", "attention=flash2 for fa2", NULL},
         {"lora+nothing", "", "'nothing' of method 'lora+nothing' is not modelled"},
-        {"lora+cce+", "", "'' of method"},
         {"frod+cce", "", "method 'frod' is not modelled"},
     };
     double bytes[LENGTH(rows)];
@@ -806,6 +805,25 @@ static void spellings_are_understood(void **state)
         {"compile", "compile", "torch.compile"},
         {"compile", "Eager", "eager"},
         {"compile", "llmc", "llm.c"},
+        {"compile", "inductor", "torch.compile"},
+        {"compile", "torch.compile (max-autotune)", "torch.compile"},
+        {"compile", "reduce-overhead", "torch.compile + cuda graphs"},
+        {"compile", "Lightning", "eager"},
+        {"compile", "nemo", "megatron-bridge"},
+        {"precision", "amp-bf16", "bf16-amp"},
+        {"precision", "bf16 (mixed)", "bf16-amp"},
+        {"precision", "pure bf16", "bf16-pure"},
+        {"precision", "O1", "fp16-amp"},
+        {"act_ckpt", "on", "full"},
+        {"act_ckpt", "full (uniform)", "full"},
+        {"act_ckpt", "False", "none"},
+        {"act_ckpt", "selective-op", "selective"},
+        {"sharding", "fully_shard", "fsdp-full"},
+        {"sharding", "ZeRO stage 2", "zero2"},
+        {"sharding", "distributed optimizer", "zero1"},
+        {"optimizer", "fused AdamW", "adamw-fused"},
+        {"attention", "fa2", "flash2"},
+        {"attention", "eager", "math"},
         {"sharding", "DDP", "ddp"},
         {"sharding", "fsdp", "fsdp-full"},
         {"sharding", "ZeRO-1", "zero1"},
@@ -820,11 +838,11 @@ static void spellings_are_understood(void **state)
         {"tied", "True", "1"},
         {"intra_link", "NVLink", "nvlink3"},
     };
-    static const char *const names[] = {"gpu",          "model",     "n_gpus",    "micro_batch", "seq_len",
-                                        "step_time_ms", "precision", "compile",   "sharding",    "optimizer",
-                                        "attention",    "tied",      "intra_link"};
+    static const char *const names[] = {"gpu",          "model",     "n_gpus",     "micro_batch", "seq_len",
+                                        "step_time_ms", "precision", "compile",    "sharding",    "optimizer",
+                                        "attention",    "tied",      "intra_link", "act_ckpt"};
     static const char *const cells[] = {"a100-80gb-sxm", "gpt2", "8",     "2", "1024", "220", "bf16-amp",
-                                        "torch.compile", "ddp",  "adamw", "",  "",     ""};
+                                        "torch.compile", "ddp",  "adamw", "",  "",     "",    "none"};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {

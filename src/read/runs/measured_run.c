@@ -63,7 +63,7 @@ static const struct word targets[] = {{"", "all-linear", "lora_targets=all-linea
                                       {NULL, NULL, NULL}};
 static const struct word quants[] = {{"none", "", NULL}, {"", "", NULL}, {NULL, NULL, NULL}};
 
-/* The software that `method` names behind the method ("qlora+unsloth"), as settings.
+/* Software that `method` names behind the method ("qlora+unsloth"), and `compile` beside others, as settings.
  *
  * Cut cross-entropy never holds the logits; head and loss in so many pieces are as small beside all else.  It is
  * unsloth's default (unsloth_zoo 2025.8.8, compiler.py: UNSLOTH_ENABLE_CCE; from PyTorch 2.8 on its own loss in pieces,
@@ -72,13 +72,16 @@ static const struct word quants[] = {{"none", "", NULL}, {"", "", NULL}, {NULL, 
 static const struct {
     const char *word;
     const char *key, *value;
-} beside_method[] = {{"unsloth", "kernel_package", "unsloth"},
-                     {"unsloth", "lora_kernels", "unsloth"},
-                     {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
-                     {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
-                     {"fa2", "attention", "flash2"},
-                     {"hf", "runtime", "eager"},
-                     {"hf", "upcast_logits", "1"}}; /* transformers' loss_utils.py */
+} software[] = {{"unsloth", "kernel_package", "unsloth"},
+                {"unsloth", "lora_kernels", "unsloth"},
+                {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
+                {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
+                {"fa2", "attention", "flash2"},
+                {"hf", "runtime", "eager"},
+                {"hf", "upcast_logits", "1"}, /* transformers' loss_utils.py */
+                {"reduce-overhead", "runtime", "compile"},
+                {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */
+                {"cuda-graphs", "cuda_graphs", "on"}};
 
 /* What other columns and the notes say of a run in words: a property that is a setting here, or one that is
  * not modelled.  A phrase counts where it stands as words of its own and nothing before it denies it. */
@@ -161,6 +164,7 @@ static bool says(const char *text, const char *phrase)
 static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const struct word *words)
 {
     const char *text = mfu_row_cell(r, column), *key = mfu_settings[id].key;
+    char outside[48];
     bool stands_for;
     int choice;
 
@@ -174,9 +178,10 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
                 mfu_row_assume(r, "%s", w->note);
             return *w->ours == '\0' || mfu_row_set(r, key, w->ours);
         }
-    if ((choice = mfu_setting_choice(id, text, &stands_for)) < 0)
+    snprintf(outside, sizeof outside, "%.*s", (int)strcspn(text, "("), text); /* "full (uniform)" */
+    if ((choice = mfu_setting_choice(id, outside, &stands_for)) < 0)
         return mfu_row_skip(r, "%s '%s' is not known", column, text);
-    if (stands_for)
+    if (stands_for || strlen(outside) < strlen(text))
         mfu_row_assume(r, "%s=%s for %s", key, mfu_settings[id].choices[choice], text);
     return mfu_row_set(r, key, mfu_settings[id].choices[choice]);
 }
@@ -308,27 +313,67 @@ static void read_method(struct mfu_row *r)
     snprintf(r->method, sizeof r->method, "%.*s", (int)strcspn(text, "+"), text);
 }
 
+/* Sets what one word of the software says, by the table above, else by the names of runtimes, packages and trainers, whose
+ * runtime it then is; -1: the row is skipped, 0: nothing is called so. */
+static int set_software_word(struct mfu_row *r, const char *word)
+{
+    static const enum mfu_setting_id kinds[] = {MFU_S_RUNTIME, MFU_S_PACKAGE, MFU_S_TRAINER};
+    int known = 0;
+
+    for (size_t i = 0; i < sizeof software / sizeof *software; i++) {
+        if (!mfu_same_letters(software[i].word, word)
+            || mfu_scenario_key(&r->run->scenario, software[i].key, NULL).kind == MFU_KEY_NONE)
+            continue;
+        known = 1;
+        mfu_row_assume(r, "%s=%s for %s", software[i].key, software[i].value, word);
+        if (!mfu_row_set(r, software[i].key, software[i].value))
+            return -1;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !known; i++) {
+        const char *key = mfu_settings[kinds[i]].key, *name;
+        int choice = mfu_setting_choice(kinds[i], word, NULL);
+
+        if (choice < 0)
+            continue;
+        known = 1;
+        if (kinds[i] == MFU_S_TRAINER) { /* itself is set where the program is */
+            key = mfu_settings[MFU_S_RUNTIME].key;
+            choice = mfu_trainers[choice].runtime;
+        }
+        name = mfu_settings[kinds[i] == MFU_S_TRAINER ? MFU_S_RUNTIME : kinds[i]].choices[choice];
+        mfu_row_assume(r, "%s=%s for %s", key, name, word);
+        if (!mfu_row_set(r, key, name))
+            return -1;
+    }
+    return known;
+}
+
+/* Words of the software, apart by what joins them; false: the row is skipped, since one is not known. */
+static bool set_software_words(struct mfu_row *r, const char *column, const char *words)
+{
+    char word[48];
+
+    for (size_t n; *(words += strspn(words, " +,;/()")); words += n) {
+        size_t length = n = strcspn(words, "+,;/()");
+        int known;
+
+        while (words[length - 1] == ' ')
+            length--;
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        if ((known = set_software_word(r, word)) <= 0)
+            return known < 0
+                ? false
+                : mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
+    }
+    return true;
+}
+
 /* The words behind the method. */
 static bool set_beside_method(struct mfu_row *r)
 {
-    const char *at = strchr(mfu_row_cell(r, "method"), '+');
+    const char *text = mfu_row_cell(r, "method");
 
-    for (; at; at = strchr(at + 1, '+')) {
-        size_t n = strcspn(at + 1, "+");
-        bool known = false;
-
-        for (size_t i = 0; i < sizeof beside_method / sizeof *beside_method; i++) {
-            if (strlen(beside_method[i].word) != n || strncasecmp(beside_method[i].word, at + 1, n) != 0)
-                continue;
-            known = true;
-            mfu_row_assume(r, "%s=%s for %s", beside_method[i].key, beside_method[i].value, beside_method[i].word);
-            if (!mfu_row_set(r, beside_method[i].key, beside_method[i].value))
-                return false;
-        }
-        if (!known)
-            return mfu_row_skip(r, "'%.*s' of method '%s' is not modelled", (int)n, at + 1, mfu_row_cell(r, "method"));
-    }
-    return true;
+    return set_software_words(r, "method", text + strcspn(text, "+"));
 }
 
 /* What programs do that no other column says, by the program that the source or the notes name. */
@@ -409,11 +454,19 @@ static bool set_engine(struct mfu_row *r)
     return !(set_to[MFU_S_LORA] > 0) || mfu_row_set(r, "lora_dtype", "16bit");
 }
 
+/* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
+static int stated_trainer(const struct mfu_row *r)
+{
+    int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
+
+    return trainer == MFU_TRAINER_DDP ? -1 : trainer;
+}
+
 /* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
  * read. */
 static bool set_program(struct mfu_row *r, bool late)
 {
-    int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
+    int trainer = stated_trainer(r);
 
     if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
@@ -582,7 +635,7 @@ static bool set_checkpoint(struct mfu_row *r)
 static bool leave_dim(struct mfu_row *r, const char *dim)
 {
     if (strcmp(dim, "dropout") == 0) {
-        int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
+        int trainer = stated_trainer(r);
         char usual[32];
 
         if (trainer >= 0) {
@@ -748,34 +801,35 @@ static bool set_dims(struct mfu_row *r)
     return set_encoder_task(r);
 }
 
-/* Who holds what, where there are several GPUs. */
-static bool set_sharding(struct mfu_row *r, double gpus)
+/* Words that begin with one that names a trainer ("deepspeed zero-3", "fsdp2"): that is set, and what is left returned. */
+static const char *behind_trainer(struct mfu_row *r, const char *text)
 {
-    static const struct {
-        const char *name, *stage;
-    } stages[] = {{"ddp", "0"},
-                  {"none", "0"},
-                  {"", "0"},
-                  {"zero1", "1"},
-                  {"zero2", "2"},
-                  {"zero-offload", "2"},
-                  {"zero3", "3"},
-                  {"fsdp-shard-grad-op", "2"},
-                  {"fsdp-full", "3"},
-                  {"hsdp", "3"},
-                  {"fsdp:optim", "1"}, /* Megatron's --data-parallel-sharding-strategy */
-                  {"fsdp:optim_grads", "2"},
-                  {"fsdp:optim_grads_params", "3"},
-                  {"fsdp", "3"}};
+    char word[32];
+    int n = snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " -_+"), text),
+        trainer = mfu_setting_choice(MFU_S_TRAINER, word, NULL);
 
-    if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_row_cell(r, "sharding"), "none") != 0)
+    if (trainer <= MFU_TRAINER_FSDP || !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
+        return text;
+    return text[n] ? text + n + 1 : text;
+}
+
+/* Who holds what, where there are several GPUs. */
+static bool set_sharding(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "sharding");
+
+    if (mfu_cell_empty(r, "sharding") && strcasecmp(text, "none") != 0) {
         mfu_row_assume(r, "sharding=ddp");
-    if (mfu_cell_is(r, "sharding", "fsdp"))
+        return mfu_row_set(r, "sharding", "ddp");
+    }
+    if (mfu_same_letters(text, "fsdp"))
         mfu_row_assume(r, "sharding=fsdp-full for fsdp");
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
-        if (mfu_cell_is(r, "sharding", stages[i].name))
-            return mfu_row_set(r, "zero", stages[i].stage);
-    return mfu_row_skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, mfu_row_cell(r, "sharding"));
+    if (!mfu_same_letters(text, "hsdp") && !mfu_same_letters(text, "hybrid_shard"))
+        return mfu_row_set(r, "sharding", behind_trainer(r, text));
+    if (mfu_cell_empty(r, "gpus_per_node"))
+        return mfu_row_set(r, "zero", "3");
+    mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
+    return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"));
 }
 
 /* How many GPUs, in what arrangement. */
@@ -784,16 +838,9 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     static const char *const axes[] = {"tp", "pp", "vpp", "cp", "ep", "etp"};
     char text[32];
 
-    if (gpus > 1 && !set_sharding(r, gpus))
-        return false;
     snprintf(text, sizeof text, "%.0f", gpus);
-    if (!mfu_row_set(r, "gpus", text))
+    if (!mfu_row_set(r, "gpus", text) || (gpus > 1 && !set_sharding(r)))
         return false;
-    if (mfu_cell_is(r, "sharding", "hsdp") && mfu_cell_number(r, "gpus_per_node") > 0) {
-        mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
-        if (!mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node")))
-            return false;
-    }
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
@@ -1157,6 +1204,18 @@ static bool check_program(struct mfu_row *r)
 /* Indices' gradients of halves are up to 40 times slower before (pytorch#76996 of May 2022, in 1.13). */
 #define FIRST_FAST_HALVES 2023
 
+/* The column of the software: the map, one runtime, or words that are looked up one by one. */
+static bool set_stack(struct mfu_row *r, const struct word *words)
+{
+    const char *text = mfu_row_cell(r, "compile");
+
+    for (const struct word *w = words; w->theirs; w++)
+        if (mfu_same_letters(w->theirs, text))
+            return translate(r, "compile", MFU_S_RUNTIME, words);
+    return mfu_setting_choice(MFU_S_RUNTIME, text, NULL) >= 0 ? translate(r, "compile", MFU_S_RUNTIME, words)
+                                                              : set_software_words(r, "compile", text);
+}
+
 static bool set_runtime(struct mfu_row *r)
 {
     const char *stack = mfu_row_cell(r, "compile");
@@ -1166,7 +1225,7 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
-    if (!translate(r, "compile", MFU_S_RUNTIME, functions ? scripted_runtimes : runtimes)
+    if (!set_stack(r, functions ? scripted_runtimes : runtimes)
         || !translate(r, "precision", MFU_S_PRECISION, precisions) || !set_software(r) || !set_attention(r)
         || !set_checkpoint(r))
         return false;
