@@ -24,6 +24,7 @@
 #include "plan/plan.h"
 #include "plan/simulation.h"
 #include "read/config/import.h"
+#include "report/html/html.h"
 #include "report/json/json.h"
 #include "scenario/keys.h"
 
@@ -349,6 +350,33 @@ char *mfuplan_json(const mfuplan_plan *p, const char *answer, mfuplan_error *err
             return text ? text : no_memory(err);
         }
     refuse(err, "no answer is called '%.60s'", answer);
+    return NULL;
+}
+
+char *mfuplan_html(mfuplan_plan *p, mfuplan_error *err)
+{
+    const struct mfu_html_report page = {.plan = &p->plan, .simulation = &p->simulation, .version = mfuplan_version()};
+    struct mfu_error why = {0};
+    char *text = NULL;
+    size_t size;
+    FILE *out;
+    int status;
+
+    if (!p->made) {
+        refuse(err, "%s", "nothing has been planned");
+        return NULL;
+    }
+    if (!(out = open_memstream(&text, &size)))
+        return no_memory(err);
+    status = mfu_simulate(&p->plan, true, &p->simulation, &why);
+    if (status == 0)
+        status = mfu_html_put_page(out, &page, &why);
+    if (fclose(out) != 0 && status == 0)
+        status = mfu_fail(&why, MFU_ENOMEM, "out of memory");
+    if (status == 0)
+        return text;
+    free(text);
+    fail(err, &why);
     return NULL;
 }
 

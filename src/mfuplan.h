@@ -139,6 +139,10 @@ int mfuplan_ask(const mfuplan_plan *, const char *expression, double *value, mfu
  * "kernels", "step", "mfu", "metrics" and "roofline".  Ends with '\0'; the caller frees it. */
 char *mfuplan_json(const mfuplan_plan *, const char *answer, mfuplan_error *err);
 
+/* The plan as the page that the command `report` writes, without what could be changed and the commands: one HTML
+ * document with its figures.  It is simulated for them.  The caller frees it; NULL with `err`. */
+char *mfuplan_html(mfuplan_plan *, mfuplan_error *err);
+
 /* ---- many plans --------------------------------------------------------- */
 
 /* A sweep over combinations of values, starting from a scenario, which is copied. */

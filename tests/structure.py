@@ -94,5 +94,14 @@ for path, text in files.items():
         if rows and compared.search(line):
             faults.append(f"src/{path}:{number}: compares with a row of a table: {line.strip()}")
 
+# One version in all places.
+root = src.resolve().parent
+places = {"CMakeLists.txt": r"project\(mfuplan VERSION (\d+\.\d+)", "pyproject.toml": r'^version = "(\d+\.\d+)',
+          "CHANGELOG.md": r"^## (\d+\.\d+)[.\d]*$"}
+versions = {name: (re.findall(pattern, (root / name).read_text(), re.M) or [None])[0] for name, pattern in places.items()}
+versions["mfuplan.h"] = ".".join(re.findall(r"^#define MFUPLAN_VERSION_M\w+ (\d+)", files["mfuplan.h"], re.M))
+if len(set(versions.values())) > 1:
+    faults.append(f"versions differ: {versions}")
+
 print("\n".join(faults) or f"{len(files)} files, {sum(lines.values())} lines in {len(lines)} folders")
 sys.exit(bool(faults))

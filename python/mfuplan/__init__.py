@@ -55,9 +55,21 @@ def _call(name: str, *arguments):
     return result
 
 
+def _text_of(name: str, *arguments) -> bytes:
+    """A text that the library made and the caller frees."""
+    pointer = _call(name, *arguments)
+    try:
+        return _c.string_at(pointer)
+    finally:
+        _library.free(pointer)
+
+
 def version() -> str:
     """The version of the library."""
     return _lib["version"]().decode()
+
+
+__version__ = version()
 
 
 class _Handle:
@@ -127,7 +139,10 @@ class Model:
 
 
 def from_hf(config) -> Model:
-    """A model of transformers: its config, the model itself, a dict, or the path of a config.json."""
+    """A model of transformers: its config, the model itself, a dict, or the path of a config.json.
+
+    Sequences are as long as max_position_embeddings, but at most 8192: that is no length to train with.  A plan's repr
+    says which it took; give seq."""
     if isinstance(config, (str, _os.PathLike)):
         return Model(name=_os.fspath(config))
     config = getattr(config, "config", config)
@@ -242,11 +257,11 @@ class Plan:
 
     def json(self, answer: str = "plan") -> dict[str, Any]:
         """The object of `mfuplan --json -e ANSWER`: plan, memory, kernels, step, mfu, metrics, roofline."""
-        pointer = _call("json", self._handle.pointer, answer.encode())
-        try:
-            return _json.loads(_c.string_at(pointer))
-        finally:
-            _library.free(pointer)
+        return _json.loads(_text_of("json", self._handle.pointer, answer.encode()))
+
+    def html(self) -> str:
+        """The page that `report` writes: memory, a step, the roofline, the meters."""
+        return _text_of("html", self._handle.pointer).decode()
 
     def to_dict(self) -> dict[str, float]:
         """All results by name."""
@@ -257,26 +272,12 @@ class Plan:
         return "unknown whether it fits" if fits != fits else "fits" if fits > 0 else "does not fit"
 
     def __repr__(self) -> str:
-        return (f"<mfuplan.Plan: step {self['step_time_s']:.4g} s, MFU {100 * self['mfu']:.1f} %, "
+        return (f"<mfuplan.Plan: {self.setting('batch')} × seq {self.setting('seq')}, step {self['step_time_s']:.4g} s, MFU {100 * self['mfu']:.1f} %, "
                 f"{self['smi_used_bytes'] / 2**30:.2f} GiB, {self._fits()}>")
 
     def _repr_html_(self) -> str:
-        memory = self.json("memory")
-        parts = memory.get("parts", [])
-        whole = max(self["capacity_bytes"], self["smi_used_bytes"])
-        colours = ["#332288", "#88ccee", "#44aa99", "#117733", "#ddcc77", "#cc6677", "#999933", "#aa4499", "#882255"]
-        bar = "".join(
-            f'<span title="{_html.escape(str(p["name"]))}: {p["bytes"] / 2**30:.2f} GiB" style="display:inline-block;'
-            f'height:14px;width:{100 * p["bytes"] / whole:.2f}%;background:{colours[i % len(colours)]}"></span>'
-            for i, p in enumerate(parts) if p.get("bytes", 0) > 0)
-        rows = [("step", f"{self['step_time_s']:.4g} s ({self['step_time_low_s']:.4g} to {self['step_time_high_s']:.4g})"),
-                ("tokens/s", f"{self['tokens_per_s']:,.0f}"), ("MFU", f"{100 * self['mfu']:.1f} %"),
-                ("nvidia-smi", f"{self['smi_used_bytes'] / 2**30:.2f} GiB of {self['capacity_bytes'] / 2**30:.2f} GiB, "
-                 + self._fits())]
-        table = "".join(f"<tr><th style='text-align:left'>{_html.escape(k)}</th><td>{_html.escape(v)}</td></tr>"
-                        for k, v in rows)
-        return (f"<div style='max-width:40em'><table>{table}</table><div style='background:#8884;line-height:0;"
-                f"white-space:nowrap;overflow:hidden'>{bar}</div></div>")
+        return (f"<p>{_html.escape(repr(self))}</p><iframe style='width:100%;height:36em;border:0' "
+                f"srcdoc=\"{_html.escape(self.html())}\"></iframe>")
 
 
 def plan(model="gpt2", gpu: str = "a100-80gb-sxm", *, simulated: bool = True, **settings) -> Plan:

@@ -33,6 +33,7 @@ _PROTOTYPES = {
     "result_name": (_text, [c.c_size_t, c.POINTER(_text)]),
     "ask": (c.c_int, [_handle, _text, c.POINTER(c.c_double), _error]),
     "json": (_handle, [_handle, _text, _error]),
+    "html": (_handle, [_handle, _error]),
     "sweep_new": (_handle, [_handle]),
     "sweep_free": (None, [_handle]),
     "sweep_axis": (c.c_int, [_handle, _text, _text, _error]),

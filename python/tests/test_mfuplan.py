@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The Python package against the program; for pytest, or by itself: test_mfuplan.py PROGRAM"""
+import html
 import json
 import os
 import subprocess
@@ -130,6 +131,23 @@ def test_parts_of_a_sweep_are_put_together_in_order():
 def test_a_notebook_shows_the_figures():
     p = mfuplan.plan("gpt2", "rtx4070")
     assert f"{100 * p.mfu:.1f} %" in p._repr_html_() and "<script" not in p._repr_html_()
+    page = p.html()
+    assert all(f'<section id="{s}">' in page for s in ("plan", "memory", "timeline", "roofline", "meters"))
+    assert page.count("<svg") >= 6 and 'id="levers"' not in page and '"#levers"' not in page
+    assert html.unescape(p._repr_html_().partition('srcdoc="')[2]).startswith(page)
+    assert mfuplan.plan("gpt2", "rtx4070").mfu == p.mfu
+
+
+def test_the_package_is_typed_and_has_its_version():
+    assert mfuplan.__version__ == mfuplan.version()
+    assert os.path.exists(os.path.join(os.path.dirname(mfuplan.__file__), "py.typed"))
+
+
+def test_a_plan_says_how_long_its_sequences_are():
+    config = dict(model_type="llama", hidden_size=512, intermediate_size=1376, num_hidden_layers=4, num_attention_heads=8,
+                  vocab_size=32000, max_position_embeddings=131072, rms_norm_eps=1e-5, hidden_act="silu")
+    assert "seq 8192" in repr(mfuplan.plan(mfuplan.from_hf(config), "h100-sxm"))
+    assert "seq 4096" in repr(mfuplan.plan(mfuplan.from_hf(config), "h100-sxm", seq=4096))
 
 
 if __name__ == "__main__":

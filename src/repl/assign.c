@@ -262,13 +262,16 @@ static bool goes_on(const char *before, const char *word)
     return strchr("+*/^)%", word[0]) || strcmp(word, "-") == 0 || (last && strchr("+-*/^(,", last));
 }
 
-/* Whether `value word` is a value of `key` where `word` is none: 2 GiB. */
-static bool is_unit(const struct reader *r, const char *key, const char *text, const char *word)
+/* Whether `text`, the value and `word`, is a value of the key where `word` is none: 2 GiB; EPYC 7742, of which the first
+ * word is none either. */
+static bool is_unit(const struct reader *r, const struct pair *p, const char *text, const char *word)
 {
-    struct mfu_scenario copy = *r->next;
+    struct mfu_scenario copy = *r->next, alone = copy;
 
-    return isalpha((unsigned char)word[0]) && !mfu_assignment(word) && !mfu_parse_subject(word)
-        && mfu_scenario_key(r->next, word, NULL).kind == MFU_KEY_NONE && mfu_scenario_set(&copy, key, text, NULL) == 0;
+    return (isalpha((unsigned char)word[0]) || mfu_scenario_set(&alone, p->key, p->value, NULL) < 0)
+        && !mfu_assignment(word) && !mfu_parse_subject(word)
+        && mfu_scenario_key(r->next, word, NULL).kind == MFU_KEY_NONE
+        && mfu_scenario_set(&copy, p->key, text, NULL) == 0;
 }
 
 /* Takes the words that the value of `p` goes on with. */
@@ -282,7 +285,7 @@ static int read_more(struct reader *r, struct pair *p, struct mfu_error *err)
         if (!text)
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         snprintf(text, size, "%s %s", p->value, word);
-        if (!goes_on(p->value, word) && !is_unit(r, p->key, text, word))
+        if (!goes_on(p->value, word) && !is_unit(r, p, text, word))
             return 0;
         p->value = text;
         r->at++;

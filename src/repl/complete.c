@@ -11,12 +11,14 @@
 
 #include "answer/metric/table.h"
 #include "base/arena.h"
+#include "graph/graph.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
 #include "repl/completers.h"
 #include "repl/session.h"
 #include "repl/tokenize.h"
+#include "scenario/choices.h"
 #include "scenario/keys.h"
 
 /* All candidates of one line, sorted as they were offered. */
@@ -156,7 +158,7 @@ static void collect(struct list *l, struct mfu_session *s)
     s->typing.argc = 0;
 }
 
-/* What the word would be that the line waits for. */
+/* The key whose value the line waits for. */
 static struct mfu_key awaited(struct mfu_session *s, struct mfu_arena *arena, const char *line)
 {
     char *last = mfu_arena_copy(arena, line, strlen(line));
@@ -167,9 +169,11 @@ static struct mfu_key awaited(struct mfu_session *s, struct mfu_arena *arena, co
         return (struct mfu_key){MFU_KEY_NONE, 0};
     at = last = last + (mfu_words_last(last) - last);
     split_assignments(last);
-    if (mfu_words_next(arena, last, &at, &w, NULL) < 0 || w.argc == 0)
+    if (mfu_words_next(arena, last, &at, &w, NULL) < 0)
         return (struct mfu_key){MFU_KEY_NONE, 0};
-    return mfu_key_find_set(s->memory.now.model, w.argv[w.argc - 1], NULL, NULL);
+    w.argc -= *line && !strchr(" \t=", line[strlen(line) - 1]); /* the word that is being typed */
+    return w.argc > 0 ? mfu_key_find_set(s->memory.now.model, w.argv[w.argc - 1], NULL, NULL)
+                      : (struct mfu_key){MFU_KEY_NONE, 0};
 }
 
 bool mfu_complete_hint(struct mfu_session *s, const char *line, char *text, size_t size)
@@ -195,16 +199,62 @@ bool mfu_complete_hint(struct mfu_session *s, const char *line, char *text, size
     return true;
 }
 
-const char *mfu_complete_meaning(struct mfu_session *s, const char *word)
+static bool is_among(const char *const *names, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* "GeForce RTX 4070, 12 GB, 504 GB/s", "124.4 M parameters", "8 GPUs a node": of a name of the catalog; "". */
+static const char *of_catalog(struct mfu_session *s, const char *word)
+{
+    static char text[160];
+    char rate[MFU_QUANTITY_MAX], size[MFU_QUANTITY_MAX];
+    size_t n_gpus, n_clusters;
+    const char *const *gpus = mfu_catalog_gpus(s->catalog, &n_gpus),
+                      *const *clusters = mfu_catalog_clusters(s->catalog, &n_clusters);
+    struct mfu_scenario next = s->memory.now;
+    const struct mfu_gpu *gpu = is_among(gpus, n_gpus, word) ? mfu_catalog_gpu(s->catalog, word, NULL) : NULL;
+    const struct mfu_cluster *cluster =
+        is_among(clusters, n_clusters, word) ? mfu_catalog_cluster(s->catalog, word, NULL) : NULL;
+    struct mfu_program counted = {0};
+    struct mfu_config c;
+    const struct mfu_model *model;
+
+    *text = '\0';
+    if (gpu)
+        snprintf(text, sizeof text, "%s, %.0f GB, %s", gpu->name, gpu->size_bytes / 1e9,
+                 mfu_quantity_format(rate, gpu->bandwidth_bytes_s, MFU_BYTES_PER_S));
+    else if (cluster)
+        snprintf(text, sizeof text, "%s, %s", cluster->name, cluster->gpu[0]);
+    else if (!strpbrk(word, "/") && (model = mfu_catalog_model(s->catalog, word, NULL))) {
+        mfu_scenario_model(&next, model);
+        if (mfu_scenario_resolve(&next, &c, NULL) == 0 && mfu_graph_count(&c, &counted, NULL) == 0)
+            snprintf(text, sizeof text, "%s, %s parameters", model->name,
+                     mfu_quantity_format(size, counted.params, MFU_PARAMS));
+        mfu_program_free(&counted);
+    }
+    return text;
+}
+
+const char *mfu_complete_meaning(struct mfu_session *s, const char *line, const char *word)
 {
     const struct mfu_command *c = mfu_command_find(word);
+    struct mfu_arena arena = {0};
+    struct mfu_key k, of = awaited(s, &arena, line);
     struct mfu_result r;
-    struct mfu_key k;
 
+    mfu_arena_free(&arena);
+    if (mfu_key_choices(of))
+        return mfu_choice_meaning(mfu_key_choices(of), word);
     if (c)
         return c->summary;
     k = mfu_key_find_set(s->memory.now.model, word, NULL, NULL);
-    return k.kind != MFU_KEY_NONE ? mfu_key_meaning(&s->memory.now, k) : mfu_result_find(word, &r) ? r.meaning : "";
+    return k.kind != MFU_KEY_NONE   ? mfu_key_meaning(&s->memory.now, k)
+        : mfu_result_find(word, &r) ? r.meaning
+                                    : of_catalog(s, word);
 }
 
 const char *mfu_complete(struct mfu_session *s, const char *line, size_t i)

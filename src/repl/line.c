@@ -142,11 +142,13 @@ static char **complete(const char *text, int start, int end)
 /* A candidate a line, with what it is. */
 static void show_matches(char **matches, int n, int longest)
 {
+    char line[4096];
     bool any = false;
 
-    for (int i = 1; i <= n && !any; i++)
-        any = *mfu_complete_meaning(session, matches[i]) != '\0';
-    if (!any || n > DESCRIBED) {
+    snprintf(line, sizeof line, "%.*s", rl_point, rl_line_buffer);
+    for (int i = 1; i <= n && n <= DESCRIBED && !any; i++)
+        any = *mfu_complete_meaning(session, line, matches[i]) != '\0';
+    if (!any) {
         rl_display_match_list(matches, n, longest);
         rl_forced_update_display();
         return;
@@ -155,7 +157,7 @@ static void show_matches(char **matches, int n, int longest)
     for (int i = 1; i <= n; i++) {
         fprintf(rl_outstream, "%-*s  ", longest, matches[i]);
         mfu_print_wrapped(rl_outstream, &session->term, longest + 2, longest + 2,
-                          mfu_complete_meaning(session, matches[i]));
+                          mfu_complete_meaning(session, line, matches[i]));
     }
     rl_forced_update_display();
 }

@@ -154,7 +154,8 @@ const char *mfu_complete(struct mfu_session *, const char *line, size_t i);
  * present value.  False: something else is awaited. */
 bool mfu_complete_hint(struct mfu_session *, const char *line, char *text, size_t size);
 
-/* What a candidate is: of a command, a key, a result; "" of others. */
-const char *mfu_complete_meaning(struct mfu_session *, const char *word);
+/* What a candidate at the end of a line is: a command, a value, a key, a result, a card, a model; "" of others.  It
+ * lives until the next call. */
+const char *mfu_complete_meaning(struct mfu_session *, const char *line, const char *word);
 
 #endif

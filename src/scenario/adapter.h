@@ -18,21 +18,22 @@
  * (double quantisation: a byte, and an fp32 or 16-bit maximum of 256 such bytes, a number that both programs fix); what is
  * not quantised has 16 bits.  A dequantisation reads that and writes 16 bits, in `kernels` launches. */
 #define MFU_BASES(X)                                                                                                   \
-    X(BASE_AS_TRAINED, "as-trained", .aliases = "none same")                                                           \
+    X(BASE_AS_TRAINED, "as-trained", .meaning = "in the precision of the run", .aliases = "none same")                 \
     X(BASE_FP32, "fp32", .wide = true, .aliases = "float32")                                                           \
     X(BASE_16BIT, "bf16", .half = true, .aliases = "fp16 16bit bfloat16 float16")                                      \
-    X(BASE_INT8, "int8", .half = true, .quantised = true, .code = 1, .block = 4096, .scale = 4, .kernels = 1,          \
-      .kbit = true, .aliases = "8bit bnb8 load_in_8bit")                                                               \
-    X(BASE_NF4, "nf4", .half = true, .quantised = true, .code = 0.5, .block = 64, .scale = 4, .kernels = 1,            \
-      .kbit = true, .four_bit = true, .aliases = "4bit bnb4 load_in_4bit")                                             \
-    X(BASE_NF4_DOUBLE, "nf4-double", .half = true, .quantised = true, .code = 0.5, .block = 64, .scale = 1 + 4. / 256, \
-      .kernels = 3, .kbit = true, .four_bit = true, .aliases = "nf4-dq bnb.nf4-dq")                                    \
-    X(BASE_FP4, "fp4", .half = true, .quantised = true, .code = 0.5, .block = 64, .scale = 4, .kernels = 1,            \
-      .kbit = true, .four_bit = true)                                                                                  \
-    X(BASE_TORCHAO_NF4, "torchao-nf4", .half = true, .quantised = true, .code = 0.5, .block = 64,                      \
-      .scale = 1 + 2. / 256, .kernels = 3, .four_bit = true)                                                           \
-    X(BASE_INT4, "int4", .half = true, .quantised = true, .code = 0.5, .block = 128, .scale = 2.5, .unpacks = true,    \
-      .four_bit = true, .aliases = "gptq awq gptq-int4")
+    X(BASE_INT8, "int8", .meaning = "8 bits (bitsandbytes)", .half = true, .quantised = true, .code = 1,               \
+      .block = 4096, .scale = 4, .kernels = 1, .kbit = true, .aliases = "8bit bnb8 load_in_8bit")                      \
+    X(BASE_NF4, "nf4", .meaning = "4 bits (bitsandbytes, QLoRA)", .half = true, .quantised = true, .code = 0.5,        \
+      .block = 64, .scale = 4, .kernels = 1, .kbit = true, .four_bit = true, .aliases = "4bit bnb4 load_in_4bit")      \
+    X(BASE_NF4_DOUBLE, "nf4-double", .meaning = "4 bits, scales in 8 (QLoRA)", .half = true, .quantised = true,        \
+      .code = 0.5, .block = 64, .scale = 1 + 4. / 256, .kernels = 3, .kbit = true, .four_bit = true,                   \
+      .aliases = "nf4-dq bnb.nf4-dq")                                                                                  \
+    X(BASE_FP4, "fp4", .meaning = "4-bit floats (bitsandbytes)", .half = true, .quantised = true, .code = 0.5,         \
+      .block = 64, .scale = 4, .kernels = 1, .kbit = true, .four_bit = true)                                           \
+    X(BASE_TORCHAO_NF4, "torchao-nf4", .meaning = "4 bits (torchao, torchtune)", .half = true, .quantised = true,      \
+      .code = 0.5, .block = 64, .scale = 1 + 2. / 256, .kernels = 3, .four_bit = true)                                 \
+    X(BASE_INT4, "int4", .meaning = "4-bit integers (GPTQ, AWQ)", .half = true, .quantised = true, .code = 0.5,        \
+      .block = 128, .scale = 2.5, .unpacks = true, .four_bit = true, .aliases = "gptq awq gptq-int4")
 
 enum mfu_base {
 #define X(id, ...) MFU_##id,
@@ -43,6 +44,7 @@ enum mfu_base {
 
 struct mfu_base_row {
     const char *name;
+    const char *meaning;              /* in a few words */
     const char *aliases, *stands_for; /* as of mfu_precisions */
     bool half;                        /* what is not quantised has 16 bits */
     bool wide;                        /* all has 32 */

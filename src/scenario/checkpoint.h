@@ -9,10 +9,13 @@
 
 /* X(identifier, name, fields) */
 #define MFU_CHECKPOINTS(X)                                                                                             \
-    X(NONE, "none", .recomputes = false, .aliases = "off no false 0")                                                  \
-    X(SELECTIVE, "selective", .recomputes = true, .keeps_products = true, .aliases = "sac op selective-op")            \
-    X(FULL, "full", .recomputes = true, .recomputes_all = true, .aliases = "on yes true 1 all layer block")            \
-    X(BUDGET, "budget", .recomputes = true, .keeps_products = true, .by_budget = true, .aliases = "memory_budget")
+    X(NONE, "none", .meaning = "backward keeps all that it needs", .recomputes = false, .aliases = "off no false 0")   \
+    X(SELECTIVE, "selective", .meaning = "products keep their results, the rest is computed again",                    \
+      .recomputes = true, .keeps_products = true, .aliases = "sac op selective-op")                                    \
+    X(FULL, "full", .meaning = "a layer keeps its input and is computed again", .recomputes = true,                    \
+      .recomputes_all = true, .aliases = "on yes true 1 all layer block")                                              \
+    X(BUDGET, "budget", .meaning = "keeps as many results as checkpoint_budget allows", .recomputes = true,            \
+      .keeps_products = true, .by_budget = true, .aliases = "memory_budget")
 
 enum mfu_checkpoint {
 #define X(id, ...) MFU_##id,
@@ -23,6 +26,7 @@ enum mfu_checkpoint {
 
 struct mfu_checkpoint_row {
     const char *name;
+    const char *meaning;    /* in a few words */
     const char *aliases;    /* of other programs, the same; separated by blanks, NULL: none */
     const char *stands_for; /* others that are planned as this one; as aliases */
     bool recomputes;        /* runs a part of forward again in backward */

@@ -4,6 +4,7 @@
 #include "scenario/choices.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "kernel/attention_kind.h"
 #include "scenario/adapter.h"
@@ -79,4 +80,23 @@ struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
         : names == mfu_schedule_names
         ? (struct mfu_other_names){mfu_schedules[i]->aliases, mfu_schedules[i]->stands_for}
         : (struct mfu_other_names){NULL, NULL};
+}
+
+const char *mfu_choice_meaning(const char *const *names, const char *word)
+{
+    const char *text;
+    int i = 0;
+
+    while (names[i] && strcmp(names[i], word) != 0)
+        i++;
+    if (!names[i])
+        return "";
+    text = names == mfu_precision_names ? mfu_precisions[i].meaning
+        : names == mfu_runtime_names    ? mfu_runtimes[i].meaning
+        : names == mfu_attention_names  ? mfu_attentions[i].title
+        : names == mfu_checkpoint_names ? mfu_checkpoints[i].meaning
+        : names == mfu_optimizer_names  ? mfu_optimizers[i].meaning
+        : names == mfu_base_names       ? mfu_bases[i].meaning
+                                        : NULL;
+    return text ? text : "";
 }

@@ -13,4 +13,7 @@ struct mfu_other_names {
 /* Of the i-th of these names (mfu_optimizer_names and the like). */
 struct mfu_other_names mfu_choice_other_names(const char *const *names, int i);
 
+/* What the row is in a few words; "". */
+const char *mfu_choice_meaning(const char *const *names, const char *word);
+
 #endif

@@ -402,6 +402,30 @@ bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME])
     return found;
 }
 
+bool mfu_key_said_by(const char *word, char pair[2 * MFU_KEY_NAME])
+{
+    const struct synonym *other = find_synonym(word);
+    const char *const *of = NULL;
+    int n = 0;
+
+    if (other && *other->values)
+        return snprintf(pair, 2 * (size_t)MFU_KEY_NAME, "%s %.*s", other->name, (int)strcspn(other->values, "="),
+                        other->values)
+            > 0;
+    for (int k = 0; k < MFU_SETTING_COUNT; k++) {
+        const char *const *choices = mfu_settings[k].choices;
+
+        if (!choices || choices == mfu_switch_names || mfu_setting_choice((enum mfu_setting_id)k, word, NULL) < 0)
+            continue;
+        n += of != choices;
+        if (n == 1 && of != choices)
+            snprintf(pair, 2 * (size_t)MFU_KEY_NAME, "%s %s", mfu_settings[k].key,
+                     choices[mfu_setting_choice((enum mfu_setting_id)k, word, NULL)]);
+        of = choices;
+    }
+    return n == 1;
+}
+
 const char *mfu_key_also(const char *name)
 {
     const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;

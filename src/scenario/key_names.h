@@ -39,6 +39,9 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
  * "ema+": that it is on, not which, so that what is on stays.  NULL: nothing. */
 const char *mfu_key_also(const char *name);
 
+/* What a word says that is no value of the key before it: "fsdp on", "precision bf16"; false: nothing, or one of several things. */
+bool mfu_key_said_by(const char *word, char pair[2 * MFU_KEY_NAME]);
+
 /* The i-th of the keys among which the values of a name choose ("offload"); false: there are no more, or it is no such name. */
 bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME]);
 

@@ -29,44 +29,49 @@
  * buffer, addcdiv buffer, add to p.  lamb (apex, csrc/multi_tensor_lamb.cu: gradients become the update): norm of g;
  * p, g, m, v to m, v and the update; norms of p and of the update; p and update to p.  adam is adamw without decay. */
 #define MFU_OPTIMIZERS(X)                                                                                              \
-    X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
+    X(ADAMW, "adamw", "adamw", .meaning = "one fused kernel, fp32 moments", .states = 2, .p = 2, .g = 1, .s = 4,       \
+      .passes = 1, .flops = 15,                                                                                        \
       .aliases =                                                                                                       \
           "adamw-fused fused-adamw fusedadam apex-fusedadam adamw_apex_fused distributed-adam adamw_torch_fused adam", \
       .stands_for = "adamw-bf16-states", .in_c_programs = true, .apex = true)                                          \
-    X(ADAMW_FOREACH, "adamw-foreach", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10,        \
-      .flops = 15, .aliases = "foreach-adamw", .stands_for = "decoupled_adamw nadam radam schedule-free")              \
-    X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
-    X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
-      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
-      .aliases = "adamw8bit adamw_bnb_8bit ao_adamw_8bit adamw_torch_8bit")                                            \
-    X(ADAMW_FP8, "adamw-fp8", "adamw_fp8", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,           \
-      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
-      .aliases = "adamwfp8 adamfp8 ao_adamw_fp8")                                                                      \
-    X(ADAMW_4BIT, "adamw4bit", "adamw4bit", .states = 2, .state_bytes = .5 + 4. / 128, .p = 2, .g = 1, .s = 4,         \
-      .launches_per_tensor = 1, .flops = 40, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
-      .aliases = "adam4bit adamw_torch_4bit ao_adamw_4bit")                                                            \
-    X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 19, .g = 2, .scratch = 2,           \
-      .launches_per_tensor = 24, .flops = 20)                                                                          \
-    X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \
-    X(SGD, "sgd", "sgd", .p = 2, .g = 1, .passes = 1, .flops = 2)                                                      \
-    X(SGD_MOMENTUM, "sgd-momentum", "sgd", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2, .flops = 4)               \
-    X(RMSPROP, "rmsprop", "rmsprop", .states = 2, .p = 6, .g = 2, .s = 10, .scratch = 1, .launches_per_tensor = 7,     \
-      .flops = 10)                                                                                                     \
-    X(MUON, "muon", "muon", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 4,                 \
-      .newton_schulz_steps = 5, .others = MFU_ADAMW, .gpu_only = true)                                                 \
-    X(LAMB, "lamb", "lamb", .states = 2, .p = 4, .g = 5, .s = 4, .passes = 4, .flops = 25,                             \
-      .aliases = "fusedlamb nvlamb", .apex = true)                                                                     \
-    X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
-      .launches_per_tensor = 20, .flops = 20)                                                                          \
-    X(PAGED_ADAMW, "paged-adamw", "adamw", .states = 2, .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 4,    \
-      .launches_per_tensor = 1, .flops = 15, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
-      .aliases = "paged_adamw_32bit pagedadamw")                                                                       \
-    X(PAGED_ADAM8BIT, "paged-adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .paged_bytes = 1,        \
-      .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),     \
-      .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit")                                                    \
-    X(PAGED_LION, "paged-lion", "lion", .states = 1, .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 2,       \
-      .launches_per_tensor = 1, .flops = 8, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                              \
-      .aliases = "paged_lion_32bit")
+    X(ADAMW_FOREACH, "adamw-foreach", "adamw", .meaning = "multi-tensor kernels, a pass for each operation",           \
+      .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15, .aliases = "foreach-adamw",        \
+      .stands_for = "decoupled_adamw nadam radam schedule-free")                                                       \
+    X(ADAMW_LOOP, "adamw-loop", "adamw", .meaning = "kernels for each tensor", .states = 2, .p = 5, .g = 2, .s = 9,    \
+      .launches_per_tensor = 12, .flops = 15)                                                                          \
+    X(ADAM8BIT, "adam8bit", "adam8bit", .meaning = "moments in 8 bits (bitsandbytes)", .states = 2,                    \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
+      .lacks = MFU_ON(MFU_METAL), .aliases = "adamw8bit adamw_bnb_8bit ao_adamw_8bit adamw_torch_8bit")                \
+    X(ADAMW_FP8, "adamw-fp8", "adamw_fp8", .meaning = "moments in fp8 (torchao)", .states = 2,                         \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
+      .lacks = MFU_ON(MFU_METAL), .aliases = "adamwfp8 adamfp8 ao_adamw_fp8")                                          \
+    X(ADAMW_4BIT, "adamw4bit", "adamw4bit", .meaning = "moments in 4 bits (torchao)", .states = 2,                     \
+      .state_bytes = .5 + 4. / 128, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 40, .gpu_only = true,   \
+      .lacks = MFU_ON(MFU_METAL), .aliases = "adam4bit adamw_torch_4bit ao_adamw_4bit")                                \
+    X(ADAFACTOR, "adafactor", "adafactor", .meaning = "a row and a column instead of moments", .states = 0.002,        \
+      .state_bytes = 4, .p = 19, .g = 2, .scratch = 2, .launches_per_tensor = 24, .flops = 20)                         \
+    X(LION, "lion", "lion", .meaning = "one moment, signs", .states = 1, .p = 2, .g = 1, .s = 2,                       \
+      .launches_per_tensor = 6, .flops = 8)                                                                            \
+    X(SGD, "sgd", "sgd", .meaning = "no moment", .p = 2, .g = 1, .passes = 1, .flops = 2)                              \
+    X(SGD_MOMENTUM, "sgd-momentum", "sgd", .meaning = "one moment", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2,  \
+      .flops = 4)                                                                                                      \
+    X(RMSPROP, "rmsprop", "rmsprop", .meaning = "a mean of squares and a buffer", .states = 2, .p = 6, .g = 2,         \
+      .s = 10, .scratch = 1, .launches_per_tensor = 7, .flops = 10)                                                    \
+    X(MUON, "muon", "muon", .meaning = "one moment, made orthogonal", .states = 1, .p = 2, .g = 1, .s = 2,             \
+      .launches_per_tensor = 1, .flops = 4, .newton_schulz_steps = 5, .others = MFU_ADAMW, .gpu_only = true)           \
+    X(LAMB, "lamb", "lamb", .meaning = "AdamW with a rate for each layer", .states = 2, .p = 4, .g = 5, .s = 4,        \
+      .passes = 4, .flops = 25, .aliases = "fusedlamb nvlamb", .apex = true)                                           \
+    X(BERTADAM, "bertadam", "bertadam", .meaning = "of the early BERT repositories", .states = 2, .p = 17, .g = 5,     \
+      .s = 10, .scratch = 2, .launches_per_tensor = 20, .flops = 20)                                                   \
+    X(PAGED_ADAMW, "paged-adamw", "adamw", .meaning = "moments that leave for the host", .states = 2,                  \
+      .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 15,               \
+      .gpu_only = true, .lacks = MFU_ON(MFU_METAL), .aliases = "paged_adamw_32bit pagedadamw")                         \
+    X(PAGED_ADAM8BIT, "paged-adam8bit", "adam8bit", .meaning = "8-bit moments that leave for the host", .states = 2,   \
+      .state_bytes = 1 + 4. / 256, .paged_bytes = 1, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30,    \
+      .gpu_only = true, .lacks = MFU_ON(MFU_METAL), .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit")      \
+    X(PAGED_LION, "paged-lion", "lion", .meaning = "one moment that leaves for the host", .states = 1,                 \
+      .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 8,                \
+      .gpu_only = true, .lacks = MFU_ON(MFU_METAL), .aliases = "paged_lion_32bit")
 
 /* Elements of a tensor whose states are paged, at least. */
 #define MFU_PAGED_ELEMENTS 1e5
@@ -81,6 +86,7 @@ enum mfu_optimizer_kind {
 /* In elements per parameter. */
 struct mfu_optimizer_row {
     const char *name;       /* as `set optimizer` takes it */
+    const char *meaning;    /* in a few words */
     const char *kernel;     /* of its update, in tables of kernels */
     const char *aliases;    /* of other programs, the same; separated by blanks, NULL: none */
     const char *stands_for; /* others that are planned as this one; as aliases */

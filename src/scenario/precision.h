@@ -30,43 +30,50 @@ enum mfu_operand {
 
 /* X(identifier, name, fields) */
 #define MFU_PRECISIONS(X)                                                                                              \
-    X(FP32, "fp32", .math = MFU_PEAK_FP32, .linear_math = MFU_PEAK_FP32, .instead = "fp32",                            \
-      .no_half_weights = "nothing has 16 bits", .aliases = "float32 32-true")                                          \
-    X(TF32, "tf32", .math = MFU_PEAK_TF32, .linear_math = MFU_PEAK_TF32, .instead = "fp32",                            \
-      .no_half_weights = "nothing has 16 bits")                                                                        \
-    X(FP16, "fp16", .math = MFU_PEAK_FP16, .linear_math = MFU_PEAK_FP16, .instead = "fp32", .half = true,              \
-      .scaler = true, .preference = 1,                                                                                 \
+    X(FP32, "fp32", .meaning = "fp32 throughout", .math = MFU_PEAK_FP32, .linear_math = MFU_PEAK_FP32,                 \
+      .instead = "fp32", .no_half_weights = "nothing has 16 bits", .aliases = "float32 32-true")                       \
+    X(TF32, "tf32", .meaning = "fp32, whose products round their operands to TF32", .math = MFU_PEAK_TF32,             \
+      .linear_math = MFU_PEAK_TF32, .instead = "fp32", .no_half_weights = "nothing has 16 bits")                       \
+    X(FP16, "fp16", .meaning = "autocast: fp32 weights, fp16 products, a loss scaler", .math = MFU_PEAK_FP16,          \
+      .linear_math = MFU_PEAK_FP16, .instead = "fp32", .half = true, .scaler = true, .preference = 1,                  \
       .aliases = "float16 fp16-amp amp-fp16 16-mixed fp16-mixed mixed-fp16 fp16-o1 o1",                                \
       .stands_for = "amp autocast half")                                                                               \
-    X(BF16, "bf16", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,              \
-      .preference = 2, .aliases = "bfloat16 bf16-amp amp-bf16 bf16-mixed mixed-bf16", .stands_for = "bf16-fsdp")       \
-    X(BF16_PURE, "bf16-pure", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,    \
-      .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters",                             \
+    X(BF16, "bf16", .meaning = "autocast: fp32 weights, bf16 products", .math = MFU_PEAK_BF16,                         \
+      .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true, .preference = 2,                                  \
+      .aliases = "bfloat16 bf16-amp amp-bf16 bf16-mixed mixed-bf16", .stands_for = "bf16-fsdp")                        \
+    X(BF16_PURE, "bf16-pure", .meaning = "weights, gradients and moments in bf16", .math = MFU_PEAK_BF16,              \
+      .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true, .pure = true,                                     \
+      .no_half_weights = "the weights have 16 bits anyway, without masters",                                           \
       .aliases = "bf16-true pure-bf16 full-bf16 bf16-full")                                                            \
-    X(FP8, "fp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,                 \
-      .operand = MFU_OPERAND_F8, .kernels = 1, .delayed = true, .gathers = true,                                       \
+    X(FP8, "fp8", .meaning = "linears in fp8, delayed scales", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8,     \
+      .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 1, .delayed = true, .gathers = true,      \
       .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp8-delayed delayed fp8-hybrid hybrid fp8-e4m3")           \
-    X(BF16_SR, "bf16-sr", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,        \
-      .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters",                             \
+    X(BF16_SR, "bf16-sr", .meaning = "bf16-pure, whose updates round stochastically", .math = MFU_PEAK_BF16,           \
+      .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true, .pure = true,                                     \
+      .no_half_weights = "the weights have 16 bits anyway, without masters",                                           \
       .aliases = "bf16-stochastic bf16-stochastic-rounding")                                                           \
-    X(FP8_CURRENT, "fp8-current", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, \
-      .operand = MFU_OPERAND_F8, .kernels = 3, .scans = 1, .gathers = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,  \
+    X(FP8_CURRENT, "fp8-current", .meaning = "linears in fp8, scales of the tensor at hand", .math = MFU_PEAK_BF16,    \
+      .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 3,           \
+      .scans = 1, .gathers = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,                                           \
       .aliases = "fp8-tensorwise tensorwise float8 float8-tensorwise",                                                 \
       .stands_for = "fp8-rowwise float8-rowwise rowwise")                                                              \
-    X(FP8_BLOCK, "fp8-block", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,     \
-      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1, .both_ways = true, .gathers = true,                               \
-      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp8-blockwise blockwise deepseek float8-blockwise")        \
-    X(MXFP8, "mxfp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true,        \
-      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 2, .both_ways = true, .least_capability = 10, .isa = "gfx950",       \
+    X(FP8_BLOCK, "fp8-block", .meaning = "linears in fp8, scales of 1 x 128 and 128 x 128", .math = MFU_PEAK_BF16,     \
+      .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1,     \
+      .both_ways = true, .gathers = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,                                    \
+      .aliases = "fp8-blockwise blockwise deepseek float8-blockwise")                                                  \
+    X(MXFP8, "mxfp8", .meaning = "linears in fp8, a scale for 32 elements", .math = MFU_PEAK_BF16,                     \
+      .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true, .operand = MFU_OPERAND_F8_BLOCK,              \
+      .kernels = 2, .both_ways = true, .least_capability = 10, .isa = "gfx950",                                        \
       .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                                        \
-    X(NVFP4, "nvfp4", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true,            \
-      .operand = MFU_OPERAND_F4_16, .kernels = 3, .scans = 1, .both_ways = true,                                       \
-      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp4")                                                      \
-    X(MXFP4, "mxfp4", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true,            \
-      .operand = MFU_OPERAND_F4_32, .kernels = 2, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS)         \
-    X(INT8, "int8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_INT8, .instead = "fp16", .half = true,              \
-      .operand = MFU_OPERAND_F8, .kernels = 2, .scans = 1, .both_ways = true,                                          \
-      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "int8-mixed")
+    X(NVFP4, "nvfp4", .meaning = "linears in fp4, a scale for 16 elements", .math = MFU_PEAK_BF16,                     \
+      .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true, .operand = MFU_OPERAND_F4_16, .kernels = 3,       \
+      .scans = 1, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp4")                       \
+    X(MXFP4, "mxfp4", .meaning = "linears in fp4, a scale for 32 elements", .math = MFU_PEAK_BF16,                     \
+      .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true, .operand = MFU_OPERAND_F4_32, .kernels = 2,       \
+      .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                     \
+    X(INT8, "int8", .meaning = "products of linears in int8 (torchao)", .math = MFU_PEAK_BF16,                         \
+      .linear_math = MFU_PEAK_INT8, .instead = "fp16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 2,          \
+      .scans = 1, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "int8-mixed")
 
 enum mfu_precision {
 #define X(id, ...) MFU_##id,
@@ -77,6 +84,7 @@ enum mfu_precision {
 
 struct mfu_precision_row {
     const char *name;
+    const char *meaning;         /* in a few words */
     const char *aliases;         /* of other programs, the same; separated by blanks, NULL: none */
     const char *stands_for;      /* others that are planned as this one; as aliases */
     enum mfu_peak math;          /* of attention */

@@ -19,31 +19,34 @@
 
 /* X(identifier, name, fields of struct mfu_runtime) */
 #define MFU_RUNTIMES(X)                                                                                                \
-    X(EAGER, "eager", .scopes = true, .narrow_loads = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                        \
-      .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
-      .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA, .sigma = MFU_C_MODEL_SIGMA_EAGER,                  \
-      .excess = MFU_C_MODEL_EXCESS_EAGER, .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_EAGER) \
-    X(COMPILE, "compile", .fuse = true, .fuse_rows = true, .recompute = true, .one_cast = true,                        \
-      .gradients_at_end = true, .keeps_wide = true, .pads_matmuls = true, .gradient = MFU_GRADIENT_AS_WEIGHT,          \
-      .dispatch_forward = MFU_C_DISPATCH_COMPILE, .dispatch_backward = MFU_C_DISPATCH_COMPILE,                         \
-      .reserved = MFU_C_RESERVED_COMPILE, .live = MFU_C_MEMORY_SIGMA_COMPILE, .compiled = true,                        \
-      .torch_default_optimizer = true, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                       \
-      .least_capability = 7.0, .lacking = "Triton needs compute capability 7.0",                                       \
-      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "torch.compile inductor dynamo max-autotune")             \
-    X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
-      .keeps_quantised = true, .weighs_early = true, .gemm_accumulates = true, .recompute_attention = true,            \
-      .heads_in_place = true, .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                 \
+    X(EAGER, "eager", .meaning = "PyTorch, one kernel for each operation", .scopes = true, .narrow_loads = true,       \
+      .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_EAGER,                                    \
+      .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA,      \
+      .sigma = MFU_C_MODEL_SIGMA_EAGER, .excess = MFU_C_MODEL_EXCESS_EAGER, .torch_default_optimizer = true,           \
+      .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                                                      \
+    X(COMPILE, "compile", .meaning = "torch.compile: small kernels become one", .fuse = true, .fuse_rows = true,       \
+      .recompute = true, .one_cast = true, .gradients_at_end = true, .keeps_wide = true, .pads_matmuls = true,         \
+      .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_COMPILE,                                  \
+      .dispatch_backward = MFU_C_DISPATCH_COMPILE, .reserved = MFU_C_RESERVED_COMPILE,                                 \
+      .live = MFU_C_MEMORY_SIGMA_COMPILE, .compiled = true, .torch_default_optimizer = true,                           \
+      .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .least_capability = 7.0,                               \
+      .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                    \
+      .aliases = "torch.compile inductor dynamo max-autotune")                                                         \
+    X(FUSED, "fused", .meaning = "Megatron-LM and TransformerEngine: hand-written fused kernels", .fuse = true,        \
+      .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true, .keeps_quantised = true,         \
+      .weighs_early = true, .gemm_accumulates = true, .recompute_attention = true, .heads_in_place = true,             \
+      .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                                         \
       .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER,                                  \
       .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                    \
       .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .lacks = MFU_ON(MFU_METAL),                                          \
       .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
-    X(LLMC, "llmc", .fuse = true, .fuse_rows = true, .whole_norms = true, .one_cast = true, .half_weights = true,      \
-      .gemm_accumulates = true, .preallocates = true, .fused_loss = true, .recompute_ops = true,                       \
-      .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
-      .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .live = MFU_C_MEMORY_SIGMA, .c_program = true,          \
-      .compiled = true, .lacks = MFU_ON(MFU_ROCM) | MFU_ON(MFU_METAL), .sigma = MFU_C_MODEL_SIGMA,                     \
-      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C, .since = "2024-06", .aliases = "llm.c",    \
-      .stands_for = "llmq")
+    X(LLMC, "llmc", .meaning = "llm.c: one program in C and CUDA", .fuse = true, .fuse_rows = true,                    \
+      .whole_norms = true, .one_cast = true, .half_weights = true, .gemm_accumulates = true, .preallocates = true,     \
+      .fused_loss = true, .recompute_ops = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                                   \
+      .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, .reserved = MFU_COEFFICIENT_COUNT,  \
+      .reserved_always = 1, .live = MFU_C_MEMORY_SIGMA, .c_program = true, .compiled = true,                           \
+      .lacks = MFU_ON(MFU_ROCM) | MFU_ON(MFU_METAL), .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,         \
+      .dispatch_optimizer = MFU_C_DISPATCH_C, .since = "2024-06", .aliases = "llm.c", .stands_for = "llmq")
 
 enum mfu_runtime_kind {
 #define X(id, ...) MFU_##id,
@@ -54,6 +57,7 @@ enum mfu_runtime_kind {
 
 struct mfu_runtime {
     const char *name;
+    const char *meaning;          /* in a few words */
     const char *aliases;          /* of other programs, the same; separated by blanks, NULL: none */
     const char *stands_for;       /* others that are planned as this one; as aliases */
     const char *since;            /* month from which the program runs the kernels that are modelled; NULL: always */

@@ -113,18 +113,28 @@ static int resolve_name(void *context, const char *name, struct mfu_error *err)
     return names->n++;
 }
 
+#define MOST_LISTED 32 /* choices that a message names: of more the nearest */
+
 static int choice_of(enum mfu_setting_id id, const char *text, double *value, struct mfu_error *err)
 {
     const struct mfu_setting *row = &mfu_settings[id];
     size_t n = mfu_names_count(row->choices);
-    char list[256];
+    const char *near[MOST_LISTED];
+    char list[256], pair[2 * MFU_KEY_NAME];
 
     *value = mfu_setting_choice(id, text, NULL);
     if (*value >= 0)
         return 0;
+    if (n > MOST_LISTED) {
+        size_t n_near = mfu_suggest(text, row->choices, n, near, 5);
+
+        return mfu_fail(err, MFU_EINPUT, "%s: '%.40s': none of %zu%s%s (help %s)", row->key, text, n,
+                        n_near ? "; the nearest: " : "", mfu_names_list(list, sizeof list, near, n_near), row->key);
+    }
     mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", row->key, text,
              mfu_names_list(list, sizeof list, row->choices, n));
-    return mfu_error_nearest(err, text, row->choices, n);
+    mfu_error_nearest(err, text, row->choices, n);
+    return mfu_key_said_by(text, pair) ? mfu_error_suggest(err, pair) : -1;
 }
 
 /* A set of kinds of weights, by their names. */
@@ -182,6 +192,7 @@ static int number_of(const struct mfu_scenario *s, const char *key, const char *
     struct mfu_config config;
     struct names names = {.scenario = s, .config = &config};
     struct mfu_expression *e;
+    char pair[2 * MFU_KEY_NAME];
     int status = -1;
 
     if (mfu_quantity_parse(text, dim, value, err) == 0)
@@ -193,6 +204,9 @@ static int number_of(const struct mfu_scenario *s, const char *key, const char *
         status = 0;
         if (!isfinite(*value))
             status = mfu_fail(err, MFU_EINPUT, "'%.60s' has no finite value", text);
+    } else if (mfu_key_said_by(text, pair)) {
+        mfu_fail(err, MFU_EINPUT, "'%.40s' is not a number", text);
+        mfu_error_suggest(err, pair);
     } else if (strpbrk(text, "+-*/()<>") == NULL) {
         struct mfu_error plain;
 

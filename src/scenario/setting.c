@@ -15,6 +15,7 @@
 #include "scenario/objective.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
+#include "scenario/processor.h"
 #include "scenario/runtime.h"
 #include "scenario/schedule.h"
 #include "scenario/trainer.h"
@@ -71,6 +72,8 @@ int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_fo
             return i;
     if (choices == mfu_switch_names)
         return is_among("1 true yes", text) ? 1 : is_among("0 false no", text) ? 0 : -1;
+    if (choices == mfu_processor_names && mfu_processor_find(text) != MFU_CPU_UNKNOWN)
+        return mfu_processor_find(text);
     for (int i = 0; choices && choices[i]; i++) {
         struct mfu_other_names names = mfu_choice_other_names(choices, i);
 

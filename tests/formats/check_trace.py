@@ -299,6 +299,19 @@ def check_shares(scenario, folder):
     check(len(shares) > 5 and abs(sum(shares) - 100) < 0.4, f"{scenario}: the shares {drawn} are not a whole")
 
 
+def check_own_trace(scenario, folder):
+    """A trace that the plan wrote is compared with the plan: nothing differs."""
+    path = os.path.join(folder, "own.json")
+    said, _ = run(scenario, f"trace {path}", f"trace compare {path}")
+    odd = [k["name"] for k in said["kernels"]
+           if k["status"] != "as predicted" or k["count"] != k["measured_count"] or abs(k["ratio"] - 1) > 2e-3]
+    check(not odd and said["matched"] > 1 - 1e-9, f"{scenario}: in its own trace {odd} differ")
+    for seen, planned in (("step_time_s", "predicted_step_s"), ("busy_s", "predicted_busy_s")):
+        check(abs(said[seen] / said[planned] - 1) < 1e-5, f"{scenario}: {seen} {said[seen]}, {said[planned]}")
+    check(said["recoverable_s"] < 1e-5 * said["step_time_s"], f"{scenario}: {said['recoverable_s']} s could be won back")
+    os.remove(path)
+
+
 def check_refusals(folder):
     before = set(os.listdir(folder))
     scenario = SCENARIOS["one GPU"]
@@ -327,6 +340,8 @@ def main():
             check_trace(name, scenario, folder)
             check_snapshot(name, scenario, folder)
             check_timeline(name, scenario)
+        check_own_trace(SCENARIOS["one GPU"], folder)
+        check_own_trace(SCENARIOS["checkpointing"], folder)
         check_refusals(folder)
         if shutil.which("gnuplot"):
             check_pictures(folder)

@@ -109,6 +109,22 @@ def compare_texts(where, own, english):
         expect(a == b, f"{where}: {what}: only here: {list(a - b)}, only in English: {list(b - a)}")
 
 
+def check_questions(page):
+    """A figure in a question is in its answer, or what is set; what the text computes there the answer reads (MFU: of the
+    peak)."""
+    said = " ".join(line for line in page.body.split("\n") if line.startswith("> "))
+    for line in page.body.split("\n"):
+        if not line.startswith("? "):
+            continue
+        asked, answer, *_ = line[2:].split(" | ")
+        for n in re.findall(r"(?<![\w.])\d[\d.]*(?!\w)", re.sub(r"\{[^}]*\}", "", asked)):
+            expect(n.rstrip(".") in re.findall(r"\d[\d.]*", answer + " " + said), page.where, "asks with", n,
+                   "which is neither set nor in the answer", answer)
+        for name in figures(asked):
+            expect(name.partition("|")[0] in answer or answer == "mfu" or name.endswith("_s"), page.where, "asks with", name,
+                   "which the answer does not read:", answer)
+
+
 def see(page):
     """The terms and the commands to go on with."""
     terms, _, commands = page.head.get("see", "").replace("；", ";").partition(";")
@@ -135,6 +151,8 @@ english = {(p.kind, p.name): p for p in pages if p.language == "en"}
 names = {}
 for p in pages:
     p.check_lengths()
+    if p.kind == "lessons" and p.language == "en":      # others have the same figures
+        check_questions(p)
     if p.kind == "terms":
         for name in p.names():
             other = names.setdefault(folded(name), p.name)

@@ -145,11 +145,12 @@ static bool promising(const struct confirmer *c, const struct mfu_sweep_row *row
     return mfu_keep_better(c->sweep, &best, than);
 }
 
-/* Whether two rows print the same. */
+/* Whether two rows print the same, but for bytes that nobody looks for: both satisfy the condition. */
 static bool same_figures(const struct mfu_sweep *s, const struct mfu_sweep_row *a, const struct mfu_sweep_row *b)
 {
     for (size_t c = 0; c < s->n_columns; c++)
-        if (fabs(a->columns[c] - b->columns[c]) > SAME * fabs(b->columns[c]))
+        if (!(c > 0 && mfu_question_dim(s->columns[c]) == MFU_BYTES)
+            && fabs(a->columns[c] - b->columns[c]) > SAME * fabs(b->columns[c]))
             return false;
     return true;
 }

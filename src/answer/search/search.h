@@ -41,7 +41,7 @@ struct mfu_sweep {
     bool confirmed;        /* the rows handed back, where they are few */
     double weighs_all;     /* up to so many combinations each is planned; of more, a search leaves out those
                             * of which a bound says that they are no row; 0: the usual number */
-    bool distinct;         /* of rows with the same figures only the best */
+    bool distinct;         /* of rows with the same figures, but for bytes beside the goal, only the best */
     bool pareto;           /* keep what no other row beats in every column */
     bool (*stopped)(void); /* called between batches: true ends the run; may be NULL */
     void (*tell)(void *context, double done, double total); /* progress, between batches; may be NULL */

@@ -20,7 +20,8 @@ struct mfu_event {
     double external;              /* and they with the operation that wanted them; NAN */
     const json_t *shapes, *types; /* of an operation's tensors, lists of lists and of texts; NULL */
     const char *sizes;            /* or "2x64;64"; NULL */
-    bool calls;                   /* another operation, inside of it */
+    const json_t *own; /* args of a kernel that mfuplan wrote, whose name, kind and sizes are the plan's; NULL */
+    bool calls;        /* another operation, inside of it */
 };
 
 struct mfu_events {

@@ -40,7 +40,8 @@ static int read_event(struct mfu_trace_events *t, const json_t *o)
                           .correlation = number_of(args, "correlation"),
                           .external = number_of(args, "External id"),
                           .shapes = json_object_get(args, "Input Dims"),
-                          .types = json_object_get(args, "Input type")};
+                          .types = json_object_get(args, "Input type"),
+                          .own = json_object_get(args, "kind") ? args : NULL};
 
     return strcmp(text_of(o, "ph"), "X") == 0 ? mfu_event_sort(t, text_of(o, "cat"), e) : 0;
 }

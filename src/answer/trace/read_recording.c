@@ -186,9 +186,41 @@ static int phase_of(const struct mfu_trace_events *t, double at)
 
 /* ---- the step ---------------------------------------------------------------------------- */
 
+static const char *own_text(const struct mfu_event *e, const char *key)
+{
+    const char *text = json_string_value(json_object_get(e->own, key));
+
+    return text ? text : "";
+}
+
 static bool is_collective(const struct mfu_event *e)
 {
-    return starts(e->name, "nccl");
+    return starts(e->name, "nccl") || strcmp(own_text(e, "kind"), mfu_kind_names[MFU_COLLECTIVE]) == 0;
+}
+
+static int number_among(const char *const *names, int n, const char *name)
+{
+    int i = 0;
+
+    while (i < n && strcmp(names[i], name) != 0)
+        i++;
+    return i < n ? i : -1;
+}
+
+/* A kernel of a trace that mfuplan wrote says what it is. */
+static int see_own(struct mfu_recording *k, struct mfu_seen_kernel *s, const struct mfu_event *e)
+{
+    static const char *const sizes[] = {"m", "n", "k", "batch"};
+    const json_t *kernels = json_object_get(e->own, "CUDA kernels");
+
+    s->op = keep_text(&k->arena, e->name);
+    s->kind = number_among(mfu_kind_names, MFU_KIND_COUNT, own_text(e, "kind"));
+    s->phase =
+        is_collective(e) ? MFU_COMMUNICATION : number_among(mfu_phase_names, MFU_PHASE_COUNT, own_text(e, "phase"));
+    s->count = kernels ? json_number_value(kernels) : 1;
+    for (int i = 0; i < 4; i++)
+        s->size[i] = fmax(i > 1, json_number_value(json_object_get(e->own, sizes[i])));
+    return s->op ? 0 : -1;
 }
 
 static int see_kernel(const struct mfu_trace_events *t, struct mfu_recording *k, const struct mfu_event *e,
@@ -196,8 +228,11 @@ static int see_kernel(const struct mfu_trace_events *t, struct mfu_recording *k,
 {
     struct mfu_seen_kernel *s = &k->kernels[k->n++];
 
-    *s = (struct mfu_seen_kernel){.op = "", .shapes = "", .dtypes = "", .kernel = "", .call = -1, .phase = -1};
+    *s = (struct mfu_seen_kernel){
+        .op = "", .shapes = "", .dtypes = "", .kernel = "", .call = -1, .phase = -1, .kind = -1};
     s->time_s = e->end - e->begin;
+    if (e->own)
+        return see_own(k, s, e);
     if (op != e)
         s->kernel = keep_text(&k->arena, e->name);
     if (!op)
@@ -253,6 +288,12 @@ static void find_gaps(const struct mfu_trace_events *t, struct mfu_recording *k,
             explain(t, k, end, e, find(t->by_correlation, n_launches, correlation(e), correlation));
         k->busy_s += fmax(0, e->end - fmax(end, e->begin));
         end = fmax(end, e->end);
+    }
+    if (t->steps.n > 0 && t->end > end + 1e-9) { /* the host ends the step after the GPU has */
+        struct mfu_event next = {.begin = t->end};
+
+        explain(t, k, end, &next, &next);
+        end = t->end;
     }
     for (size_t i = 0, from = 0; i < n; i++) { /* collectives, less what computes beside them */
         const struct mfu_event *e = in_step[i];

@@ -142,6 +142,16 @@ static void sort_3(double *x)
             }
 }
 
+/* Of m, n, k and batch of a kernel. */
+static void set_size(struct mfu_align_item *item, enum mfu_kind kind, const double size[4])
+{
+    item->size[0] = size[0] * size[1];
+    if (mfu_kind_is_gemm(kind)) {
+        memcpy(item->size, size, sizeof item->size);
+        sort_3(item->size);
+    }
+}
+
 /* The launches of one step, one by one. */
 static int our_items(const struct mfu_plan *p, const char *run, struct rows *rows, struct items *items)
 {
@@ -162,7 +172,6 @@ static int our_items(const struct mfu_plan *p, const char *run, struct rows *row
                                                   : dot            ? dot + 1
                                                                    : l->op,
                                               .phase = (int)phase,
-                                              .size = {k->m * k->n},
                                               .count = k->launches,
                                               .time = p->pricing.prices[i].time_s};
 
@@ -170,10 +179,7 @@ static int our_items(const struct mfu_plan *p, const char *run, struct rows *row
                     continue;
                 if (phase == MFU_OPTIMIZER_PHASE) /* on both sides: it goes by many kernels */
                     item.kind = MFU_OPTIMIZER_STEP;
-                if (mfu_kind_is_gemm(k->kind)) {
-                    memcpy(item.size, (double[]){k->m, k->n, k->k, k->batch}, sizeof item.size);
-                    sort_3(item.size);
-                }
+                set_size(&item, k->kind, (double[]){k->m, k->n, k->k, k->batch});
                 mfu_launch_name(l, name, sizeof name);
                 item.row = row_of(rows, run, name + (name[0] == '.'), mfu_phase_names[phase], k->kind);
                 if (add_item(items, item) < 0)
@@ -281,9 +287,14 @@ static int their_items(const struct mfu_seen_kernel *seen, size_t n, const char 
             continue;
         }
         last = s->call;
-        item.kind =
-            item.phase == MFU_OPTIMIZER_PHASE ? (int)MFU_OPTIMIZER_STEP : (int)kind_of(s->op, s->kernel, s->dtypes);
-        read_size(&item, s->shapes);
+        item.kind = item.phase == MFU_OPTIMIZER_PHASE ? (int)MFU_OPTIMIZER_STEP
+            : s->kind >= 0                            ? s->kind
+                                                      : (int)kind_of(s->op, s->kernel, s->dtypes);
+        if (s->kind >= 0) {
+            set_size(&item, (enum mfu_kind)s->kind, s->size);
+            item.count = s->count;
+        } else
+            read_size(&item, s->shapes);
         item.row =
             row_of(rows, run, item.name, item.phase < 0 ? "" : mfu_phase_names[item.phase], (enum mfu_kind)item.kind);
         if (add_item(items, item) < 0)
@@ -306,6 +317,7 @@ static struct mfu_seen_kernel *of_table(const struct mfu_csv *csv, size_t *n)
                                       .shapes = mfu_csv_get(csv, i, "shapes"),
                                       .dtypes = mfu_csv_get(csv, i, "dtypes"),
                                       .kernel = mfu_csv_get(csv, i, "kernel"),
+                                      .kind = -1,
                                       .call = call[0] ? atof(call) : -1,
                                       .phase = -1,
                                       .time_s = 1e-6 * atof(mfu_csv_get(csv, i, "us"))};

@@ -50,6 +50,8 @@ struct mfu_seen_kernel {
     double call;        /* kernels in a row with the same are of one call of an operation; -1: not known */
     int phase;          /* enum mfu_phase; -1: not known */
     double time_s;
+    int kind;              /* enum mfu_kind; -1: what its names say */
+    double size[4], count; /* where the kind is known: m, n, k, batch; CUDA kernels */
 };
 
 /* A launch that is one side of a pair, or stays alone. */

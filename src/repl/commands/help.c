@@ -11,6 +11,7 @@
 #include "repl/output.h"
 #include "repl/topics.h"
 #include "report/text/text.h"
+#include "scenario/choices.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
 
@@ -140,12 +141,16 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
     enum mfu_dim dim = mfu_key_dim(&s->memory.now, k);
     struct mfu_range range = mfu_scenario_range(&s->memory.now, k);
 
-    if (choices) {
-        char list[1024];
+    for (size_t i = 0; choices && *mfu_choice_meaning(choices, choices[0]) && choices[i]; i++)
+        mfu_print_wrapped(s->out, &s->term, fprintf(s->out, "%-11s%-16s", i ? "" : "one of", choices[i]), 27,
+                          mfu_choice_meaning(choices, choices[i]));
+    if (choices && !*mfu_choice_meaning(choices, choices[0])) {
+        char list[4096];
 
         put_row(s, "one of", mfu_names_list(list, sizeof list, choices, mfu_names_count(choices)));
-        return;
     }
+    if (choices)
+        return;
     if (mfu_key_word(least, k, range.most)) {
         put_members(s, k, &range);
         return;

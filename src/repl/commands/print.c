@@ -1,4 +1,6 @@
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -64,49 +66,81 @@ static void show_raw(struct mfu_session *s, const struct mfu_evaluated *e)
     bool choice = e->alone && (e->names[0].word || mfu_key_choices(e->names[0].key));
 
     if (choice)
-        fprintf(s->out, "%s\n", mfu_named_format(word, s, &e->names[0]));
+        fputs(mfu_named_format(word, s, &e->names[0]), s->out);
     else
-        fprintf(s->out, "%.15g\n", e->value);
+        fprintf(s->out, "%.15g", e->value);
 }
 
-static int print(struct mfu_session *s, const char *text, bool raw, struct mfu_error *err)
+/* The expression that the words [from, to) are. */
+static int evaluate(struct mfu_session *s, int from, int to, char **argv, struct printed *p, struct mfu_arena *arena,
+                    struct mfu_evaluated *e, struct mfu_error *err)
 {
-    struct mfu_evaluated e;
-
-    if (mfu_evaluate(s, text, &e, err) < 0)
-        return mfu_error_caret(s, err, 1 + raw);
-    if (!isfinite(e.value) && !e.alone)
-        return mfu_fail(err, MFU_EINPUT, "'%.80s' has no finite value", text);
-    if (s->json)
-        return mfu_answer(s, &record, &(struct printed){s, text, &e}, err);
-    (raw ? show_raw : show)(s, &e);
+    *p = (struct printed){s, mfu_words_join(arena, to, argv, s->columns, from), e};
+    if (!p->text)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (mfu_evaluate(s, p->text, e, err) < 0)
+        return mfu_error_caret(s, err, from);
+    if (!isfinite(e->value) && !e->alone)
+        return mfu_fail(err, MFU_EINPUT, "'%.80s' has no finite value", p->text);
     return 0;
 }
 
+/* All words are one expression, or several, each of as many words as make one: in a row where they are raw, as
+ * `read`, `cut` and `awk` take them, else one below the other. */
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    struct mfu_arena arena = {0};
     bool raw = argc > 2 && strcmp(argv[1], "-r") == 0;
-    char *text = mfu_words_join(&arena, argc, argv, s->columns, 1 + raw);
-    int status = text ? print(s, text, raw, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
+    struct mfu_arena arena = {0};
+    struct mfu_evaluated e;
+    struct mfu_error other, whole;
+    struct printed p;
+    int first = 1 + raw, status = 0, to;
+    char *rows = NULL;
+    size_t size;
+    FILE *out = s->out, *all = open_memstream(&rows, &size); /* nothing is printed of what fails */
 
+    if (!all)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    s->out = all;
+    for (int from = first; status == 0 && from < argc; from = to) {
+        to = argc;
+        status = evaluate(s, from, to, argv, &p, &arena, &e, err);
+        if (status < 0 && from > first && !isalnum((unsigned char)*p.text) && *p.text != '(')
+            *err = whole; /* what is left begins with an operator */
+        if (status < 0 && from == first)
+            whole = *err;
+        while (status < 0 && to > from + 1)
+            status = evaluate(s, from, --to, argv, &p, &arena, &e, &other);
+        if (status == 0 && from > first && !s->json && raw)
+            fputc('\t', s->out);
+        if (status == 0 && s->json)
+            status = mfu_answer(s, &record, &p, err);
+        else if (status == 0)
+            (raw ? show_raw : show)(s, &e);
+    }
+    s->out = out;
+    if (fclose(all) != 0 && status == 0)
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (status == 0)
+        fprintf(s->out, "%s%s", rows, raw && !s->json ? "\n" : "");
+    free(rows);
     mfu_arena_free(&arena);
     return status;
 }
 
 const struct mfu_command mfu_command_print = {
     .name = "print",
-    .usage = "[-r] EXPR",
+    .usage = "[-r] EXPR ...",
     .group = "look closer",
     .summary = "compute an expression",
     .help = "Computes an expression over all settings, dimensions and results; `help results`\n"
             "lists the results by name, `help units` what numbers may look like; before.mfu\n"
-            "is a result of what was kept as `before`.  -r prints a number alone, for a\n"
-            "script.\n"
+            "is a result of what was kept as `before`.  -r prints numbers alone, for a\n"
+            "script: several in a row, a tab between them.\n"
             "\n"
             "    print tokens_per_s*86400/1e9\n"
             "    print step_time_s\n"
-            "    print -r mfu",
+            "    print -r mfu fits",
     .compares = "always",
     .least_args = 1,
     .most_args = -1,

@@ -76,10 +76,15 @@ static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, cons
         fprintf(s->out, "%s = %s, ", key, mfu_quantity_format(text, x->value, dim));
         if (strcmp(x->limited_by, "memory") == 0)
             fprintf(s->out, "limited by memory");
+        else if (strcmp(x->limited_by, "target") == 0)
+            fprintf(s->out, "the %s value that meets the condition", smallest ? "smallest" : "largest");
         else
-            fprintf(s->out, "the %s value that %s", smallest ? "smallest" : "largest",
-                    strcmp(x->limited_by, "target") == 0 ? "meets the condition" : "is allowed");
-        fprintf(s->out, "%s%s\n\n", x->reason[0] ? ": " : "", x->reason);
+            fprintf(s->out,
+                    smallest           ? "the smallest value that is allowed"
+                        : x->reason[0] ? "the largest value that is allowed"
+                                       : "the most that can be set: nothing stops it before");
+        fprintf(s->out, "%s%s%s\n\n", x->reason[0] ? ": " : "", x->reason,
+                s->plan.memory.fits ? "" : "; it does not fit (where ... and fits)");
         mfu_text_plan(s->out, &s->term, &s->plan);
         return 0;
     }

@@ -17,7 +17,8 @@
 
 enum { HOST = 1, GPU = 2 };                                       /* processes */
 enum { PHASES = 1, STREAMS, WAITS = STREAMS + MFU_STREAM_COUNT }; /* threads of the GPU */
-#define DISPATCH 1                                                /* thread of the host */
+#define DISPATCH 1                                                /* threads of the host */
+#define STEP 2
 #define SHORTEST_WAIT_NS 1000
 
 /* Moments are whole nanoseconds: slices that touch do not overlap. */
@@ -103,6 +104,7 @@ static void write_names(struct tracer *t)
     name_thing(t, "process_name", HOST, 0, "host");
     sort_thing(t, "process_sort_index", HOST, 0, 1);
     name_thing(t, "thread_name", HOST, DISPATCH, "dispatch");
+    name_thing(t, "thread_name", HOST, STEP, "step");
     name_thing(t, "process_name", GPU, 0, name);
     sort_thing(t, "process_sort_index", GPU, 0, 2);
     name_thing(t, "thread_name", GPU, PHASES, "phases");
@@ -164,7 +166,11 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
     if (to <= from) /* issued along with another */
         return;
     t->ended[0] = to;
-    mfu_writer_close(begin_slice(t, "dispatch", name, HOST, DISPATCH, from, to));
+    e = begin_slice(t, "cuda_runtime", name, HOST, DISPATCH, from, to);
+    mfu_writer_object(mfu_writer_key(e, "args"));
+    mfu_writer_integer(e, "correlation", id);
+    mfu_writer_close(e);
+    mfu_writer_close(e);
     e = begin(t, "s", "launch", HOST, DISPATCH, from);
     mfu_writer_text(e, "cat", "launch");
     mfu_writer_integer(e, "id", id);
@@ -176,9 +182,9 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
     mfu_writer_close(e);
 }
 
-static void write_kernel(struct tracer *t, const struct mfu_event *event, const char *name)
+/* Categories and args.correlation are those of torch.profiler, whose readers look for them. */
+static void write_kernel(struct tracer *t, const struct mfu_event *event, const char *name, long id)
 {
-    const char *category = mfu_kind_names[t->program->launches[event->launch].kernel.kind];
     nanoseconds *ended = &t->ended[1 + event->stream];
     nanoseconds from = moment(t, event, event->start_s), to = moment(t, event, event->end_s);
     struct mfu_writer *e;
@@ -186,9 +192,10 @@ static void write_kernel(struct tracer *t, const struct mfu_event *event, const 
     from = from < *ended ? *ended : from;
     to = to < from ? from : to;
     *ended = to;
-    e = begin_slice(t, category, name, GPU, STREAMS + (int)event->stream, from, to);
+    e = begin_slice(t, "kernel", name, GPU, STREAMS + (int)event->stream, from, to);
     t->facts->kernels++;
     mfu_writer_object(mfu_writer_key(e, "args"));
+    mfu_writer_integer(e, "correlation", id);
     describe_kernel(t, event);
     if (event->micro_step >= 0)
         mfu_writer_integer(e, "micro-step", event->micro_step);
@@ -230,6 +237,9 @@ static void write_last_wait(struct tracer *t, const struct mfu_event *last)
             until = moment(t, last, line->events[i].end_s);
     write_wait(t, "communication", from, until);
     write_wait(t, "data or synchronisation", until, moment(t, last, line->step_s));
+    if (until > t->ended[0])
+        mfu_writer_close(begin_slice(t, "cuda_runtime", "cudaDeviceSynchronize", HOST, DISPATCH, t->ended[0], until));
+    mfu_writer_close(begin_slice(t, "user_annotation", "ProfilerStep#1", HOST, STEP, 0, moment(t, last, line->step_s)));
 }
 
 static void write_waits(struct tracer *t)
@@ -522,7 +532,7 @@ static int write_events(struct tracer *t)
         const char *name = event_name(t, &line->events[i], buf, sizeof buf);
 
         write_dispatch(t, &line->events[i], name, (long)i + 1);
-        write_kernel(t, &line->events[i], name);
+        write_kernel(t, &line->events[i], name, (long)i + 1);
     }
     write_waits(t);
     return t->plan->n_stages > 0 ? 0 : write_memory(t); /* else of one microbatch, where several are in flight */

@@ -110,18 +110,27 @@ static void head(FILE *out, const struct mfu_config *c)
     fputs("</style>\n</head>\n", out);
 }
 
-static void header(FILE *out, const struct mfu_plan *p)
+/* What nobody gave has no section. */
+static bool is_given(const struct section *s, const struct mfu_html_report *page)
 {
-    const struct mfu_config *c = &p->config;
+    return s->write == mfu_html_levers  ? page->advice != NULL
+        : s->write == mfu_html_scenario ? page->commands != NULL
+                                        : true;
+}
+
+static void header(FILE *out, const struct mfu_html_report *page)
+{
+    const struct mfu_config *c = &page->plan->config;
+    const struct section *s;
 
     fputs("<header>\n<h1>", out);
     mfu_html_say(out, "%s on %s%s", c->model->name, c->ranks > 1 ? MFU_Q(c->ranks, MFU_COUNT) : "",
                  c->ranks > 1 ? " × " : "");
     mfu_markup_text(out, c->gpu->name);
     fputs("</h1>\n<nav>", out);
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
-        if (is_there(i, p))
-            fprintf(out, "<a href=\"#%s\">%s</a> ", sections[i].id, sections[i].title);
+    for (size_t i = 0; (s = section_at(page->plan, i)); i++)
+        if (is_given(s, page))
+            fprintf(out, "<a href=\"#%s\">%s</a> ", s->id, s->title);
     fputs("</nav>\n</header>\n", out);
 }
 
@@ -129,10 +138,10 @@ static int write_page(FILE *out, const struct mfu_html_report *page, struct mfu_
 {
     head(out, &page->plan->config);
     fputs("<body>\n", out);
-    header(out, page->plan);
+    header(out, page);
     fputs("<main>\n", out);
-    for (size_t i = 0; mfu_html_section(page->plan, i); i++)
-        if (mfu_html_put_section(out, page, i, err) < 0)
+    for (size_t i = 0; section_at(page->plan, i); i++)
+        if (is_given(section_at(page->plan, i), page) && mfu_html_put_section(out, page, i, err) < 0)
             return -1;
     fputs("</main>\n<footer>", out);
     mfu_html_say(out, "Predicted by mfuplan %s; nothing on this page was measured.", page->version);
@@ -140,23 +149,27 @@ static int write_page(FILE *out, const struct mfu_html_report *page, struct mfu_
     return 0;
 }
 
-int mfu_html_write(const char *path, const struct mfu_html_report *page, struct mfu_error *err)
+int mfu_html_put_page(FILE *to, const struct mfu_html_report *page, struct mfu_error *err)
 {
     static const enum mfu_safe how = MFU_SAFE_TEXT;
     const struct mfu_word *words = mfu_maker(page->plan->config.gpu->vendor)->words;
+    FILE *out = mfu_safe_stream(to, &how, &words);
+    int status = out ? write_page(out, page, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
+
+    if (out && fclose(out) != 0 && status == 0)
+        status = mfu_fail(err, MFU_EIO, "%s", strerror(errno));
+    return status;
+}
+
+int mfu_html_write(const char *path, const struct mfu_html_report *page, struct mfu_error *err)
+{
     struct mfu_atomic_file f;
-    FILE *out;
-    int status;
 
     if (mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
-    out = mfu_safe_stream(f.out, &how, &words);
-    status = out ? write_page(out, page, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
-    if (out && fclose(out) != 0 && status == 0)
-        status = mfu_fail(err, MFU_EIO, "%s: %s", path, strerror(errno));
-    if (status < 0) {
+    if (mfu_html_put_page(f.out, page, err) < 0) {
         mfu_atomic_file_drop(&f);
-        return -1;
+        return mfu_within(err, "%s", path);
     }
     return mfu_atomic_file_close(&f, err);
 }

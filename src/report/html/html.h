@@ -20,8 +20,8 @@ struct mfu_simulation;
 struct mfu_html_report {
     const struct mfu_plan *plan;
     const struct mfu_simulation *simulation; /* of the plan; it recorded */
-    const struct mfu_advice *advice;         /* for the plan's scenario */
-    const char *commands;                    /* a script that makes the scenario again */
+    const struct mfu_advice *advice;         /* for the plan's scenario; NULL: no section */
+    const char *commands;                    /* a script that makes the scenario again; NULL: no section */
     const char *version;                     /* of the program */
 };
 
@@ -30,6 +30,9 @@ const char *mfu_html_section(const struct mfu_plan *, size_t i);
 
 /* Writes that section; of the levers' alone, `advice` is needed. */
 int mfu_html_put_section(FILE *, const struct mfu_html_report *, size_t i, struct mfu_error *);
+
+/* All of the page. */
+int mfu_html_put_page(FILE *, const struct mfu_html_report *, struct mfu_error *);
 
 /* The file appears when it is complete. */
 int mfu_html_write(const char *path, const struct mfu_html_report *, struct mfu_error *);

@@ -88,6 +88,9 @@ static void one(FILE *out, const struct mfu_term *t, const struct mfu_audit *a)
                       a->missing[0] ? "Unknown: nothing else in it binds %s; %s: not told."
                                     : "Unknown: nothing else in it binds %s.",
                       a->loose[0] ? a->loose : "a figure", a->missing);
+    if (strcmp(a->verdict, "open") == 0 && mfu_audit_claims(a, MFU_Q_FILL, MFU_BEFORE))
+        mfu_paragraph(out, t, "", 2, MFU_PLAIN,
+                      "What a run needs is predicted, not told by these figures: set it and `check fits`.");
     if (strcmp(a->verdict, "holds") == 0)
         mfu_paragraph(out, t, "", 2, MFU_GOOD, "Holds: the figures go together.");
     fputc('\n', out);
