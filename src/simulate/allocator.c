@@ -105,17 +105,12 @@ static inline int take(struct mfu_allocator *a, int b, uint64_t size, struct mfu
 {
     int low;
 
-    if (!should_split(a, b, size)) {
-        if (at.bin)
-            mfu_block_set_remove(&a->pools[a->blocks[b].pool].free, at);
-        return b;
-    }
-    low = mfu_block_cut_low(a, b, size);
-    if (!low)
-        return 0;
     if (at.bin)
-        mfu_block_move_free(a, b, at);
-    else
+        mfu_block_set_remove(&a->pools[a->blocks[b].pool].free, at);
+    if (!should_split(a, b, size))
+        return b;
+    low = mfu_block_cut_low(a, b, size);
+    if (low)
         mfu_block_put_free(a, b);
     return low;
 }
@@ -137,32 +132,26 @@ static void now_allocated(struct mfu_allocator *a, int b, uint64_t bytes)
         s->peak_requested_bytes = s->requested_bytes;
 }
 
-/* Puts a block that is no longer used into the cache, in the place of a
- * free neighbour if it has one. */
+/* Puts a block that is no longer used into the cache, with its free neighbours. */
 static void free_block(struct mfu_allocator *a, int b)
 {
     struct mfu_allocator_stats *s = &a->stats;
     struct block *block = &a->blocks[b];
     int left = mfu_block_mergeable(a, b, block->previous) ? block->previous : 0;
-    int right = mfu_block_mergeable(a, b, block->next) ? block->next : 0, kept = left ? left : right;
+    int right = mfu_block_mergeable(a, b, block->next) ? block->next : 0;
 
     s->blocks--;
     s->requested_bytes -= block->requested;
     block->requested = 0;
-    if (!kept) {
-        mfu_block_put_free(a, b);
-    } else {
-        struct mfu_block_place at;
-
-        if (left && right)
-            mfu_block_take_free(a, right);
-        at = mfu_block_set_find(&a->pools[block->pool].free, a->blocks[kept].bin, a->blocks[kept].address);
-        if (left)
-            mfu_block_absorb(a, b, left);
-        if (right)
-            mfu_block_absorb(a, b, right);
-        mfu_block_move_free(a, b, at);
+    if (left) {
+        mfu_block_take_free(a, left);
+        mfu_block_absorb(a, b, left);
     }
+    if (right) {
+        mfu_block_take_free(a, right);
+        mfu_block_absorb(a, b, right);
+    }
+    mfu_block_put_free(a, b);
 }
 
 static void release_cached(struct mfu_allocator *a)
@@ -268,31 +257,31 @@ void mfu_allocator_empty_cache(struct mfu_allocator *a)
 
 /* ---- Beginning and end -------------------------------------------------- */
 
-struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *options, struct mfu_error *err)
+int mfu_allocator_restart(struct mfu_allocator *a, const struct mfu_allocator_options *options, struct mfu_error *err)
 {
     int parts = options->roundup_power2_divisions;
     double threshold = options->garbage_collection_threshold;
-    struct mfu_allocator *a;
+    const struct mfu_allocator old = *a;
 
-    if (parts < 0 || (parts & (parts - 1)) != 0) {
-        mfu_fail(err, MFU_EINPUT, "roundup_power2_divisions: %d is not a power of two", parts);
-        return NULL;
+    if (parts < 0 || (parts & (parts - 1)) != 0)
+        return mfu_fail(err, MFU_EINPUT, "roundup_power2_divisions: %d is not a power of two", parts);
+    if (options->max_split_size_bytes && options->max_split_size_bytes < OVERSIZE_SLACK)
+        return mfu_fail(err, MFU_EINPUT, "max_split_size: %llu bytes are less than 20 MiB",
+                        (unsigned long long)options->max_split_size_bytes);
+    if (!(threshold >= 0 && threshold < 1))
+        return mfu_fail(err, MFU_EINPUT, "garbage_collection_threshold: %g is not between 0 and 1", threshold);
+    *a = (struct mfu_allocator){.options = *options,
+                                .blocks = old.blocks,
+                                .room_blocks = old.room_blocks,
+                                .segments = old.segments,
+                                .room_segments = old.room_segments,
+                                .pools = old.pools,
+                                .n_pools = old.n_pools,
+                                .room_pools = old.room_pools};
+    for (int p = 0; p < a->n_pools; p++) {
+        mfu_block_set_clear(&a->pools[p].free);
+        mfu_block_set_clear(&a->pools[p].holes);
     }
-    if (options->max_split_size_bytes && options->max_split_size_bytes < OVERSIZE_SLACK) {
-        mfu_fail(err, MFU_EINPUT, "max_split_size: %llu bytes are less than 20 MiB",
-                 (unsigned long long)options->max_split_size_bytes);
-        return NULL;
-    }
-    if (!(threshold >= 0 && threshold < 1)) {
-        mfu_fail(err, MFU_EINPUT, "garbage_collection_threshold: %g is not between 0 and 1", threshold);
-        return NULL;
-    }
-    a = calloc(1, sizeof *a);
-    if (!a) {
-        mfu_fail(err, MFU_ENOMEM, "no memory for the allocator");
-        return NULL;
-    }
-    a->options = *options;
     a->capacity = options->capacity_bytes && options->capacity_bytes < NO_LIMIT ? options->capacity_bytes : NO_LIMIT;
     a->unsplittable = options->max_split_size_bytes ? options->max_split_size_bytes : UINT64_MAX;
     a->range = a->capacity + a->capacity / 8;
@@ -300,15 +289,22 @@ struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *opti
     a->unused_segment = a->first_segment = a->last_segment = -1;
     a->next_address = FIRST_ADDRESS;
     a->card_bytes = a->capacity;
-    a->room_blocks = 256;
-    a->blocks = malloc((size_t)a->room_blocks * sizeof a->blocks[0]);
-    if (!a->blocks) {
-        free(a);
-        mfu_fail(err, MFU_ENOMEM, "no memory for the allocator");
-        return NULL;
-    }
+    if (!MFU_ROOM(a->blocks, 1, a->room_blocks))
+        return mfu_fail(err, MFU_ENOMEM, "no memory for the allocator");
     a->blocks[a->n_blocks++] = (struct block){0}; /* stands for none */
-    return a;
+    return 0;
+}
+
+struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *options, struct mfu_error *err)
+{
+    struct mfu_allocator *a = calloc(1, sizeof *a);
+
+    if (!a)
+        mfu_fail(err, MFU_ENOMEM, "no memory for the allocator");
+    else if (mfu_allocator_restart(a, options, err) == 0)
+        return a;
+    mfu_allocator_release(a);
+    return NULL;
 }
 
 void mfu_allocator_release(struct mfu_allocator *a)

@@ -23,6 +23,8 @@ struct mfu_error;
 
 /* NULL: out of memory, or an option is none PyTorch takes. */
 struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *, struct mfu_error *err);
+/* Begins anew, in the memory that it has; 0, or -1 as _new fails. */
+int mfu_allocator_restart(struct mfu_allocator *, const struct mfu_allocator_options *, struct mfu_error *err);
 void mfu_allocator_release(struct mfu_allocator *);
 
 /* A handle >= 0, or -1 when out of memory on the simulated card (ooms + 1), or

@@ -10,25 +10,13 @@
 
 #define LAST_ADDRESS ((uint64_t)1 << 63)
 
-int mfu_block_new(struct mfu_allocator *a)
+int mfu_block_more(struct mfu_allocator *a)
 {
-    int b = a->unused_block;
-
-    if (b) {
-        a->unused_block = a->blocks[b].next;
-        return b;
-    }
     if (!MFU_ROOM(a->blocks, a->n_blocks + 1, a->room_blocks)) {
         a->broken = true;
         return 0;
     }
     return a->n_blocks++;
-}
-
-void mfu_block_drop(struct mfu_allocator *a, int b)
-{
-    a->blocks[b].next = a->unused_block;
-    a->unused_block = b;
 }
 
 int mfu_segment_new(struct mfu_allocator *a, int pool, uint64_t size, uint64_t page)
@@ -96,104 +84,6 @@ int mfu_pool_of(struct mfu_allocator *a, int stream, bool small)
         a->n_pools += 2;
     }
     return p + small;
-}
-
-/* Notes where a block went. */
-static void noted(struct mfu_allocator *a, int b, int bin)
-{
-    a->blocks[b].bin = bin;
-    a->broken = a->broken || !bin;
-}
-
-void mfu_block_put_free(struct mfu_allocator *a, int b)
-{
-    struct block *block = &a->blocks[b];
-    struct pool *pool = &a->pools[block->pool];
-
-    block->born = a->searches[pool->small];
-    noted(a, b, mfu_block_set_insert(&pool->free, block->size, block->address, b));
-}
-
-void mfu_block_move_free(struct mfu_allocator *a, int b, struct mfu_block_place at)
-{
-    struct block *block = &a->blocks[b];
-    struct pool *pool = &a->pools[block->pool];
-
-    block->born = a->searches[pool->small];
-    noted(a, b, mfu_block_set_move(&pool->free, at, block->size, block->address, b));
-}
-
-static void take_out(struct mfu_block_set *set, struct block *block)
-{
-    if (block->bin)
-        mfu_block_set_remove(set, mfu_block_set_find(set, block->bin, block->address));
-    block->bin = 0;
-}
-
-void mfu_block_take_free(struct mfu_allocator *a, int b)
-{
-    take_out(&a->pools[a->blocks[b].pool].free, &a->blocks[b]);
-}
-
-void mfu_block_put_hole(struct mfu_allocator *a, int b)
-{
-    noted(a, b, mfu_block_set_insert(&a->pools[a->blocks[b].pool].holes, 0, a->blocks[b].address, b));
-}
-
-void mfu_block_take_hole(struct mfu_allocator *a, int b)
-{
-    take_out(&a->pools[a->blocks[b].pool].holes, &a->blocks[b]);
-}
-
-/* ---- neighbours ---------------------------------------------------------- */
-
-int mfu_block_cut_low(struct mfu_allocator *a, int b, uint64_t bytes)
-{
-    int low = mfu_block_new(a);
-    struct block *rest = &a->blocks[b], *block = &a->blocks[low];
-
-    if (!low)
-        return 0;
-    *block = (struct block){.address = rest->address,
-                            .size = bytes,
-                            .previous = rest->previous,
-                            .next = b,
-                            .segment = rest->segment,
-                            .pool = rest->pool,
-                            .mapped = rest->mapped};
-    if (block->previous)
-        a->blocks[block->previous].next = low;
-    else
-        a->segments[block->segment].first = low;
-    rest->previous = low;
-    rest->address += bytes;
-    rest->size -= bytes;
-    return low;
-}
-
-bool mfu_block_mergeable(const struct mfu_allocator *a, int b, int neighbour)
-{
-    return mfu_block_idle(a, neighbour) && a->blocks[neighbour].mapped == a->blocks[b].mapped;
-}
-
-void mfu_block_absorb(struct mfu_allocator *a, int b, int neighbour)
-{
-    struct block *to = &a->blocks[b], *from = &a->blocks[neighbour];
-
-    if (to->previous == neighbour) {
-        to->address = from->address;
-        to->previous = from->previous;
-        if (to->previous)
-            a->blocks[to->previous].next = b;
-        else
-            a->segments[to->segment].first = b;
-    } else {
-        to->next = from->next;
-        if (to->next)
-            a->blocks[to->next].previous = b;
-    }
-    to->size += from->size;
-    mfu_block_drop(a, neighbour);
 }
 
 void mfu_block_merge(struct mfu_allocator *a, int b, int neighbour)

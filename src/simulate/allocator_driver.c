@@ -68,7 +68,7 @@ void mfu_driver_release_pool(struct mfu_allocator *a, struct pool *pool)
         int b = e->block;
 
         /* What unmap() leaves holds no whole page: seeing it again does no harm. */
-        size = mfu_block_set_size(&pool->free, at);
+        size = e->size;
         address = e->address + 1;
         if (mfu_block_expandable(a, b))
             unmap(a, b);
@@ -125,7 +125,7 @@ static uint64_t collect_round(struct mfu_allocator *a, double oldest, bool give_
             const struct mfu_block_entry *e = mfu_block_set_entry(&a->pools[p].free, at);
             uint64_t age = a->searches[0] - a->blocks[e->block].born;
 
-            size = mfu_block_set_size(&a->pools[p].free, at);
+            size = e->size;
             address = e->address + 1;
             if (!collectable(a, e->block))
                 continue;

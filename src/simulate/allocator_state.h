@@ -28,8 +28,8 @@ struct block {
     uint64_t requested; /* as asked for; of a free block 0 */
     uint64_t born;      /* searches of its pool when it was freed (its age, for collection) */
     int previous, next; /* neighbours in the segment, by address; 0: none */
-    int segment, pool;
-    int bin; /* of its pool, while it is free or a hole */
+    int segment;
+    short pool;
     bool allocated;
     bool mapped; /* false: a hole in an expandable segment */
 };
@@ -91,11 +91,126 @@ static inline bool mfu_block_idle(const struct mfu_allocator *a, int b)
     return b && !a->blocks[b].allocated;
 }
 
-/* ---- allocator_blocks.c: blocks, their neighbours, and where free ones are -- */
+/* ---- blocks --------------------------------------------------------------- */
+
+int mfu_block_more(struct mfu_allocator *); /* one that was never used; 0: out of memory */
 
 /* A block's number; 0 when out of memory.  The dropped one serves again. */
-int mfu_block_new(struct mfu_allocator *);
-void mfu_block_drop(struct mfu_allocator *, int b);
+static inline int mfu_block_new(struct mfu_allocator *a)
+{
+    int b = a->unused_block;
+
+    if (!b)
+        return mfu_block_more(a);
+    a->unused_block = a->blocks[b].next;
+    return b;
+}
+
+static inline void mfu_block_drop(struct mfu_allocator *a, int b)
+{
+    a->blocks[b].next = a->unused_block;
+    a->unused_block = b;
+}
+
+/* ---- where free ones are: into a set of its pool, and out of it ------------ */
+
+static inline void mfu_block_put(struct mfu_allocator *a, struct mfu_block_set *set, uint64_t size, int b)
+{
+    if (!mfu_block_set_insert(set, size, a->blocks[b].address, b))
+        a->broken = true;
+}
+
+static inline void mfu_block_take(struct mfu_block_set *set, uint64_t size, const struct mfu_allocator *a, int b)
+{
+    struct mfu_block_place at = mfu_block_set_seek(set, size, a->blocks[b].address);
+
+    if (at.bin && mfu_block_set_entry(set, at)->block == b)
+        mfu_block_set_remove(set, at);
+}
+
+static inline void mfu_block_put_free(struct mfu_allocator *a, int b)
+{
+    struct block *block = &a->blocks[b];
+    struct pool *pool = &a->pools[block->pool];
+
+    block->born = a->searches[pool->small];
+    mfu_block_put(a, &pool->free, block->size, b);
+}
+
+static inline void mfu_block_take_free(struct mfu_allocator *a, int b)
+{
+    mfu_block_take(&a->pools[a->blocks[b].pool].free, a->blocks[b].size, a, b);
+}
+
+static inline void mfu_block_put_hole(struct mfu_allocator *a, int b)
+{
+    mfu_block_put(a, &a->pools[a->blocks[b].pool].holes, 0, b);
+}
+
+static inline void mfu_block_take_hole(struct mfu_allocator *a, int b)
+{
+    mfu_block_take(&a->pools[a->blocks[b].pool].holes, 0, a, b);
+}
+
+/* ---- neighbours ---------------------------------------------------------- */
+
+/* Cuts `bytes` off the low end of a block; returns the new block, which takes
+ * them.  If the other is in a set its key there is out of date. */
+static inline int mfu_block_cut_low(struct mfu_allocator *a, int b, uint64_t bytes)
+{
+    int low = mfu_block_new(a);
+    struct block *rest = &a->blocks[b], *block = &a->blocks[low];
+
+    if (!low)
+        return 0;
+    *block = (struct block){.address = rest->address,
+                            .size = bytes,
+                            .previous = rest->previous,
+                            .next = b,
+                            .segment = rest->segment,
+                            .pool = rest->pool,
+                            .mapped = rest->mapped};
+    if (block->previous)
+        a->blocks[block->previous].next = low;
+    else
+        a->segments[block->segment].first = low;
+    rest->previous = low;
+    rest->address += bytes;
+    rest->size -= bytes;
+    return low;
+}
+
+/* May block b, which is free but in no set, absorb this neighbour?  Does it,
+ * when the neighbour is in no set any more. */
+static inline bool mfu_block_mergeable(const struct mfu_allocator *a, int b, int neighbour)
+{
+    return mfu_block_idle(a, neighbour) && a->blocks[neighbour].mapped == a->blocks[b].mapped;
+}
+
+static inline void mfu_block_absorb(struct mfu_allocator *a, int b, int neighbour)
+{
+    struct block *to = &a->blocks[b], *from = &a->blocks[neighbour];
+
+    if (to->previous == neighbour) {
+        to->address = from->address;
+        to->previous = from->previous;
+        if (to->previous)
+            a->blocks[to->previous].next = b;
+        else
+            a->segments[to->segment].first = b;
+    } else {
+        to->next = from->next;
+        if (to->next)
+            a->blocks[to->next].previous = b;
+    }
+    to->size += from->size;
+    mfu_block_drop(a, neighbour);
+}
+
+/* If b may absorb it, does so: from its set. */
+void mfu_block_merge(struct mfu_allocator *, int b, int neighbour);
+
+/* ---- allocator_blocks.c: segments and pools -------------------------------- */
 
 /* A segment at the next free address, with one block as large as itself; 0
  * when the address space or our out of memory.  Drop: together with it. */
@@ -104,23 +219,6 @@ void mfu_segment_drop(struct mfu_allocator *, int b);
 
 /* The pool of a stream; -1 when out of memory. */
 int mfu_pool_of(struct mfu_allocator *, int stream, bool small);
-
-/* Into its pool, there in place of what is at `at`, and out of it. */
-void mfu_block_put_free(struct mfu_allocator *, int b);
-void mfu_block_move_free(struct mfu_allocator *, int b, struct mfu_block_place at);
-void mfu_block_take_free(struct mfu_allocator *, int b);
-void mfu_block_put_hole(struct mfu_allocator *, int b);
-void mfu_block_take_hole(struct mfu_allocator *, int b);
-
-/* Cuts `bytes` off the low end of a block; returns the new block, which takes
- * them.  If the other is in a set its key there is out of date. */
-int mfu_block_cut_low(struct mfu_allocator *, int b, uint64_t bytes);
-
-/* May block b, which is free but in no set, absorb this neighbour?  Does it,
- * when the neighbour is in no set any more; merge(): from its set, if it may. */
-bool mfu_block_mergeable(const struct mfu_allocator *, int b, int neighbour);
-void mfu_block_absorb(struct mfu_allocator *, int b, int neighbour);
-void mfu_block_merge(struct mfu_allocator *, int b, int neighbour);
 
 /* ---- allocator_driver.c: what is taken from the driver and given back ------ */
 

@@ -494,6 +494,7 @@ static void clear(struct mfu_replay *r)
     r->samples = old.samples, r->cap_samples = old.cap_samples;
     r->lives = old.lives, r->cap_lives = old.cap_lives;
     r->blocks = old.blocks, r->cap_blocks = old.cap_blocks;
+    r->allocator = old.allocator;
 }
 
 static void forget_lives(struct schedule *s)
@@ -519,7 +520,11 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
     int status = -1;
 
     clear(out);
-    p.a = mfu_allocator_new(&in->allocator, err);
+    if (!out->allocator)
+        out->allocator = mfu_allocator_new(&in->allocator, err);
+    else if (mfu_allocator_restart(out->allocator, &in->allocator, err) < 0)
+        goto done;
+    p.a = out->allocator;
     if (!p.a)
         goto done;
     if (in->card_bytes > 0)
@@ -561,7 +566,6 @@ done:
     free(p.gradients.list);
     free(p.held.list);
     free(p.state.list);
-    mfu_allocator_release(p.a);
     return status;
 }
 
@@ -570,5 +574,6 @@ void mfu_replay_release(struct mfu_replay *r)
     free(r->samples);
     free(r->lives);
     free(r->blocks);
+    mfu_allocator_release(r->allocator);
     memset(r, 0, sizeof *r);
 }

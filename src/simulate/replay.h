@@ -78,6 +78,7 @@ struct mfu_replay {
     size_t n_lives, cap_lives;
     struct mfu_block_view *blocks; /* of the allocator after the recorded step; owned */
     size_t n_blocks, cap_blocks;
+    struct mfu_allocator *allocator; /* scratch, owned */
 };
 
 /* Takes over what is replayed of a program, in the place of what was taken before; -1 when out of memory. */

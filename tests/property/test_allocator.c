@@ -185,18 +185,23 @@ static void its_books_are_right(void **unused)
     }
 }
 
-/* The same operations have the same result, addresses included. */
+/* The same operations have the same result, addresses included, in a new allocator and in one that begins anew. */
 static void it_is_repeatable(void **unused)
 {
     static const struct mfu_allocator_options options = {.capacity_bytes = 2 * GIB};
-    struct mfu_allocator_stats stats[2];
-    uint64_t sums[2] = {0, 0}, begin = state;
+    struct mfu_allocator *a = mfu_allocator_new(&options, NULL);
+    struct mfu_allocator_stats stats[3];
+    uint64_t sums[3] = {0}, begin = state;
 
     (void)unused;
-    for (int k = 0; k < 2; k++) {
-        struct mfu_allocator *a = mfu_allocator_new(&options, NULL);
-
-        assert_non_null(a);
+    assert_non_null(a);
+    for (int k = 0; k < 3; k++) {
+        if (k == 1) {
+            mfu_allocator_release(a);
+            assert_non_null(a = mfu_allocator_new(&options, NULL));
+        } else if (k == 2) {
+            assert_int_equal(mfu_allocator_restart(a, &options, NULL), 0);
+        }
         state = begin;
         n_live = 0;
         for (int i = 0; i < 20000; i++) {
@@ -205,10 +210,10 @@ static void it_is_repeatable(void **unused)
                 sums[k] = sums[k] * 31 + mfu_allocator_address(a, live[n_live - 1].handle);
         }
         stats[k] = *mfu_allocator_stats(a);
-        mfu_allocator_release(a);
+        assert_memory_equal(&stats[0], &stats[k], sizeof stats[0]);
+        assert_int_equal(sums[0], sums[k]);
     }
-    assert_memory_equal(&stats[0], &stats[1], sizeof stats[0]);
-    assert_int_equal(sums[0], sums[1]);
+    mfu_allocator_release(a);
 }
 
 int main(void)

@@ -17,7 +17,7 @@ static bool in_set(const struct mfu_block_set *set, uint64_t size, uint64_t addr
 {
     struct mfu_block_place at = mfu_block_set_seek(set, size, address);
 
-    return at.bin && mfu_block_set_entry(set, at)->block == b && mfu_block_set_size(set, at) == size
+    return at.bin && mfu_block_set_entry(set, at)->block == b && mfu_block_set_entry(set, at)->size == size
         && mfu_block_set_entry(set, at)->address == address;
 }
 
@@ -88,8 +88,8 @@ static long ordered(const struct mfu_block_set *set)
     long n = 0;
 
     for (; at.bin; at = mfu_block_set_next(set, at)) {
-        uint64_t next = mfu_block_set_size(set, at);
         const struct mfu_block_entry *e = mfu_block_set_entry(set, at);
+        uint64_t next = e->size;
 
         if (n++ && (next < size || (next == size && e->address <= address)))
             return -1;
