@@ -64,29 +64,6 @@ static int slot_of(const struct fusion *f, int view)
     return f->p->views[view].slot;
 }
 
-/* Nothing is known of any launch; who reads what. */
-static void begin(struct fusion *f)
-{
-    for (int i = 0; i < f->p->n_launches; i++) {
-        f->group_of[i] = -1;
-        for (int k = 0; k < f->p->launches[i].n_out; k++) {
-            f->first_reader[i][k] = -1;
-            f->fate[i][k] = UNUSED;
-        }
-    }
-    for (int i = f->p->n_launches - 1; i >= 0; i--)
-        for (int k = 0; k < f->p->launches[i].n_in; k++) {
-            int view = f->p->launches[i].in[k], producer = f->p->views[view].producer;
-            int *first;
-
-            if (producer < 0)
-                continue;
-            first = &f->first_reader[producer][slot_of(f, view)];
-            f->next_reader[i][k] = *first;
-            *first = i * MFU_LAUNCH_IN + k;
-        }
-}
-
 /* The next launch that reads an output, or -1; `at` walks along the chain. */
 static int next_reader(const struct fusion *f, int *at)
 {
@@ -116,29 +93,34 @@ static bool available_in_backward(struct fusion *f, int view)
     return f->fate[producer][slot] >= WRITTEN;
 }
 
-/* First mark what cannot be avoided: results of library calls that backward
+/* Who reads what; and marks first what cannot be avoided: results of library calls that backward
  * reads, and what library calls in backward read. */
 static void mark_needs(struct fusion *f)
 {
-    for (int i = 0; i < f->p->n_launches; i++) {
-        const struct mfu_launch *l = &f->p->launches[i];
+    const struct mfu_program *p = f->p;
+
+    for (int i = p->n_launches - 1; i >= 0; i--) {
+        const struct mfu_launch *l = &p->launches[i];
+        bool own = fusible(f, l);
 
         for (int k = 0; k < l->n_in; k++) {
-            int producer = f->p->views[l->in[k]].producer;
+            const struct mfu_view *v = &p->views[l->in[k]];
             const struct mfu_launch *from;
             unsigned char *fate;
 
-            if (producer < 0)
+            if (v->producer < 0)
                 continue;
-            from = &f->p->launches[producer];
-            fate = &f->fate[producer][slot_of(f, l->in[k])];
-            if (!fusible(f, from) || !fusible(f, l))
-                *fate = from->cast && l->fusion == MFU_COLUMN ? (*fate > INSIDE ? *fate : INSIDE) : WRITTEN;
+            from = &p->launches[v->producer];
+            fate = &f->fate[v->producer][v->slot];
+            f->next_reader[i][k] = f->first_reader[v->producer][v->slot];
+            f->first_reader[v->producer][v->slot] = i * MFU_LAUNCH_IN + k;
+            if (!own || !fusible(f, from))
+                *fate = from->cast && l->fusion == MFU_COLUMN && *fate < WRITTEN ? INSIDE : WRITTEN;
             else if (*fate == UNUSED)
                 *fate = INSIDE;
         }
         for (int k = 0; k < l->n_out; k++)
-            if (f->p->tensors[f->p->views[l->out[k]].tensor].last == MFU_FOREVER)
+            if (p->tensors[p->views[l->out[k]].tensor].last == MFU_FOREVER)
                 f->fate[i][k] = WRITTEN;
     }
     /* What the graph returns is never computed again (torch 2.15 _functorch/partitioners.py: its reader,
@@ -540,7 +522,8 @@ int mfu_fuse(struct mfu_builder *s)
     f.first_reader = (void *)(f.group_of + n);
     f.next_reader = (void *)(f.first_reader + n);
     f.fate = (void *)(f.next_reader + n);
-    begin(&f);
+    memset(f.group_of, -1, n * (sizeof *f.group_of + sizeof *f.first_reader)); /* nothing is known of any launch */
+    memset(f.fate, UNUSED, n * sizeof *f.fate);
     mark_needs(&f);
     decide(&f);
     for (int i = 0; i < p->n_launches; i++) {

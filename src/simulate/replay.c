@@ -143,18 +143,23 @@ static void fail_here(struct replayer *p, const char *what)
     }
 }
 
-static int allocate(struct replayer *p, double bytes, const char *what)
+static int no_room(struct replayer *p, int refusal, const char *what)
+{
+    if (refusal == -1)
+        fail_here(p, what);
+    else
+        p->broken = true;
+    return -1;
+}
+
+static inline int allocate(struct replayer *p, double bytes, const char *what)
 {
     int handle;
 
     if (p->failed || p->broken)
         return -1;
     handle = mfu_allocator_malloc(p->a, (uint64_t)(bytes + 0.5), 0);
-    if (handle == -1)
-        fail_here(p, what);
-    if (handle == -2)
-        p->broken = true;
-    return handle < 0 ? -1 : handle;
+    return handle < 0 ? no_room(p, handle, what) : handle;
 }
 
 static void give_back(struct replayer *p, int handle)
