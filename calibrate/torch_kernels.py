@@ -383,6 +383,10 @@ def clone(m, rows, columns, dtype):
     return Stream(torch.clone, (randn(m, rows, columns, dtype=dtype),))
 
 
+def dropout(m, rows, columns, dtype):
+    return Stream(lambda x: torch.native_dropout(x, 0.1, True), (randn(m, rows, columns, dtype=dtype),))
+
+
 def column_sum(m, rows, columns, dtype):
     return Stream(lambda x: x.sum(0), (randn(m, rows, columns, dtype=dtype),))
 
@@ -476,6 +480,7 @@ STREAMS = [
     (1, "irregular", "cast_up", "", ROWS[:3], ("half",), cast_up),
     (1, "irregular", "transpose", "", ROWS[:3], ("half",), transpose),
     (1, "pointwise", "clone", "", ROWS[:3], ("half", FP32), clone),
+    (1, "dropout", "rows", "", ROWS[:3], ("half", FP32), dropout),
     (0, "reduction", "column_sum", "", ROWS[:3], ("half", FP32), column_sum),
     (0, "norm", "layer", "forward", ROWS[:4], ("half", FP32), layer_norm),
     (0, "norm", "layer", "backward", ROWS[:4], ("half", FP32), norm_gradient([True, False, False], 1)),

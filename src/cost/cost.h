@@ -52,8 +52,8 @@ struct mfu_price {
     double time_s;                          /* of all `launches` of the kernel, once */
     double compute_s, memory_s, overhead_s; /* its components */
     enum mfu_bound bound;
-    double blocks, waves; /* thread blocks and rounds of them; 0: unknown */
-    bool by_elements;     /* memory_s is that of its elements in flight, whatever their size */
+    double blocks, waves;           /* thread blocks and rounds of them; 0: unknown */
+    enum mfu_coefficient of_memory; /* that memory_s hangs on: of a share of bandwidth, or of elements in flight */
 };
 
 /* The tile that a GEMM is computed with, and what follows. */

@@ -13,6 +13,7 @@
  */
 #include <math.h>
 
+#include "base/extreme.h"
 #include "cost/cost.h"
 
 static const struct {
@@ -38,8 +39,8 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_
     if (!(slower > 0))
         i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0]; /* no tensor cores */
     reference = (REFERENCE_INTENSITY + i0) / REFERENCE_INTENSITY;
-    if (!k->aligned && k->math != MFU_PEAK_FP32)
-        rate *= m->c[MFU_C_GEMM_MISALIGNED];
+    if (!k->aligned && k->math != MFU_PEAK_FP32) /* loads of single elements, which TF32 needs half as often */
+        rate = mfu_least(rate, m->c[MFU_C_GEMM_MISALIGNED] * m->gemm_flops[MFU_PEAK_FP16]);
     for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
         double tm = tiles[t].m, tn = tiles[t].n, intensity = tm * tn / (tm + tn);
         double e = intensity / (intensity + i0) * reference;

@@ -79,7 +79,8 @@ static struct mfu_grid stream_grid(const struct mfu_gpu *g, const struct mfu_mac
 
 static enum mfu_coefficient stream_rule(const struct mfu_kernel *k, const struct mfu_price *p)
 {
-    return p->by_elements ? mfu_rate_of(k->traffic) : k->traffic;
+    (void)k;
+    return p->of_memory;
 }
 
 /* -------------------------------------------------------------------------- */

@@ -30,17 +30,4 @@ static inline const struct mfu_law_row *mfu_law_of(const struct mfu_kernel *k)
     return &mfu_laws[mfu_kinds[k->kind].law];
 }
 
-/* The coefficient that says how many elements kernels of a class of traffic keep in flight; MFU_COEFFICIENT_COUNT:
- * loads are wide, or no law is known. */
-static inline enum mfu_coefficient mfu_rate_of(enum mfu_coefficient traffic)
-{
-    switch (traffic) {
-    case MFU_C_DRAM_POINTWISE: return MFU_C_RATE_POINTWISE;
-    case MFU_C_DRAM_IRREGULAR: return MFU_C_RATE_STRIDED;
-    case MFU_C_DRAM_NORM: return MFU_C_RATE_NORM;
-    case MFU_C_DRAM_DEQUANTISE: return MFU_C_RATE_DEQUANTISE;
-    default: return MFU_COEFFICIENT_COUNT;
-    }
-}
-
 #endif

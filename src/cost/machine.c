@@ -134,7 +134,7 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     m->l2_bytes = positive(g->l2_bytes, 0);
     m->l2_bytes_s = m->bandwidth_bytes_s * m->c[MFU_C_L2_SPEED];
     m->sms = g->sms;
-    m->sm_clock_hz = m->sms * positive(g->boost_hz, 0);
+    m->sm_clock_hz = m->sms * positive(clock_hz, positive(m->c[MFU_C_GEMM_CLOCK], positive(g->boost_hz, 0)));
     m->element_clock_hz = mfu_runtimes[c->runtime].narrow_loads ? m->sm_clock_hz : 0;
     m->loads = year > 0 && year < WIDE_LOADS ? 1 : 2;
 

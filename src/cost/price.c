@@ -55,17 +55,32 @@ static enum mfu_coefficient class_of(const struct mfu_kernel *k)
                                                                     : k->traffic;
 }
 
-/* Elements per second that the SMs get through, whatever their size; 0: no law is known.  Eager PyTorch's kernels keep
- * so many in flight per clock and SM (Little's law), strided ones by one load.  Weights that are dequantised are held up
- * by instructions, in any runtime: a tree of branches each, a table from 2025 on (bitsandbytes, pull request 1746). */
+/* The coefficient that says how many elements such a kernel gets through per clock and SM, whatever their size;
+ * MFU_COEFFICIENT_COUNT: no law is known.  Eager PyTorch's kernels keep so many in flight (Little's law), strided ones by
+ * one load.  Plain casts look up both types for each element (torch native/cuda/MemoryAccess.cuh, LoadWithCast), but those to
+ * fewer bytes since 2.6 (#137053).  Weights that are dequantised are held up by instructions, in any runtime: a tree of
+ * branches each, a table from 2025 on (bitsandbytes, pull request 1746). */
+static enum mfu_coefficient rate_of(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    bool loaded_wide = !mfu_kinds[k->kind].casts || k->flops > 0 || (m->loads > 1 && k->write_bytes < k->read_bytes);
+
+    switch (k->traffic) {
+    case MFU_C_DRAM_DROPOUT: return MFU_C_RATE_POINTWISE;
+    case MFU_C_DRAM_POINTWISE: return loaded_wide ? MFU_C_RATE_POINTWISE : MFU_C_RATE_CAST;
+    case MFU_C_DRAM_IRREGULAR: return mfu_kinds[k->kind].lays_out ? MFU_C_RATE_COPIED : MFU_C_RATE_STRIDED;
+    case MFU_C_DRAM_NORM: return MFU_C_RATE_NORM;
+    case MFU_C_DRAM_DEQUANTISE: return MFU_C_RATE_DEQUANTISE;
+    default: return MFU_COEFFICIENT_COUNT;
+    }
+}
+
 static double elements_per_s(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    enum mfu_coefficient rate = mfu_rate_of(k->traffic);
+    enum mfu_coefficient rate = rate_of(m, k);
     double hz = rate == MFU_C_RATE_DEQUANTISE ? m->sm_clock_hz : m->element_clock_hz;
+    bool one_by_one = rate == MFU_C_RATE_STRIDED || rate == MFU_C_RATE_COPIED || rate == MFU_C_RATE_CAST;
 
-    if (rate == MFU_C_RATE_STRIDED)
-        return m->c[mfu_kinds[k->kind].lays_out ? MFU_C_RATE_COPIED : MFU_C_RATE_STRIDED] * hz;
-    return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * m->loads * hz;
+    return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * (one_by_one ? 1 : m->loads) * hz;
 }
 
 static double element_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
@@ -120,7 +135,7 @@ void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, 
     p->memory_s =
         mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     elements_s = element_seconds(m, k);
-    p->by_elements = elements_s > p->memory_s;
+    p->of_memory = elements_s > p->memory_s ? rate_of(m, k) : k->traffic;
     p->memory_s = larger(p->memory_s, elements_s);
     if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)
         p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);

@@ -207,21 +207,24 @@ static bool take_gemm(struct mfu_samples *s, const struct entry *e, struct mfu_s
 
 /* Kernels that stream, and what they stand for. */
 static const struct stream {
-    const char *probe, *pass;
+    const char *probe, *pass, *of; /* of: how its kind begins */
     enum mfu_kind kind;
     enum mfu_coefficient plain;
     double flops; /* per element */
-} streams[] = {{"norm", "backward", MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, 14},
-               {"norm", "", MFU_NORM, MFU_C_DRAM_NORM, 8},
-               {"softmax", "", MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, 5},
-               {"cross_entropy", "", MFU_LOSS, MFU_C_DRAM_POINTWISE, 5},
-               {"gelu", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 10},
-               {"pointwise", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1},
-               {"irregular", "", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR, 1},
-               {"reduction", "", MFU_REDUCTION, MFU_C_DRAM_REDUCTION, 1},
-               {"compiled", "", MFU_POINTWISE, MFU_C_DRAM_FUSED, 10},
-               {"adamw", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 12},
-               {"embedding", "", MFU_EMBEDDING, MFU_C_DRAM_EMBEDDING, 0}};
+} streams[] = {{"norm", "backward", "", MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, 14},
+               {"norm", "", "", MFU_NORM, MFU_C_DRAM_NORM, 8},
+               {"softmax", "", "", MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, 5},
+               {"cross_entropy", "", "", MFU_LOSS, MFU_C_DRAM_POINTWISE, 5},
+               {"gelu", "", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 10},
+               {"pointwise", "", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1},
+               {"irregular", "", "cast", MFU_CAST, MFU_C_DRAM_POINTWISE, 0},
+               {"irregular", "", "transpose", MFU_COPY, MFU_C_DRAM_IRREGULAR, 0},
+               {"irregular", "", "", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR, 1},
+               {"dropout", "", "", MFU_POINTWISE, MFU_C_DRAM_DROPOUT, 3},
+               {"reduction", "", "", MFU_REDUCTION, MFU_C_DRAM_REDUCTION, 1},
+               {"compiled", "", "", MFU_POINTWISE, MFU_C_DRAM_FUSED, 10},
+               {"adamw", "", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 12},
+               {"embedding", "", "", MFU_EMBEDDING, MFU_C_DRAM_EMBEDDING, 0}};
 
 /* Relative, that all samples of a class share: of kernels that stand for others, of the
  * kernels that will run (estimated). */
@@ -236,7 +239,8 @@ static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu
     char name[96];
 
     for (size_t i = 0; i < sizeof streams / sizeof streams[0] && !row; i++)
-        if (is(streams[i].probe, e->probe) && (!streams[i].pass[0] || is(streams[i].pass, e->pass)))
+        if (is(streams[i].probe, e->probe) && (!streams[i].pass[0] || is(streams[i].pass, e->pass))
+            && strncmp(streams[i].of, e->kind, strlen(streams[i].of)) == 0)
             row = &streams[i];
     if (!row || !(or_else(e->x[READ_BYTES], 0) + or_else(e->x[WRITE_BYTES], 0) > 0))
         return false;

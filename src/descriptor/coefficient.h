@@ -64,6 +64,7 @@ struct mfu_yaml;
     X(DRAM_IRREGULAR, "dram.irregular", MFU_RATIO, 0.01, 1.2,                                                          \
       "fraction that kernels without wide loads reach: casts between types, broadcast masks and scales, transposing "  \
       "copies")                                                                                                        \
+    X(DRAM_DROPOUT, "dram.dropout", MFU_RATIO, 0.01, 1.2, "fraction that dropout reaches, which writes its mask, too") \
     X(DRAM_FUSED, "dram.fused", MFU_RATIO, 0.01, 1.2,                                                                  \
       "fraction that compiled pointwise and row-reduction kernels reach")                                              \
     X(DRAM_NORM, "dram.norm", MFU_RATIO, 0.01, 1.2,                                                                    \
@@ -90,7 +91,8 @@ struct mfu_yaml;
     X(RATE_POINTWISE, "rate.pointwise", MFU_COUNT, 0, 1000,                                                            \
       "elements per clock and SM that eager PyTorch's pointwise kernels keep in flight, of whatever size; 0: no "      \
       "limit")                                                                                                         \
-    X(RATE_STRIDED, "rate.strided", MFU_COUNT, 0, 1000, "the same of kernels without wide loads: casts, broadcasts")   \
+    X(RATE_STRIDED, "rate.strided", MFU_COUNT, 0, 1000, "the same of kernels without wide loads: broadcasts")          \
+    X(RATE_CAST, "rate.cast", MFU_COUNT, 0, 1000, "the same of casts, which look up the types for each element")       \
     X(RATE_COPIED, "rate.copied", MFU_COUNT, 0, 1000, "the same of copies that lay heads or columns out anew")         \
     X(RATE_NORM, "rate.norm", MFU_COUNT, 0, 1000, "the same of LayerNorm and RMSNorm")                                 \
     X(RATE_DEQUANTISE, "rate.dequantise", MFU_COUNT, 0, 1000,                                                          \

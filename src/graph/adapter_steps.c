@@ -59,29 +59,11 @@ int mfu_adapter_small(struct mfu_builder *s, const char *suffix, enum mfu_type t
     return mfu_emit_matmul(s, suffix, math(s, out), rows, columns, depth, 1, a, b, out);
 }
 
-int mfu_adapter_drop(struct mfu_builder *s, const struct mfu_node *n, int x, int *mask)
-{
-    double rows = mfu_view_rows(s, x), in = n->op->in_width[MFU_ADAPTER_INPUT];
-    int out[2];
-
-    out[0] = mfu_tensor_new(s, rows, in, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    out[1] = *mask = mfu_tensor_new(s, rows, in, MFU_U8, MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "lora_dropout",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .random = true,
-                                    .flops = 3 * rows * in},
-             1, &x, 2, out);
-    return out[0];
-}
-
 int mfu_adapter_enter(struct mfu_builder *s, struct mfu_node *n, int *cast, int *mask)
 {
     *cast = mfu_emit_cast(s, mfu_node_input(s, n, MFU_ADAPTER_INPUT), mfu_adapter_type(s));
     *mask = MFU_NO_VIEW;
-    return s->config->setting[MFU_S_LORA_DROPOUT] > 0 ? mfu_adapter_drop(s, n, *cast, mask) : *cast;
+    return s->config->setting[MFU_S_LORA_DROPOUT] > 0 ? mfu_emit_dropout(s, "lora_dropout", *cast, mask) : *cast;
 }
 
 static enum mfu_type sum_type(const struct mfu_builder *s, const struct mfu_node *n, enum mfu_type y)

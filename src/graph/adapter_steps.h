@@ -26,8 +26,6 @@ int mfu_adapter_gradient(struct mfu_builder *, struct mfu_node *, enum mfu_type 
 /* The gradient of the input, from that of the product's operand. */
 void mfu_adapter_input_gradient(struct mfu_builder *, struct mfu_node *, int dx, int mask);
 
-/* x, or its gradient, dropped: a new view, and its mask. */
-int mfu_adapter_drop(struct mfu_builder *, const struct mfu_node *, int x, int *mask);
 /* x W^T with a weight of [width, depth], in the type of x; as autocast makes x; a kernel over elements; sums of columns
  * in fp32; g^T x, a gradient of [width, depth]. */
 int mfu_adapter_product(struct mfu_builder *, const char *suffix, int x, int weight, double width, double depth);

@@ -465,7 +465,7 @@ int mfu_tape_drop(struct mfu_tape *t, int a)
         return a;
     p = add_step(t, DROP, a, -1, t->value[a]);
     if (emits(t))
-        dropped = mfu_adapter_drop(t->s, t->n, t->value[a].view, &mask);
+        dropped = mfu_emit_dropout(t->s, "lora_dropout", t->value[a].view, &mask);
     t->value[p->out].view = dropped;
     p->saved[0] = save(t, t->value[a].trains, mask);
     return p->out;

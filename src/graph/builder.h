@@ -227,6 +227,8 @@ int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, 
 /* The same where b is spread over rows or columns, or the layout changes: no
  * wide loads. */
 int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);
+/* Elements zeroed at random, and the mask of a byte each that backward reads. */
+int mfu_emit_dropout(struct mfu_builder *, const char *suffix, int view, int *mask);
 /* The gradient of what is added to all rows: the sum of the view's rows, `elements` numbers. */
 int mfu_emit_columns_sum(struct mfu_builder *, const char *suffix, int view, double elements, enum mfu_type);
 /* Several views laid out as one, or one anew, by so many launches. */

@@ -94,7 +94,7 @@ static inline void mfu_cluster_gradient(struct mfu_builder *s, int part, int all
 
     mfu_emit(s,
              &(struct mfu_emission){
-                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .cast = true},
+                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP, .cast = true},
              1, &part, 1, &slice);
 }
 

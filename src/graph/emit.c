@@ -414,6 +414,24 @@ int mfu_emit_broadcast(struct mfu_builder *s, const char *suffix, enum mfu_type 
     return map(s, suffix, type, flops_per_element, a, b, MFU_NO_VIEW, MFU_C_DRAM_IRREGULAR);
 }
 
+int mfu_emit_dropout(struct mfu_builder *s, const char *suffix, int view, int *mask)
+{
+    double rows = mfu_view_rows(s, view), columns = mfu_view_columns(s, view);
+    int out[] = {mfu_tensor_new(s, rows, columns, mfu_view_type(s, view), MFU_PART_ACTIVATIONS),
+                 mfu_tensor_new(s, rows, columns, MFU_U8, MFU_PART_ACTIVATIONS)};
+
+    *mask = out[1];
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_DROPOUT,
+                                    .fusion = MFU_MAP,
+                                    .random = true,
+                                    .flops = 3 * rows * columns},
+             1, &view, 2, out);
+    return out[0];
+}
+
 int mfu_emit_columns_sum(struct mfu_builder *s, const char *suffix, int view, double elements, enum mfu_type type)
 {
     int out = mfu_tensor_new(s, 1, elements, type, MFU_PART_GRADIENTS);
@@ -510,7 +528,7 @@ int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum m
     out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, part);
     mfu_emit(s,
              &(struct mfu_emission){
-                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = fusion, .cast = true},
+                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE, .fusion = fusion, .cast = true},
              1, &view, 1, &out);
     return out;
 }

@@ -230,7 +230,7 @@ static void put_alone(struct fusion *f, int index)
 
     if (!l)
         return;
-    if (l->kernel.traffic == MFU_C_DRAM_IRREGULAR)
+    if (l->kernel.traffic == MFU_C_DRAM_IRREGULAR || l->kernel.traffic == MFU_C_DRAM_DROPOUT)
         l->kernel.traffic = MFU_C_DRAM_FUSED; /* compiled for just this layout */
     if (l->fusion == MFU_COLUMN) {
         double was = 0, is = 0;

@@ -188,6 +188,7 @@ static int unpack(struct mfu_builder *s, const struct mfu_parameter *p)
                                         .traffic = passes[i].traffic,
                                         .fusion = MFU_ALONE,
                                         .extra_read_bytes = i == 0 ? p->elements * p->packed_bytes : 0,
+                                        .flops = i == 1 ? 0 : p->elements,
                                         .launches = passes[i].launches},
                  i > 0, &in, 1, &out);
     }

@@ -61,7 +61,8 @@ enum mfu_blocks {
       .blocks = MFU_BLOCKS_SOFTMAX)                                                                                    \
     X(argument, OPTIMIZER_STEP, "optimizer", update_s, "the optimizer", OPTIMIZER, "update", "states through memory",  \
       .group = MFU_GROUP_UPDATES, .blocks = MFU_BLOCKS_CHUNKS)                                                         \
-    X(argument, CAST, "cast", cast_s, "casts", MEMORY, "casts", "change of the type", .group = MFU_GROUP_STREAMS)      \
+    X(argument, CAST, "cast", cast_s, "casts", MEMORY, "casts", "change of the type", .group = MFU_GROUP_STREAMS,      \
+      .casts = true)                                                                                                   \
     X(argument, COPY, "copy", copy_s, "copies", MEMORY, "copies", "change of the layout", .group = MFU_GROUP_STREAMS,  \
       .lays_out = true)                                                                                                \
     X(argument, COLLECTIVE, "collective", collective_s, "collectives", COMMUNICATION, "collectives", "between GPUs",   \
@@ -87,6 +88,7 @@ struct mfu_kind_row {
     bool cold;              /* reads what L2 cannot hold any more */
     bool beside;            /* runs beside the others, on a stream of its own */
     bool lays_out;          /* does nothing but write elsewhere what it reads */
+    bool casts;             /* changes its type, and computes nothing where it has no FLOP */
 };
 extern const struct mfu_kind_row mfu_kinds[MFU_KIND_COUNT];
 extern const char *const mfu_kind_names[MFU_KIND_COUNT]; /* "gemm" ... */

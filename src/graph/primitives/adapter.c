@@ -109,7 +109,7 @@ static void forward(struct mfu_builder *s, int index)
 
     x = cast;
     if (drops)
-        x = mfu_adapter_drop(s, n, x, &mask);
+        x = mfu_emit_dropout(s, "lora_dropout", x, &mask);
     if (dora)
         norm = build_norm(s, n);
     x = mfu_adapter_operand(s, x);

@@ -424,6 +424,14 @@ static bool upcasts(const struct mfu_builder *s, const struct mfu_node *n)
     return s->numerics.compute != MFU_F32 && (s->numerics.autocast || n->op->attribute[SOFTMAX] == FP32);
 }
 
+/* masked_fill of eager PyTorch fills a copy (torch native/TensorAdvancedIndexing.cpp), also as its own gradient. */
+static int filled(struct mfu_builder *s, const char *copy, int scores)
+{
+    return s->runtime->fuse
+        ? scores
+        : mfu_emit_pointwise(s, copy, mfu_view_type(s, scores), 0, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+}
+
 /* A mask that is added has the type of the embeddings, which makes the scores
  * fp32 under autocast; its gradient passes through.  Inductor's partitioner
  * saves what is masked, since the mask is far away. */
@@ -436,8 +444,11 @@ static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct 
 
     if (!added && !a->causal && !(a->window > 0))
         return scores;
-    out = n->op->attribute[MASKING] == IN_PLACE ? mfu_view_slice(s, scores, rows, columns)
-                                                : mfu_tensor_new(s, rows, columns, type, MFU_PART_ACTIVATIONS);
+    if (n->op->attribute[MASKING] == FILLED)
+        scores = filled(s, "mask_copy", scores);
+    out = n->op->attribute[MASKING] == IN_PLACE || (!added && !s->runtime->fuse)
+        ? mfu_view_slice(s, scores, rows, columns)
+        : mfu_tensor_new(s, rows, columns, type, MFU_PART_ACTIVATIONS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "mask",
                                     .kind = MFU_POINTWISE,
@@ -500,23 +511,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
                                     .flops = 5 * pairs},
              1, &scores, 1, &probabilities);
     factor = n->op->attribute[SOFTMAX] == FP32 ? mfu_emit_cast(s, probabilities, s->numerics.compute) : probabilities;
-    if (n->op->attribute[DROPOUT] > 0) {
-        int out[2];
-
-        out[0] = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), mfu_view_type(s, factor),
-                                MFU_PART_ACTIVATIONS);
-        out[1] = mask =
-            mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), MFU_U8, MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "dropout",
-                                        .kind = MFU_POINTWISE,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
-                                        .fusion = MFU_MAP,
-                                        .random = true,
-                                        .flops = 3 * pairs},
-                 1, &factor, 2, out);
-        factor = out[0];
-    }
+    if (n->op->attribute[DROPOUT] > 0)
+        factor = mfu_emit_dropout(s, "dropout", factor, &mask);
     factor = mfu_autocast(s, factor);
     y = product(s, &a, "values", a.seq, a.value_dim, a.keys, factor, qkv[2]);
     n->out = mfu_emit_laid(s, "merge", 1, mfu_view_rows(s, mfu_node_input(s, n, 0)),
@@ -551,6 +547,9 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     if (!one_kernel)
         dp = mfu_emit_cast(s, dp, mfu_view_type(s, p));
     in[0] = dp, in[1] = p;
+    if (!s->runtime->fuse
+        && !one_kernel) /* eager PyTorch multiplies first (torch native/cuda/SoftMax.cu, softmax_backward_cuda_out) */
+        in[0] = mfu_emit_pointwise(s, "dsoftmax_product", mfu_view_type(s, p), 1, dp, p, MFU_NO_VIEW);
     dscores =
         mfu_tensor_new(s, mfu_view_rows(s, p), mfu_view_columns(s, p),
                        one_kernel || s->numerics.math == MFU_PEAK_FP16 ? s->numerics.compute : mfu_view_type(s, p),
@@ -565,7 +564,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     if (!one_kernel) {
         dscores = mfu_emit_cast(s, dscores, s->numerics.compute);
         if (n->op->attribute[MASKING] != ADDED && (a.causal || a.window > 0))
-            dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW);
+            dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, filled(s, "dmask_copy", dscores),
+                                         MFU_NO_VIEW);
         if (has_bias(n) && !is_scored(n) && mfu_wants_gradient(s, n, 3))
             give_bias(s, n, &a, dscores);
         if (n->op->attribute[SOFTCAP] > 0)

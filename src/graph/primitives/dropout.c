@@ -17,22 +17,13 @@ static double shape(const struct mfu_operation *op)
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int x = mfu_node_input(s, n, 0), out[2];
-    double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
+    int mask;
 
-    n->out = x;
+    n->out = mfu_node_input(s, n, 0);
     if (n->op->attribute[P] <= 0)
         return;
-    out[0] = n->out = mfu_tensor_new(s, rows, columns, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    out[1] = mfu_node_save(s, n, mfu_tensor_new(s, rows, columns, MFU_U8, MFU_PART_ACTIVATIONS));
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .random = true,
-                                    .flops = 3 * rows * columns},
-             1, &x, 2, out);
+    n->out = mfu_emit_dropout(s, "", n->out, &mask);
+    mfu_node_save(s, n, mask);
 }
 
 static void backward(struct mfu_builder *s, int index)

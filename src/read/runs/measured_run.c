@@ -387,6 +387,7 @@ static const struct {
     /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
      * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
      * ds_config_zero2.json: two buckets of 2e8 elements). */
+    {"QwenLM", "software", "2023", NULL, NULL, false},
     {"QwenLM", "trainer", "deepspeed", NULL, "lora", true},
     {"QwenLM", "zero", "2", NULL, "lora", true},
     {"QwenLM", "precision", "bf16", NULL, "lora", false},
