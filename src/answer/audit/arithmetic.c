@@ -67,8 +67,7 @@ static const struct { enum mfu_dim dim; int of, second; } dims[] = {
 
 static bool stands(const struct mfu_claim_text *t, const char *p, const char *word)
 {
-    return (p == t->text || !mfu_claim_letter(p[-1]) || isdigit((unsigned char)p[-1]))
-        && mfu_claim_stands(p, word, strlen(word));
+    return (p == t->text || !mfu_claim_letter(p[-1]) || mfu_digit(p[-1])) && mfu_claim_stands(p, word);
 }
 
 /* One unit or noun at `p`, to the power of `sign`; what is behind it, NULL: there is none that is known. */
@@ -98,7 +97,7 @@ static const char *read_other(struct nouns *nouns, const char *p, int sign, stru
 
     if (n < 3)
         return NULL;
-    while (i < nouns->n && !(strncmp(nouns->others[i], p, n) == 0 && !isalpha((unsigned char)nouns->others[i][n])))
+    while (i < nouns->n && !(strncmp(nouns->others[i], p, n) == 0 && !mfu_alpha(nouns->others[i][n])))
         i++;
     if (i == TERMS)
         return NULL;
@@ -145,7 +144,7 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
     }
     if (!a->unit && !n.percent && !n.times) {
         next = mfu_claim_blanks(a->end);
-        if (!(next = read_word(nouns, next, 1, a)) && isalpha((unsigned char)*mfu_claim_blanks(a->end))) {
+        if (!(next = read_word(nouns, next, 1, a)) && mfu_alpha(*mfu_claim_blanks(a->end))) {
             const char *second = mfu_claim_blanks(a->end); /* "52k alpaca sequences" */
 
             second = mfu_claim_blanks(second + strspn(second, "abcdefghijklmnopqrstuvwxyz"));
@@ -154,14 +153,13 @@ static bool read_amount(struct nouns *nouns, const char *p, struct amount *a)
         }
         a->end = next ? next : a->end;
     }
-    if (n.dim == MFU_WATTS && a->end - p > 4 && mfu_claim_stands(a->end - 4, "/day", 4)) { /* those of a day */
+    if (n.dim == MFU_WATTS && a->end - p > 4 && mfu_claim_stands(a->end - 4, "/day")) { /* those of a day */
         a->of[SECOND]++;
         a->base = (struct mfu_interval){86400 * a->base.low, 86400 * a->base.high};
     }
-    while (
-        *a->end == '/' && isalnum((unsigned char)a->end[1])
-        && !isdigit((unsigned char)*mfu_claim_blanks(mfu_claim_word_end(a->end + 1))) /* "1.2M samples / batch 256" */
-        && ((next = read_word(nouns, a->end + 1, -1, a)) || (next = read_other(nouns, a->end + 1, -1, a)))) {
+    while (*a->end == '/' && isalnum((unsigned char)a->end[1])
+           && !mfu_digit(*mfu_claim_blanks(mfu_claim_word_end(a->end + 1))) /* "1.2M samples / batch 256" */
+           && ((next = read_word(nouns, a->end + 1, -1, a)) || (next = read_other(nouns, a->end + 1, -1, a)))) {
         a->end = next;
         a->rate = true;
     }
@@ -247,15 +245,15 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
         p = read_sum(e, p + 1, v);
         return p && *p == ')' ? mfu_claim_blanks(p + 1) : NULL;
     }
-    for (int i = 0; i < 3 && e->operations > 0 && isalpha((unsigned char)*p); i++) /* "+ weights 14 GB" */
+    for (int i = 0; i < 3 && e->operations > 0 && mfu_alpha(*p); i++) /* "+ weights 14 GB" */
         p = mfu_claim_blanks(mfu_claim_word_end(p));
-    if (!(isdigit((unsigned char)*p) || *p == '$') || !read_amount(&e->nouns, p, &a) || (a.times && e->operations == 0))
+    if (!(mfu_digit(*p) || *p == '$') || !read_amount(&e->nouns, p, &a) || (a.times && e->operations == 0))
         return NULL;
     *v = (struct value){{a.printed, a.base}, a.of[SECOND], a.unit};
     before = mfu_claim_back(e->nouns.t, p);
     e->figures[e->n] = p;
     p = a.end;
-    if (*p == '^' && isdigit((unsigned char)p[1])) {
+    if (*p == '^' && mfu_digit(p[1])) {
         for (int i = 0; i < 2; i++)
             v->as[i] = (struct mfu_interval){pow(v->as[i].low, p[1] - '0'), pow(v->as[i].high, p[1] - '0')};
         p += 2;
@@ -263,13 +261,13 @@ static const char *read_operand(struct equation *e, const char *p, struct value 
     for (int i = 0; i < 4; i++) {
         const char *word = mfu_claim_blanks(p);
 
-        if (*word == '/' && isalpha((unsigned char)word[1]))
+        if (*word == '/' && mfu_alpha(word[1]))
             word++;
         if (*word == '(' && strcspn(word, "0123456789") > strcspn(word, ")")) { /* "2 (K and V)" */
             p = word + strcspn(word, ")") + 1;
             continue;
         }
-        if (!isalpha((unsigned char)*word) || mfu_claim_stands(word, "x", 1))
+        if (!mfu_alpha(*word) || mfu_claim_stands(word, "x"))
             break;
         while (mfu_claim_letter(*word))
             word++;
@@ -287,7 +285,7 @@ static const char *read_product(struct equation *e, const char *p, struct value 
     struct value b;
 
     p = read_operand(e, p, v);
-    while (p && (mfu_claim_stands(p, "x", 1) || *p == '/')) {
+    while (p && (mfu_claim_stands(p, "x") || *p == '/')) {
         bool over = *p == '/';
 
         e->operations++;
@@ -333,7 +331,7 @@ void mfu_claim_equations(struct mfu_audit *audit, struct mfu_claim_text *t)
         bool about, times, bare;
         int way = -1;
 
-        if ((*p != '(' && !isdigit((unsigned char)*p)) || mfu_claim_letter(p[-1]) || p[-1] == '.'
+        if ((*p != '(' && !mfu_digit(*p)) || mfu_claim_letter(p[-1]) || p[-1] == '.'
             || !(equal = read_sum(&e, p, &left)) || *equal != '=')
             continue;
         end = read_sum(&e, mfu_claim_skip_about(equal + 1, &about), &right);
@@ -421,7 +419,7 @@ static int one_has(const struct terms *x, int i)
         if ((stands(t, behind, "every") || stands(t, behind, "each"))
             && (noun = counted_noun(x, mfu_claim_blanks(mfu_claim_word_end(behind)), i)) < NOUNS)
             return noun;
-        if (!isalpha((unsigned char)*behind))
+        if (!mfu_alpha(*behind))
             break;
     }
     for (p = a->at; p > t->text;) { /* back to where the sentence begins */
@@ -430,9 +428,9 @@ static int one_has(const struct terms *x, int i)
             || stands(t, mfu_claim_word_end(word) + 1, "average") || stands(t, behind, "average")
             || (stands(t, behind, "on") && stands(t, behind + 3, "average"));
 
-        if (word >= p || strchr(".;:,(", *word) || isdigit((unsigned char)*word))
+        if (word >= p || strchr(".;:,(", *word) || mfu_digit(*word))
             break;
-        for (int k = 0; k < 2 && !one && !isdigit((unsigned char)*before); k++, before = mfu_claim_back(t, before))
+        for (int k = 0; k < 2 && !one && !mfu_digit(*before); k++, before = mfu_claim_back(t, before))
             for (size_t m = 0; m < N(ones); m++)
                 one |= stands(t, before, ones[m]);
         if (one && (noun = counted_noun(x, word, i)) < NOUNS)
@@ -804,7 +802,7 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
     bool collective = strstr(t->text, "gather") || strstr(t->text, "allreduce") || strstr(t->text, "reduce scatter");
 
     for (const char *p = t->text + 1; *p && x.n < TERMS;) {
-        if ((isdigit((unsigned char)*p) || *p == '$') && !(t->taken[p - t->text] && !t->operand[p - t->text])
+        if ((mfu_digit(*p) || *p == '$') && !(t->taken[p - t->text] && !t->operand[p - t->text])
             && read_amount(&x.nouns, p, &x.list[x.n]))
             p = x.list[x.n++].end;
         else

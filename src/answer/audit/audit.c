@@ -77,6 +77,11 @@ bool mfu_audit_claims(const struct mfu_audit *a, int kind, enum mfu_claim_state 
     return false;
 }
 
+bool mfu_claim_has(const struct mfu_audit *a, int kind)
+{
+    return mfu_audit_claims(a, kind, MFU_BEFORE);
+}
+
 /* Whether one identity says that it is something else than what is usually assumed, from what is claimed. */
 static bool said_otherwise(struct system *s, int kind)
 {
@@ -113,7 +118,7 @@ static bool is_setup(const struct mfu_identity *x)
 {
     for (int t = 0; t < x->n_terms; t++)
         for (int f = 0; f < x->term[t].n; f++)
-            if (!(mfu_quantity_rows[x->term[t].of[f].kind].traits & MFU_Q_SETUP))
+            if (!(mfu_traits_of(x->term[t].of[f].kind) & MFU_Q_SETUP))
                 return false;
     return true;
 }
@@ -154,7 +159,7 @@ static void assume_the_usual(struct system *s)
     for (int i = 0; i < s->audit->n_claims; i++) {
         const struct mfu_claim *c = &s->audit->claims[i];
 
-        several |= (mfu_quantity_rows[c->kind].traits & MFU_Q_SEVERAL) != 0;
+        several |= (mfu_traits_of(c->kind) & MFU_Q_SEVERAL) != 0;
         changed[c->kind] |=
             c->state == MFU_AFTER || (c->state == MFU_CHANGE && (c->in.low > 1.01 || c->in.high < 0.99));
     }
@@ -169,15 +174,14 @@ static void assume_the_usual(struct system *s)
     }
     if (!s->two_states)
         return;
-    changed[MFU_Q_SEQUENCE_BYTES] |=
-        mfu_audit_claims(s->audit, MFU_Q_RECOMPUTE, MFU_BEFORE); /* what is computed again is not kept */
+    changed[MFU_Q_SEQUENCE_BYTES] |= mfu_claim_has(s->audit, MFU_Q_RECOMPUTE); /* what is computed again is not kept */
     spread_changes(s, changed);
     for (size_t i = 0; i < 2; i++) /* the data are the same where their passes are compared */
         changed[(const int[]){MFU_Q_CORPUS, MFU_Q_SAMPLES}[i]] |=
             !mfu_audit_claims(s->audit, MFU_Q_EPOCH_TIME, MFU_AFTER)
             && !mfu_audit_claims(s->audit, MFU_Q_EPOCH_TIME, MFU_CHANGE);
     for (int k = 0; k < MFU_Q_COUNT; k++)
-        if ((mfu_quantity_rows[k].traits & MFU_Q_KEPT) && !changed[k] && !mfu_audit_claims(s->audit, k, MFU_CHANGE))
+        if ((mfu_traits_of(k) & MFU_Q_KEPT) && !changed[k] && !mfu_audit_claims(s->audit, k, MFU_CHANGE))
             assume(s, k, MFU_CHANGE, 1, 1, "unchanged");
     for (int k = 0; k < MFU_Q_COUNT; k++) { /* the usual stays so, where it can */
         const struct mfu_quantity_row *row = &mfu_quantity_rows[k];
@@ -359,7 +363,7 @@ static int dispensable(const struct system *s)
 
     for (int i = 0; i < s->audit->n_claims; i++) {
         const struct mfu_claim *c = &s->audit->claims[i];
-        int r = strcmp(c->from, "stated") != 0 ? 0 : mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP ? 1 : 2;
+        int r = strcmp(c->from, "stated") != 0 ? 0 : mfu_traits_of(c->kind) & MFU_Q_SETUP ? 1 : 2;
 
         if (s->claim_on[i] && r >= rank) {
             rank = r;
@@ -571,7 +575,7 @@ static bool is_usual(struct system *s)
     struct mfu_box b;
     struct mfu_interval mfu;
 
-    if (mfu_audit_claims(s->audit, MFU_Q_MFU, MFU_BEFORE) || !solve(s, &b))
+    if (mfu_claim_has(s->audit, MFU_Q_MFU) || !solve(s, &b))
         return false;
     mfu = b.of[MFU_Q_MFU][MFU_BEFORE];
     return mfu_interval_within(mfu, 3) && mfu.low >= usual_mfu.low && sqrt(mfu.low * mfu.high) <= usual_mfu.high;
@@ -606,8 +610,7 @@ static void ask(struct system *s)
             || !*mfu_quantity_rows[unknown[1].kind].phrases)
             continue;
         for (int k = 0; k < 2; k++)
-            if (mfu_quantity_rows[unknown[k].kind].traits & MFU_Q_SETUP && unknown[k].state == MFU_BEFORE
-                && missing++ < 4)
+            if (mfu_traits_of(unknown[k].kind) & MFU_Q_SETUP && unknown[k].state == MFU_BEFORE && missing++ < 4)
                 add_name(s->audit->missing, sizeof s->audit->missing, mfu_quantity_rows[unknown[k].kind].name);
         snprintf(needs, sizeof needs, "would bind %s and %s", name_of(name, s, unknown[0].kind, unknown[0].state),
                  name_of(other, s, unknown[1].kind, unknown[1].state));
@@ -781,7 +784,7 @@ static bool is_complete(struct system *s, const struct way *w)
 
         for (int k = 0; k < w->n; k++)
             turned |= w->claim[k] == i;
-        if (!turned && (c->at == 0 || c->computed || mfu_quantity_rows[c->kind].traits & (MFU_Q_SETUP | MFU_Q_WHOLE)))
+        if (!turned && (c->at == 0 || c->computed || mfu_traits_of(c->kind) & (MFU_Q_SETUP | MFU_Q_WHOLE)))
             continue;
         for (int k = 0; k < s->audit->n_claims && !bound; k++) { /* in any of its states */
             struct mfu_claim *x = &s->audit->claims[k];
@@ -838,7 +841,7 @@ static void choose_readings(struct system *s)
 /* Whether it is a figure of an outcome that nothing else in the claim binds. */
 static bool is_loose(const struct mfu_audit *a, const struct mfu_claim *c)
 {
-    if (c->at == 0 || c->computed || mfu_quantity_rows[c->kind].traits & (MFU_Q_SETUP | MFU_Q_WHOLE))
+    if (c->at == 0 || c->computed || mfu_traits_of(c->kind) & (MFU_Q_SETUP | MFU_Q_WHOLE))
         return false;
     for (int i = 0; i < a->n_claims; i++) /* in any of its states */
         if ((a->claims[i].kind == c->kind && (a->claims[i].matters || is_bounded(&a->claims[i])))
@@ -862,7 +865,7 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     find_given(s);
     held += is_usual(s);
     for (int i = 0; i < a->n_claims; i++) {
-        if (a->claims[i].inferred && !a->unread_figure[0] && mfu_audit_claims(a, a->claims[i].kind, MFU_BEFORE))
+        if (a->claims[i].inferred && !a->unread_figure[0] && mfu_claim_has(a, a->claims[i].kind))
             snprintf(a->unread_figure, sizeof a->unread_figure, "%s", a->claims[i].text);
         if (!a->loose[0] && is_loose(a, &a->claims[i]))
             snprintf(a->loose, sizeof a->loose, "%s", a->claims[i].text);

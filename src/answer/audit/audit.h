@@ -103,6 +103,7 @@ char *mfu_table_spell(const char *text, int row, bool pair);
 
 /* Whether it says something of the quantity. */
 bool mfu_audit_claims(const struct mfu_audit *, int kind, enum mfu_claim_state);
+bool mfu_claim_has(const struct mfu_audit *, int kind); /* before */
 
 /* Finds contradictions, what holds and what follows. */
 int mfu_audit_judge(struct mfu_catalog *, struct mfu_audit *, struct mfu_error *err);

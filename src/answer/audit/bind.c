@@ -6,7 +6,6 @@
  */
 #include "answer/audit/reading.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -84,9 +83,8 @@ static bool is_possible(int kind, const struct mfu_claim_number *n)
 /* Behind a unit stands more of it, "KB/token": what has none is left to arithmetic.c. */
 static bool goes_on(const char *end)
 {
-    return *end == '/' && isalpha((unsigned char)end[1]) && !mfu_claim_stands(end, "/gpu", 4)
-        && !mfu_claim_stands(end, "/step", 5) && !mfu_claim_stands(end, "/batch", 6)
-        && !mfu_claim_stands(end, "/allreduce", 10);
+    return *end == '/' && mfu_alpha(end[1]) && !mfu_claim_stands(end, "/gpu") && !mfu_claim_stands(end, "/step")
+        && !mfu_claim_stands(end, "/batch") && !mfu_claim_stands(end, "/allreduce");
 }
 
 static bool is_intensity(int kind)
@@ -97,13 +95,13 @@ static bool is_intensity(int kind)
 /* Whether the number has the unit and the size of the quantity. */
 static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n)
 {
-    enum mfu_dim dim = mfu_quantity_rows[kind].dim;
+    enum mfu_dim dim = mfu_dim_of(kind);
     const char *behind = mfu_claim_blanks(n->end);
     bool count = dim == MFU_COUNT || dim == MFU_PARAMS || dim == MFU_TOKENS;
 
     if (n->times)
         return kind != MFU_Q_PRICE;
-    if (n->dim == MFU_FLOP && mfu_claim_stands(n->end, "/byte", 5))
+    if (n->dim == MFU_FLOP && mfu_claim_stands(n->end, "/byte"))
         return is_intensity(kind);
     if (dim != MFU_RATIO && !is_possible(kind, n))
         return false;
@@ -111,7 +109,7 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
         return false;
     if (kind == MFU_Q_TOKENS_PER_STEP && n->bare && !n->of_tokens && n->value < 1e4)
         return false;
-    if (mfu_claim_stands(mfu_claim_blanks(n->end), "parameter", 9) && dim != MFU_PARAMS && !strstr(phrase, "parameter"))
+    if (mfu_claim_stands(mfu_claim_blanks(n->end), "parameter") && dim != MFU_PARAMS && !strstr(phrase, "parameter"))
         return false;
     if (n->bare
         && (kind == MFU_Q_MATRIX || kind == MFU_Q_ADAPTER || kind == MFU_Q_EMBEDDING || kind == MFU_Q_MLP
@@ -127,7 +125,7 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
         return (count && (!n->of_tokens || dim == MFU_TOKENS || (dim == MFU_COUNT && strncmp(phrase, "token", 5) == 0))
                 && !(n->of_sequences && dim == MFU_TOKENS))
             || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(behind)
-                && !(isalpha((unsigned char)*behind) && mfu_claim_role(behind) == 0)) /* "two moments" */
+                && !(mfu_alpha(*behind) && mfu_claim_role(behind) == 0)) /* "two moments" */
             || strncmp(phrase, "byte", 4) == 0 || strncmp(phrase, "flop", 4) == 0;
     return dim == n->dim
         || (n->any_flop
@@ -160,7 +158,7 @@ void mfu_told_may_be(struct mfu_told *f, int kind, double score, const char *beg
 static bool is_part(int kind)
 {
     for (size_t i = 0; i < N(shares); i++)
-        if (shares[i].part == kind && mfu_quantity_rows[kind].dim == MFU_SECONDS)
+        if (shares[i].part == kind && mfu_dim_of(kind) == MFU_SECONDS)
             return true;
     return false;
 }
@@ -172,13 +170,13 @@ static bool is_multiple(const struct mfu_reading *r, const char *p)
 
     if (mfu_claim_role(word) & MFU_W_BEHIND)
         word = mfu_claim_back(&r->t, word);
-    return isdigit((unsigned char)*word) && mfu_claim_word_end(word)[-1] == 'x';
+    return mfu_digit(*word) && mfu_claim_word_end(word)[-1] == 'x';
 }
 
 /* Whether the claim has a word for it: "doubled". */
 static bool is_spelled(const struct mfu_reading *r, const char *p)
 {
-    return isalpha((unsigned char)r->t.claim[r->t.from[p - r->t.text]]);
+    return mfu_alpha(r->t.claim[r->t.from[p - r->t.text]]);
 }
 
 /* Whether it has the name of a thing there, "4090", and no word for its kind. */
@@ -195,7 +193,7 @@ static double is_owned(const struct mfu_reading *r, const char *p)
     for (int i = 0; i < 2; i++) {
         const char *word = mfu_claim_back(&r->t, p);
 
-        if (isdigit((unsigned char)*word) || *word == '%')
+        if (mfu_digit(*word) || *word == '%')
             return mfu_claim_word_end(word)[-1] == 'x' ? 0 : i == 0 ? 6.5 : 2.5;
         if (!r->t.used[word - r->t.text] && !(mfu_claim_role(word) & MFU_W_BEHIND))
             return 0;
@@ -209,7 +207,7 @@ static bool is_whole(const struct mfu_reading *r, const char *p)
 {
     const char *of = mfu_claim_back(&r->t, p);
 
-    return mfu_claim_stands(of, "of", 2) && *mfu_claim_back(&r->t, of) == '%';
+    return mfu_claim_stands(of, "of") && *mfu_claim_back(&r->t, of) == '%';
 }
 
 /* Whether it says no more than what is counted. */
@@ -267,21 +265,21 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
             if (length < longest || (mark == '>' && before) || (mark == '<' && !before && !n->times)
                 || (n->times && k == MFU_Q_PEAK)
                 || (mark == '=' && before && !near
-                    && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has", 3)))
+                    && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has")))
                 || begin < r->t.text || *begin != *words || strncmp(begin, words, length) != 0
                 || (mark == '=' && before && n->times && !(is_spelled(r, n->at) && !is_named(r, begin, end)))
                 || (*words != '/' && begin > r->t.text && begin[-1] == '/')
-                || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour", 5))
-                || (before && !near && n->bare && mfu_claim_stands(mfu_claim_blanks(n->end), "gpu", 3)
-                    && !(mfu_quantity_rows[k].traits & MFU_Q_COUNTED))
+                || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour"))
+                || (before && !near && n->bare && mfu_claim_stands(mfu_claim_blanks(n->end), "gpu")
+                    && !(mfu_traits_of(k) & MFU_Q_COUNTED))
                 || (k == MFU_Q_CAPACITY && !before && score < BESIDE - 1 && *words == 'g') /* "uses 7.5 GB on a 4070" */
-                || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte", 5)))
+                || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte")))
                 || (!before && goes_on(end))
-                || (!before && n->bare && n->value > 1.5 && mfu_quantity_rows[k].dim == MFU_RATIO) /* "35 were lost" */
+                || (!before && n->bare && n->value > 1.5 && mfu_dim_of(k) == MFU_RATIO) /* "35 were lost" */
                 || (before && n->bare && is_unit(words, length) && *words != 's'
-                    && !strchr(":=", *back))                             /* what is counted comes later */
-                || (mark == '>' && mfu_quantity_rows[k].dim == MFU_RATIO /* 37 % of the A100's 312 */
-                    && isdigit((unsigned char)*mfu_claim_blanks(end)))
+                    && !strchr(":=", *back))                  /* what is counted comes later */
+                || (mark == '>' && mfu_dim_of(k) == MFU_RATIO /* 37 % of the A100's 312 */
+                    && mfu_digit(*mfu_claim_blanks(end)))
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(*end))
                 || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
@@ -296,8 +294,8 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
     for (int i = 0; i < count; i++) {
         const char *beyond = mfu_claim_blanks(best[i].end);
         bool label = !before && *beyond && *best[i].begin != '/'
-            && (*beyond == '=' || (*beyond == ':' && !(near && n->bare)) || isdigit((unsigned char)*beyond)),
-             ratio = mfu_quantity_rows[best[i].kind].dim == MFU_RATIO;
+            && (*beyond == '=' || (*beyond == ':' && !(near && n->bare)) || mfu_digit(*beyond)),
+             ratio = mfu_dim_of(best[i].kind) == MFU_RATIO;
         double s = score + fmin(2, 0.1 * (double)longest);
 
         if (before && (!strchr("=:", *back) || is_whole(r, best[i].begin)) && best[i].score == score)
@@ -350,9 +348,8 @@ static void look_before(const struct mfu_reading *r, struct mfu_told *f, double 
         word = mfu_claim_back(&r->t, p);
         if (word >= p || ends_sentence(word))
             break;
-        if (isdigit((unsigned char)*word) && word - 2 > r->t.text && word[-1] == '.'
-            && isdigit((unsigned char)word[-2]))
-            for (word -= 2; word > r->t.text && isdigit((unsigned char)word[-1]); word--)
+        if (mfu_digit(*word) && word - 2 > r->t.text && word[-1] == '.' && mfu_digit(word[-2]))
+            for (word -= 2; word > r->t.text && mfu_digit(word[-1]); word--)
                 ;
         if (*word == ')')
             for (const char *open = word; open > r->t.text; open--)
@@ -363,12 +360,12 @@ static void look_before(const struct mfu_reading *r, struct mfu_told *f, double 
         role = mfu_claim_role(word);
         near &= *word == '=' || *word == ':';
         score -= pace
-            * (isdigit((unsigned char)*word) ? is_spelled(r, word) ? 0.2 : 2.5
-                   : *word == ','            ? 1.2
-                   : *word == ':'            ? 0.5
-                   : strchr("=(", *word)     ? 0.1
-                   : role & MFU_W_BETWEEN    ? 0.2
-                                             : 1);
+            * (mfu_digit(*word)           ? is_spelled(r, word) ? 0.2 : 2.5
+                   : *word == ','         ? 1.2
+                   : *word == ':'         ? 0.5
+                   : strchr("=(", *word)  ? 0.1
+                   : role & MFU_W_BETWEEN ? 0.2
+                                          : 1);
     }
 }
 
@@ -389,15 +386,15 @@ static void look_behind(const struct mfu_reading *r, struct mfu_told *f)
             score -= 1.5;
             continue;
         }
-        if (!*p || strchr(",;:()=+-", *p) || (*p == '.' && !isdigit((unsigned char)p[1])) || isdigit((unsigned char)*p))
+        if (!*p || strchr(",;:()=+-", *p) || (*p == '.' && !mfu_digit(p[1])) || mfu_digit(*p))
             break;
-        if (mfu_claim_stands(p, "and", 3) || role & MFU_W_FROM)
+        if (mfu_claim_stands(p, "and") || role & MFU_W_FROM)
             break;
         score -= role & MFU_W_BEHIND ? 0.2 : 2;
     }
     if (f->n.bare && goes_on(f->n.end))
         return;
-    for (const char *p = mfu_claim_blanks(f->n.end), *end = p; isalpha((unsigned char)*end) && end < p + 40;
+    for (const char *p = mfu_claim_blanks(f->n.end), *end = p; mfu_alpha(*end) && end < p + 40;
          end = mfu_claim_blanks(mfu_claim_word_end(end))) { /* "128 KiB of KV cache/token" */
         const char *behind = mfu_claim_word_end(end);
 
@@ -439,7 +436,7 @@ static void look_each(const struct mfu_reading *r, struct mfu_told *f)
 /* Whether a KV cache is told of before. */
 static bool is_of_cache(const struct mfu_reading *r, const char *p)
 {
-    const char *cache = mfu_claim_find_word(&r->t, (char *)r->t.text, "kv cache");
+    const char *cache = mfu_claim_says(&r->t, "kv cache");
 
     return cache && cache < p;
 }
@@ -449,7 +446,7 @@ static bool is_verb(const char *p)
     static const char *const verbs[] = {"is", "are", "was", "take", "need", "occupy", "weigh"};
 
     for (size_t i = 0; i < N(verbs); i++)
-        if (mfu_claim_stands(p, verbs[i], strlen(verbs[i])))
+        if (mfu_claim_stands(p, verbs[i]))
             return true;
     return false;
 }
@@ -470,7 +467,7 @@ static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
     for (size_t i = 0; i < N(apart); i++)
         if (mfu_claim_find_word(&r->t, (char *)from, apart[i]))
             return;
-    if (mfu_claim_stated(r->audit, MFU_Q_N_LAYER, MFU_BEFORE)) /* one of several things that are told of a model */
+    if (mfu_claim_told(r->audit, MFU_Q_N_LAYER)) /* one of several things that are told of a model */
         for (const char *p = from; p < f->n.at; p++)
             from = strchr(",:", *p) ? p + 1 : from;
     for (size_t i = 0; i < N(subjects); i++)
@@ -495,9 +492,9 @@ static bool is_behind_gpu(const struct mfu_reading *r, const char *p)
 {
     p = mfu_claim_back(&r->t, p);
     if (*p == '(' && (p = mfu_claim_back(&r->t, p)) && !r->t.used[p - r->t.text] && mfu_claim_word_end(p) - p < 4
-        && mfu_claim_stands(mfu_claim_back(&r->t, p), "gpu", 3)) /* "4060 Ti (16 GB)" */
+        && mfu_claim_stands(mfu_claim_back(&r->t, p), "gpu")) /* "4060 Ti (16 GB)" */
         return true;
-    return mfu_claim_stands(p, "gpu", 3) || (mfu_claim_stands(p, "node", 4) && r->gpu[0]);
+    return mfu_claim_stands(p, "gpu") || (mfu_claim_stands(p, "node") && r->gpu[0]);
 }
 
 /* Whether GPUs tell each other something: rates and times without words are of that. */
@@ -511,20 +508,20 @@ static bool is_of_other(const struct mfu_reading *r, const struct mfu_claim_numb
 {
     const char *noun = mfu_claim_blanks(n->end), *end;
     char said[80];
-    bool of = mfu_claim_stands(noun, "of", 2);
+    bool of = mfu_claim_stands(noun, "of");
 
     if (of)
         noun = mfu_claim_blanks(noun + 2);
     end = mfu_claim_word_end(noun);
-    return isalpha((unsigned char)*noun) && end > noun + 3 && !mfu_claim_stands(noun, "month", 5)
-        && !r->t.used[noun - r->t.text] && mfu_claim_role(noun) == 0
+    return mfu_alpha(*noun) && end > noun + 3 && !mfu_claim_stands(noun, "month") && !r->t.used[noun - r->t.text]
+        && mfu_claim_role(noun) == 0
         && (of || strchr(mfu_claim_text_quote(&r->t, n->at, n->end, said, sizeof said), '-'));
 }
 
 /* Whether it is a model at rest that is spoken of, which has no gradients. */
 static bool is_of_weights(const struct mfu_reading *r)
 {
-    return !r->training && !mfu_claim_find_word(&r->t, (char *)r->t.text, "gradient");
+    return !r->training && !mfu_claim_says(&r->t, "gradient");
 }
 
 /* What goes without words: the unit, a factor of a product, money. */
@@ -548,19 +545,18 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
         if (shaped[i].dim == n->dim && shaped[i].is[r->thing] > 0)
             mfu_told_may_be(f, shaped[i].is[r->thing], BESIDE + 5, n->at, n->end);
     if (n->dim == MFU_BYTES && is_behind_gpu(r, n->at)
-        && !(*mfu_claim_back(&r->t, n->at) == '(' && mfu_claim_stated(r->audit, MFU_Q_CAPACITY, MFU_BEFORE)))
+        && !(*mfu_claim_back(&r->t, n->at) == '(' && mfu_claim_told(r->audit, MFU_Q_CAPACITY)))
         mfu_told_may_be(f, MFU_Q_CAPACITY, BESIDE, n->at, n->end);
     if (n->dim == MFU_BYTES && is_of_cache(r, n->at))
         known = true, mfu_told_may_be(f, MFU_Q_KV, BY_UNIT + 2, n->at, n->end);
     else if (n->dim == MFU_BYTES && is_of_weights(r)
-             && (mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BYTES, MFU_BEFORE)
-                 || mfu_audit_claims(r->audit, MFU_Q_WEIGHT_BITS, MFU_BEFORE)))
+             && (mfu_claim_has(r->audit, MFU_Q_WEIGHT_BYTES) || mfu_claim_has(r->audit, MFU_Q_WEIGHT_BITS)))
         known = true, mfu_told_may_be(f, MFU_Q_WEIGHTS, BY_UNIT + 1, n->at, n->end); /* "70B in fp16 takes 140 GB" */
     if (n->dim == MFU_BYTES_PER_S && r->gpu[0] && !known)
         mfu_told_may_be(f, MFU_Q_BANDWIDTH, BY_UNIT, n->at, n->end);
     if (n->dim == MFU_SECONDS && is_of_other(r, n))
         return;
-    if (n->dim == MFU_PARAMS && mfu_claim_stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE) && n->value * n->factor >= A_RUN)
+    if (n->dim == MFU_PARAMS && mfu_claim_told(r->audit, MFU_Q_PARAMS) && n->value * n->factor >= A_RUN)
         mfu_told_may_be(f, MFU_Q_TOKENS, BY_UNIT + 1, n->at, n->end); /* "8B parameters x 15T" */
     for (size_t i = 0; i < N(by_unit) && !known; i++)
         if (by_unit[i].dim == n->dim && n->value * n->factor >= by_unit[i].least) {
@@ -574,9 +570,9 @@ static int scope_of(const struct mfu_reading *r, const char *begin, const char *
 {
     const char *p = end;
 
-    for (int i = 0; i < 4 && *p && !strchr(",;:+", *p) && !isdigit((unsigned char)*p); i++) {
-        *all = mfu_claim_stands(p, "total", 5);
-        if (*all || mfu_claim_stands(p, "/gpu", 4))
+    for (int i = 0; i < 4 && *p && !strchr(",;:+", *p) && !mfu_digit(*p); i++) {
+        *all = mfu_claim_stands(p, "total");
+        if (*all || mfu_claim_stands(p, "/gpu"))
             return (int)(mfu_claim_word_end(p + 1) - end);
         p = mfu_claim_blanks(mfu_claim_word_end(p));
     }
@@ -584,12 +580,12 @@ static int scope_of(const struct mfu_reading *r, const char *begin, const char *
     for (int i = 0; i < 3; i++) {
         const char *word = mfu_claim_back(&r->t, p);
 
-        *all = mfu_claim_stands(word, "total", 5);
+        *all = mfu_claim_stands(word, "total");
         if (r->t.used[word - r->t.text])
             break;
-        if (*all || (mfu_claim_stands(word, "gpu", 3) && word > r->t.text && word[-1] == '/'))
+        if (*all || (mfu_claim_stands(word, "gpu") && word > r->t.text && word[-1] == '/'))
             return 1;
-        if (word >= p || !(mfu_claim_letter(*word) || *word == '=') || isdigit((unsigned char)*word))
+        if (word >= p || !(mfu_claim_letter(*word) || *word == '=') || mfu_digit(*word))
             break;
         p = word;
     }
@@ -606,7 +602,7 @@ void mfu_told_find(struct mfu_reading *r, struct mfu_told *f)
     look_before(r, f, 1);
     look_behind(r, f);
     if (f->n_slots == 0 && f->n.percent
-        && (!isalpha((unsigned char)*mfu_claim_blanks(f->n.end)) || mfu_claim_role(mfu_claim_blanks(f->n.end)) != 0))
+        && (!mfu_alpha(*mfu_claim_blanks(f->n.end)) || mfu_claim_role(mfu_claim_blanks(f->n.end)) != 0))
         look_before(r, f, 0.3);
     if ((f->n.bare || f->n.dim == MFU_PARAMS) && goes_on(mfu_claim_word_end(mfu_claim_blanks(f->n.end)))
         && (f->n_slots == 0 || f->slots[0].begin < f->n.end)) { /* "86M tokens/day" */
@@ -631,30 +627,28 @@ void mfu_told_find(struct mfu_reading *r, struct mfu_told *f)
     if (f->n.bare && scope_of(r, f->n.at, f->n.end, &all)) { /* "37.5 per GPU", "256 in total" */
         if (r->topic >= 0 && other_of(scopes, N(scopes), r->topic, all) >= 0)
             mfu_told_may_be(f, other_of(scopes, N(scopes), r->topic, all), BESIDE + 3, f->n.at, f->n.end);
-        if (all && mfu_claim_stated(r->audit, MFU_Q_NODE_GPUS, MFU_BEFORE))
+        if (all && mfu_claim_told(r->audit, MFU_Q_NODE_GPUS))
             mfu_told_may_be(f, MFU_Q_GPUS, BESIDE + 3, f->n.at, f->n.end);
     }
-    if (f->n.bare && f->n.whole && mfu_claim_stands(mfu_claim_back(&r->t, f->n.at), "on", 2)
-        && mfu_claim_find_word(&r->t, (char *)r->t.text, "gpu") && !isalpha((unsigned char)*mfu_claim_blanks(f->n.end)))
+    if (f->n.bare && f->n.whole && mfu_claim_stands(mfu_claim_back(&r->t, f->n.at), "on")
+        && mfu_claim_says(&r->t, "gpu") && !mfu_alpha(*mfu_claim_blanks(f->n.end)))
         mfu_told_may_be(f, MFU_Q_GPUS, BESIDE + 3, f->n.at, f->n.end); /* "on one GPU ..., on 256" */
     for (size_t i = 0; r->topic >= 0 && i < N(readings); i++)          /* "1024 sequences or 4.2M tokens" */
         if (readings[i].kind == r->topic && suits(readings[i].other, "", &f->n) && !suits(r->topic, "", &f->n)
             && mfu_claim_role(mfu_claim_back(&r->t, f->n.at)) & (MFU_W_HENCE | MFU_W_EQUALS))
             mfu_told_may_be(f, readings[i].other, BESIDE - 1, f->n.at, f->n.end);
-    if (mfu_claim_stands(mfu_claim_back(&r->t, f->n.at), "which", 5) && r->topic >= 0)
+    if (mfu_claim_stands(mfu_claim_back(&r->t, f->n.at), "which") && r->topic >= 0)
         for (size_t i = N(shares); i-- > 0;)
-            if (shares[i].whole == r->topic && mfu_quantity_rows[r->topic].dim == f->n.dim) {
+            if (shares[i].whole == r->topic && mfu_dim_of(r->topic) == f->n.dim) {
                 mfu_told_may_be(f, shares[i].part, BESIDE - 1, f->n.at, f->n.end);
                 break;
             }
     for (size_t i = 0; i < N(shares); i++) { /* a share of what is told, or its whole */
-        bool part = mfu_claim_stated(r->audit, shares[i].part, MFU_BEFORE),
-             share = mfu_claim_stated(r->audit, shares[i].share, MFU_BEFORE);
-        bool whole = mfu_claim_stated(r->audit, shares[i].whole, MFU_BEFORE)
+        bool part = mfu_claim_told(r->audit, shares[i].part), share = mfu_claim_told(r->audit, shares[i].share);
+        bool whole = mfu_claim_told(r->audit, shares[i].whole)
             || (r->gpu[0] && (shares[i].whole == MFU_Q_PEAK || shares[i].whole == MFU_Q_CAPACITY) && part);
 
-        if (whole && part != share
-            && (part ? f->n.percent : !f->n.bare && f->n.dim == mfu_quantity_rows[shares[i].part].dim))
+        if (whole && part != share && (part ? f->n.percent : !f->n.bare && f->n.dim == mfu_dim_of(shares[i].part)))
             mfu_told_may_be(f, part ? shares[i].share : shares[i].part,
                             (part && *mfu_claim_back(&r->t, f->n.at) == '(' ? BESIDE : BY_UNIT + 1) - 0.1 * (double)i,
                             f->n.at, f->n.end);
@@ -682,7 +676,7 @@ void mfu_told_part_of(const struct mfu_reading *r, struct mfu_told *part, struct
     for (size_t i = 0; i < N(shares); i++) {
         int kind = part->n.percent ? shares[i].share : shares[i].part;
 
-        if (mfu_quantity_rows[shares[i].whole].dim != whole->n.dim
+        if (mfu_dim_of(shares[i].whole) != whole->n.dim
             || whole->n.value * whole->n.factor > mfu_quantity_rows[shares[i].whole].most)
             continue;
         for (int k = 0; k < part->n_slots + whole->n_slots; k++) {
@@ -698,7 +692,7 @@ void mfu_told_part_of(const struct mfu_reading *r, struct mfu_told *part, struct
     if (last < 0)
         return;
     if (!(part->n_slots > 0 && part->slots[0].score > BESIDE - 0.7 && part->slots[0].begin < part->n.at
-          && mfu_quantity_rows[part->slots[0].kind].dim == whole->n.dim
+          && mfu_dim_of(part->slots[0].kind) == whole->n.dim
           && !is_part(part->slots[0].kind))) /* "reserved 30 GB of 24 GB" */
         mfu_told_may_be(part, part->n.percent ? shares[last].share : shares[last].part, BESIDE + 3, part->n.at,
                         part->n.end);
@@ -760,6 +754,11 @@ struct mfu_claim *mfu_claim_stated(struct mfu_audit *a, int kind, enum mfu_claim
     return NULL;
 }
 
+struct mfu_claim *mfu_claim_told(struct mfu_audit *a, int kind)
+{
+    return mfu_claim_stated(a, kind, MFU_BEFORE);
+}
+
 /* Whether it is told as a result. */
 static bool follows(const struct mfu_reading *r, const char *p)
 {
@@ -768,7 +767,7 @@ static bool follows(const struct mfu_reading *r, const char *p)
 
         if (mfu_claim_role(word) & MFU_W_HENCE || (*word == '>' && word[-1] == '-'))
             return true;
-        if (word >= p || isdigit((unsigned char)*word) || strchr(";:", *word))
+        if (word >= p || mfu_digit(*word) || strchr(";:", *word))
             return false;
         p = word;
     }
@@ -780,9 +779,9 @@ static bool is_same_again(const struct mfu_reading *r, int kind, const char *p)
 {
     const char *word = mfu_claim_back(&r->t, p);
 
-    if (kind == MFU_Q_TOKENS && mfu_claim_stated(r->audit, MFU_Q_EPOCHS, MFU_BEFORE)) /* of one epoch, and of all */
+    if (kind == MFU_Q_TOKENS && mfu_claim_told(r->audit, MFU_Q_EPOCHS)) /* of one epoch, and of all */
         return false;
-    return !(mfu_quantity_rows[kind].traits & MFU_Q_COUNTED) && mfu_claim_role(word) & (MFU_W_HENCE | MFU_W_EQUALS)
+    return !(mfu_traits_of(kind) & MFU_Q_COUNTED) && mfu_claim_role(word) & (MFU_W_HENCE | MFU_W_EQUALS)
         && strchr(",(", *mfu_claim_back(&r->t, word));
 }
 
@@ -790,8 +789,7 @@ static bool is_same_again(const struct mfu_reading *r, int kind, const char *p)
 static bool is_of_optimizer(const struct mfu_reading *r, const char *p)
 {
     for (const char *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(",.;", *word); p = word)
-        if (mfu_claim_stands(word, "adam", 4) || mfu_claim_stands(word, "adamw", 5)
-            || mfu_claim_stands(word, "optimizer", 9))
+        if (mfu_claim_stands(word, "adam") || mfu_claim_stands(word, "adamw") || mfu_claim_stands(word, "optimizer"))
             return true;
     return false;
 }
@@ -826,7 +824,7 @@ static void rank(const struct mfu_reading *r, struct mfu_told *f, enum mfu_claim
     memcpy(slots, f->slots, sizeof slots);
     f->n_slots = 0;
     for (int i = 0; i < n; i++) {
-        const struct mfu_claim *c = mfu_claim_stated(r->audit, slots[i].kind, MFU_BEFORE);
+        const struct mfu_claim *c = mfu_claim_told(r->audit, slots[i].kind);
         struct mfu_interval in = interval_of(&f->n, slots[i].kind, &value);
         bool again =
             s == MFU_BEFORE && c && !(f->n.roles & MFU_W_FROM) && (in.low >= c->in.high || in.high <= c->in.low);
@@ -883,7 +881,7 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
         if (kind == MFU_Q_POWER && (n->value - n->half) * n->factor > MOST_WATTS)
             kind = MFU_Q_POWER_ALL;
         if (kind == MFU_Q_PRICE
-            && (memmem(from, (size_t)(to - from), "gpu", 3) || mfu_claim_stands(mfu_claim_blanks(n->end), "/gpu", 4)))
+            && (memmem(from, (size_t)(to - from), "gpu", 3) || mfu_claim_stands(mfu_claim_blanks(n->end), "/gpu")))
             open = false;
         flat = i == 0 ? open : flat;
         scoped |= i == 0 && scope > 0 && !all;
@@ -895,7 +893,7 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
                 && ((((open && !f->whole) || first.kind < 0)
                      && (first.kind == kind || first.kind < 0 || first.n_readings > 0))
                     || readings[k].other == MFU_Q_PEAK)
-                && !mfu_claim_stands(from, "micro", 5) && !mfu_claim_stands(from, "mbs", 3)
+                && !mfu_claim_stands(from, "micro") && !mfu_claim_stands(from, "mbs")
                 && !(readings[k].flop < 0 && x->score > WEAK)
                 && (readings[k].flop <= 0 || (n->any_flop && !phrase && n->value * n->factor >= readings[k].flop)))
                 add_reading(&first, n, readings[k].other,
@@ -913,7 +911,7 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
     if (last && last->kind == MFU_Q_STATE_BYTES && last->n_readings > 0 && n->dim == MFU_BYTES)
         add_reading(&first, n, MFU_Q_OPTIMIZER_STATES, 1, false);
     behind = mfu_claim_role(mfu_claim_blanks(end));
-    other = mfu_claim_stated(r->audit, first.kind, MFU_BEFORE);
+    other = mfu_claim_told(r->audit, first.kind);
     if (other && scoped && other->in.low > first.in.high && other->flat
         && other_of(scopes, N(scopes), first.kind, false) == first.kind) {
         other->kind =
@@ -922,10 +920,10 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
         other = NULL;
     }
     if (s == MFU_BEFORE && other && mfu_claim_stated(r->audit, first.kind, MFU_AFTER) && !r->audit->unread_figure[0]
-        && !(mfu_quantity_rows[first.kind].traits & (MFU_Q_SETUP | MFU_Q_WHOLE)) && first.value != other->value)
+        && !(mfu_traits_of(first.kind) & (MFU_Q_SETUP | MFU_Q_WHOLE)) && first.value != other->value)
         mfu_claim_text_quote(&r->t, begin, end, r->audit->unread_figure, sizeof r->audit->unread_figure); /* a third */
     if (s == MFU_BEFORE && other && last && last->kind == first.kind && first.value < other->value
-        && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "to", 2)) /* "cuts 26 GB of weights to 13 GB" */
+        && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "to")) /* "cuts 26 GB of weights to 13 GB" */
         s = MFU_AFTER;
     if (s == MFU_BEFORE && other) {
         if ((n->roles | behind) & MFU_W_FROM)
@@ -948,7 +946,7 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
     memcpy(c->readings, first.readings, sizeof c->readings);
     for (int i = 0; i < c->n_readings; i++)
         c->readings[i].state = s;
-    if (!(mfu_quantity_rows[c->kind].traits & MFU_Q_COUNTED)) /* how many is no subject */
+    if (!(mfu_traits_of(c->kind) & MFU_Q_COUNTED)) /* how many is no subject */
         r->topic = c->kind;
     mfu_claim_use(&r->t, begin, end);
     return c;

@@ -5,7 +5,6 @@
  */
 #include "answer/audit/reading.h"
 
-#include <ctype.h>
 #include <string.h>
 
 // clang-format off
@@ -42,7 +41,7 @@ static bool stands_before(const struct mfu_reading *r, const char *list, const c
             p--;
         if (one_of(list, text, p, true) > 0)
             return list != settings || p[-1] == 's' || r->t.claim[r->t.to[p - 1 - text] - 1] != 's';
-        if (word >= p || isdigit((unsigned char)*word) || strchr(".;,", *word)
+        if (word >= p || mfu_digit(*word) || strchr(".;,", *word)
             || (!(mfu_claim_role(word) & MFU_W_BETWEEN) && words-- == 0))
             return false;
         p = word;
@@ -57,8 +56,8 @@ static bool is_year(const struct mfu_reading *r, const struct mfu_claim_number *
     if (!n->bare || !n->whole || n->end - n->at != 4 || n->value < 1990 || n->value > 2039)
         return false;
     return one_of(months, r->t.text, before, false) > 0
-        || ((mfu_claim_stands(before, "in", 2) || mfu_claim_stands(before, "since", 5))
-            && !isalpha((unsigned char)*behind) && *behind != '/');
+        || ((mfu_claim_stands(before, "in") || mfu_claim_stands(before, "since")) && !mfu_alpha(*behind)
+            && *behind != '/');
 }
 
 /* "we freed 21 GB": a difference, of which no identity knows. */
@@ -86,7 +85,7 @@ void mfu_claim_set_aside(struct mfu_reading *r)
             p += score;
             continue;
         }
-        if (!isdigit((unsigned char)*p) || !mfu_claim_number(r->t.text, p, &n)) {
+        if (!mfu_digit(*p) || !mfu_claim_number(r->t.text, p, &n)) {
             p++;
             continue;
         }
@@ -110,8 +109,8 @@ void mfu_claim_set_aside(struct mfu_reading *r)
                          || stands_before(r, settings, n.at, 0)))))
             || (n.bare && one_of(versions, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0) || is_year(r, &n))
             memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
-        else if (n.bare && mfu_claim_stands(mfu_claim_back(&r->t, n.at), "every", 5)
-                 && mfu_claim_stands(behind, "step", 4)) /* "a checkpoint every 500 steps": a factor, no run */
+        else if (n.bare && mfu_claim_stands(mfu_claim_back(&r->t, n.at), "every")
+                 && mfu_claim_stands(behind, "step")) /* "a checkpoint every 500 steps": a factor, no run */
             r->t.taken[n.at - r->t.text] = r->t.operand[n.at - r->t.text] = true;
         else if (n.times && n.value == 1 /* "the loss is unchanged", "the same loss" */
                  && (stands_before(r, scores, n.at, 0) || one_of(scores, r->t.text, behind, false) > 0))

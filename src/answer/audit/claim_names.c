@@ -23,7 +23,7 @@
 /* "2x3090" */
 static bool is_times(const char *p)
 {
-    return isdigit((unsigned char)*p) && p[-1] == 'x' && isdigit((unsigned char)p[-2]);
+    return mfu_digit(*p) && p[-1] == 'x' && mfu_digit(p[-2]);
 }
 
 /* Up to four words that the catalog knows; the text then says `as`. */
@@ -77,7 +77,7 @@ static bool take_gpu(struct mfu_reading *r, const char *name)
         return false;
     if (strncmp(name, "a ", 2) == 0) /* "a 30 minute run" */
         return false;
-    if (!isalpha((unsigned char)name[0]) && strspn(name, "0123456789") < strlen(name) && !strpbrk(name, " "))
+    if (!mfu_alpha(name[0]) && strspn(name, "0123456789") < strlen(name) && !strpbrk(name, " "))
         return false; /* 125m, 7b */
     if (!(gpu = mfu_catalog_gpu(r->catalog, name, NULL))) {
         char with_b[80]; /* A100-40G */
@@ -96,7 +96,7 @@ static bool take_model(struct mfu_reading *r, const char *name)
 {
     const struct mfu_model *m;
 
-    if (!isalpha((unsigned char)name[0]) || !(m = mfu_catalog_model(r->catalog, name, NULL)))
+    if (!mfu_alpha(name[0]) || !(m = mfu_catalog_model(r->catalog, name, NULL)))
         return false;
     r->model = r->model ? r->model : m;
     return true;
@@ -113,7 +113,7 @@ void mfu_claim_find_names(struct mfu_reading *r)
         ;
     while ((p = strstr(r->t.text, "gpu gpu"))) /* H100 GPUs */
         mfu_claim_text_replace(&r->t, p, 4, "");
-    than = mfu_claim_find_word(&r->t, r->t.text, "than");
+    than = mfu_claim_says(&r->t, "than");
     if (r->gpu[1] && than && strstr(than, "gpu")) { /* faster on B than on A */
         const struct mfu_gpu *after = r->gpu[0];
 
@@ -161,10 +161,9 @@ static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_c
         mfu_claim_add(r->audit, MFU_Q_CAPACITY, state, in.low, in.high, "catalog", "%s", gpu->slug);
     }
     if (gpu->bandwidth_bytes_s > 0
-        && (mfu_audit_claims(r->audit, MFU_Q_BANDWIDTH, MFU_BEFORE) || strstr(r->t.text, "bandwidth")
-            || strstr(r->t.text, "ridge") || strstr(r->t.text, "/byte")
-            || mfu_audit_claims(r->audit, MFU_Q_STREAMED, MFU_BEFORE)
-            || mfu_audit_claims(r->audit, MFU_Q_DECODED, MFU_BEFORE)))
+        && (mfu_claim_has(r->audit, MFU_Q_BANDWIDTH) || strstr(r->t.text, "bandwidth") || strstr(r->t.text, "ridge")
+            || strstr(r->t.text, "/byte") || mfu_claim_has(r->audit, MFU_Q_STREAMED)
+            || mfu_claim_has(r->audit, MFU_Q_DECODED)))
         mfu_claim_add(r->audit, MFU_Q_BANDWIDTH, state, gpu->bandwidth_bytes_s * 0.98, gpu->bandwidth_bytes_s * 1.02,
                       "catalog", "%s", gpu->slug);
     if (gpu->power_w > 0 && state == MFU_BEFORE)
@@ -178,17 +177,14 @@ static void add_gpu(struct mfu_reading *r, const struct mfu_gpu *gpu, enum mfu_c
 
 void mfu_claim_add_gpus(struct mfu_reading *r)
 {
-    const struct mfu_claim *batch = mfu_claim_stated(r->audit, MFU_Q_BATCH, MFU_BEFORE);
-    bool computes =
-        mfu_claim_stated(r->audit, MFU_Q_ACHIEVED, MFU_BEFORE) || mfu_claim_stated(r->audit, MFU_Q_MFU, MFU_BEFORE);
+    const struct mfu_claim *batch = mfu_claim_told(r->audit, MFU_Q_BATCH);
+    bool computes = mfu_claim_told(r->audit, MFU_Q_ACHIEVED) || mfu_claim_told(r->audit, MFU_Q_MFU);
 
-    for (size_t i = 0;
-         i < sizeof decoding / sizeof decoding[0] && !mfu_audit_claims(r->audit, MFU_Q_DECODED, MFU_BEFORE); i++)
-        if (mfu_claim_find_word(&r->t, r->t.text, decoding[i])
-            || ((!r->training || (batch && batch->value == 1))
-                && mfu_claim_stated(r->audit, MFU_Q_BANDWIDTH, MFU_BEFORE)
-                && mfu_claim_stated(r->audit, MFU_Q_TOKENS_PER_S, MFU_BEFORE))) {
-            const struct mfu_claim *c = mfu_claim_stated(r->audit, MFU_Q_KV_SEQUENCES, MFU_BEFORE);
+    for (size_t i = 0; i < sizeof decoding / sizeof decoding[0] && !mfu_claim_has(r->audit, MFU_Q_DECODED); i++)
+        if (mfu_claim_says(&r->t, decoding[i])
+            || ((!r->training || (batch && batch->value == 1)) && mfu_claim_told(r->audit, MFU_Q_BANDWIDTH)
+                && mfu_claim_told(r->audit, MFU_Q_TOKENS_PER_S))) {
+            const struct mfu_claim *c = mfu_claim_told(r->audit, MFU_Q_KV_SEQUENCES);
             double n = (c = c ? c : batch) ? c->value : 1;
 
             mfu_claim_add(r->audit, MFU_Q_DECODED, MFU_BEFORE, n, n, "stated", "%s", decoding[i]);
@@ -228,7 +224,7 @@ static bool plan_model(const struct mfu_reading *r, const struct mfu_model *mode
                        struct mfu_plan *p, struct mfu_error *err)
 {
     struct mfu_scenario s = mfu_scenario_start(model, start->gpu);
-    const struct mfu_claim *seq = mfu_claim_stated(r->audit, MFU_Q_SEQ, MFU_BEFORE);
+    const struct mfu_claim *seq = mfu_claim_told(r->audit, MFU_Q_SEQ);
     char text[32];
 
     snprintf(text, sizeof text, "%.0f", seq ? seq->value : 0);
@@ -270,7 +266,7 @@ static double nominal_size(const char *slug, double params)
 {
     for (const char *p = slug; *p; p++) {
         char *end;
-        double size = isdigit((unsigned char)*p) ? strtod(p, &end) : 0;
+        double size = mfu_digit(*p) ? strtod(p, &end) : 0;
 
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): strtod() sets it */
         if (size > 0 && (*end == 'b' || *end == 'm') && !isalnum((unsigned char)end[1])) {
@@ -291,13 +287,12 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
 {
     struct mfu_plan *p = calloc(1, sizeof *p);
     struct mfu_convention list[MFU_CONVENTIONS_MAX];
-    const struct mfu_claim *params = mfu_claim_stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE);
+    const struct mfu_claim *params = mfu_claim_told(r->audit, MFU_Q_PARAMS);
     const struct mfu_model *size = NULL;
     struct mfu_error err = {0};
     double low = INFINITY, high = 0, called;
-    bool shaped = mfu_audit_claims(r->audit, MFU_Q_KV, MFU_BEFORE)
-        || mfu_audit_claims(r->audit, MFU_Q_KV_TOKEN, MFU_BEFORE)
-        || mfu_audit_claims(r->audit, MFU_Q_EMBEDDING, MFU_BEFORE); /* what needs more of the model than its size */
+    bool shaped = mfu_claim_has(r->audit, MFU_Q_KV) || mfu_claim_has(r->audit, MFU_Q_KV_TOKEN)
+        || mfu_claim_has(r->audit, MFU_Q_EMBEDDING); /* what needs more of the model than its size */
     bool planned = p && plan_model(r, r->model, start, p, &err);
 
     if (planned && params && !has_size(p, params) && (size = find_size(r, start, params, &err))) {
@@ -306,11 +301,9 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
         planned = plan_model(r, size, start, p, &err);
     }
     if (planned && params && params->in.high < 0.5 * p->program.params && params->at > 0
-        && mfu_claim_stands(mfu_claim_subject(&r->t, r->t.text + params->at), "training",
-                            8)) /* an adapter is trained */
+        && mfu_claim_stands(mfu_claim_subject(&r->t, r->t.text + params->at), "training")) /* an adapter is trained */
         r->audit->claims[params - r->audit->claims].kind = MFU_Q_TRAINABLE;
-    if (planned && (params = mfu_claim_stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE))
-        && p->program.params > 0.94 * params->value
+    if (planned && (params = mfu_claim_told(r->audit, MFU_Q_PARAMS)) && p->program.params > 0.94 * params->value
         && p->program.params < 1.06 * params->value) { /* "Phi-2 2.7B" has 2.78 */
         struct mfu_claim *nominal = &r->audit->claims[params - r->audit->claims];
 
@@ -334,7 +327,7 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
             mfu_claim_add(r->audit, MFU_Q_ACTIVE, MFU_BEFORE,
                           fmin(fmin(called, low / 6), p->program.active_params * 0.995),
                           p->program.active_params * 1.005, "catalog", "%s, by any convention", r->model->slug);
-        if (high > 0 && !mfu_model_samples(r->model) && !mfu_audit_claims(r->audit, MFU_Q_PASSES, MFU_BEFORE))
+        if (high > 0 && !mfu_model_samples(r->model) && !mfu_claim_has(r->audit, MFU_Q_PASSES))
             mfu_claim_add(r->audit, MFU_Q_FLOP_PER_TOKEN, MFU_BEFORE, low, high, "catalog", "%s, by any convention",
                           r->model->slug);
         if (mfu_model_samples(r->model)) /* of what has no tokens they are what is computed */
@@ -346,11 +339,11 @@ int mfu_claim_add_model(struct mfu_reading *r, const struct mfu_scenario *start,
         for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
             double value = mfu_config_dim(&p->config, dims[i].name);
 
-            if (value > 0 && shaped && !mfu_claim_stated(r->audit, dims[i].kind, MFU_BEFORE))
+            if (value > 0 && shaped && !mfu_claim_told(r->audit, dims[i].kind))
                 mfu_claim_add(r->audit, dims[i].kind, MFU_BEFORE, value, value, "catalog", "%s, %s", r->model->slug,
                               dims[i].name);
         }
-        if (!mfu_claim_stated(r->audit, MFU_Q_SEQ, MFU_BEFORE))
+        if (!mfu_claim_told(r->audit, MFU_Q_SEQ))
             mfu_claim_add(r->audit, MFU_Q_SEQ, MFU_BEFORE, p->config.seq,
                           mfu_model_samples(r->model) ? 1e8 : p->config.seq, "assumed", "%s's own", r->model->slug);
         mfu_plan_release(p);

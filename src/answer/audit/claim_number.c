@@ -1,7 +1,6 @@
 /* claim_number.c - digits, a scale and a unit. */
 #include "answer/audit/reading.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +66,7 @@ static const char *skip_adjectives(const char *p)
     double factor;
 
     for (size_t i = 0; i < N(words); i++)
-        if (mfu_claim_stands(behind, words[i], strlen(words[i]))) {
+        if (mfu_claim_stands(behind, words[i])) {
             behind = mfu_claim_blanks(behind + strlen(words[i]));
             i = (size_t)-1;
         }
@@ -83,15 +82,14 @@ static void read_unit(struct mfu_claim_number *n)
         size_t length = strlen(units[i].name), before = read_prefix(p, units[i].dim, &factor);
         const char *end = p + before + length;
 
-        if (!mfu_claim_stands(p + before, units[i].name, length) || *end == '^' /* 12 d^2 */
+        if (!mfu_claim_stands(p + before, units[i].name) || *end == '^' /* 12 d^2 */
             || (units[i].dim == MFU_COUNT && length == 1                        /* 4 x 16 */
-                && (isdigit((unsigned char)*mfu_claim_blanks(end)) || *mfu_claim_blanks(end) == '('
-                    || mfu_claim_is_factor(n->at))))
+                && (mfu_digit(*mfu_claim_blanks(end)) || *mfu_claim_blanks(end) == '(' || mfu_claim_is_factor(n->at))))
             continue;
         n->end = end;
         n->dim = units[i].dim;
         n->factor = factor * units[i].factor;
-        if (n->dim == MFU_BYTES && mfu_claim_stands(end, "/s", 2)) { /* no memory */
+        if (n->dim == MFU_BYTES && mfu_claim_stands(end, "/s")) { /* no memory */
             n->dim = MFU_BYTES_PER_S;
             n->end = end + 2;
         }
@@ -105,7 +103,7 @@ static void read_unit(struct mfu_claim_number *n)
         return;
     }
     for (size_t i = 0; i < N(numerals); i++)
-        if (mfu_claim_stands(p, numerals[i].name, strlen(numerals[i].name))) {
+        if (mfu_claim_stands(p, numerals[i].name)) {
             n->end = p + strlen(numerals[i].name);
             n->factor = numerals[i].factor;
             n->dim = MFU_PARAMS;
@@ -122,7 +120,7 @@ static void add_rest(const char *text, struct mfu_claim_number *n)
     const char *p = mfu_claim_blanks(n->end);
     struct mfu_claim_number rest;
 
-    if (mfu_claim_stands(p, "and", 3))
+    if (mfu_claim_stands(p, "and"))
         p = mfu_claim_blanks(p + 3);
     if (!mfu_claim_number(text, p, &rest) || rest.dim != MFU_SECONDS || rest.factor >= n->factor)
         return;
@@ -145,15 +143,15 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
         return false;
     *n = (struct mfu_claim_number){.at = p, .money = *p == '$', .factor = 1, .bare = true, .dim = MFU_COUNT};
     n->value = strtod(digits, &end);
-    if (digits[whole] == '.' && isdigit((unsigned char)digits[whole + 1])) {
+    if (digits[whole] == '.' && mfu_digit(digits[whole + 1])) {
         decimals = strspn(digits + whole + 1, "0123456789");
         length = whole + 1 + decimals;
     }
     n->whole = decimals == 0;
     n->end = digits + length;
-    if (decimals > 0 && *n->end == '.' && isdigit((unsigned char)n->end[1])) /* 2.5.1 */
+    if (decimals > 0 && *n->end == '.' && mfu_digit(n->end[1])) /* 2.5.1 */
         return false;
-    if (end > n->end && isdigit((unsigned char)end[-1]) && !mfu_claim_letter(*end)) { /* 3.8e25 */
+    if (end > n->end && mfu_digit(end[-1]) && !mfu_claim_letter(*end)) { /* 3.8e25 */
         scale = pow(10, strtol(n->end + 1, NULL, 10));
         n->end = end;
         n->whole = false;
@@ -163,7 +161,7 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
         snprintf(text_of, sizeof text_of, "%.*s", (int)length, digits);
         n->value = strtod(text_of, NULL);
         p = mfu_claim_blanks(n->end);
-        if (*p == 'x' && strncmp(p = mfu_claim_blanks(p + 1), "10^", 3) == 0 && isdigit((unsigned char)p[3])) {
+        if (*p == 'x' && strncmp(p = mfu_claim_blanks(p + 1), "10^", 3) == 0 && mfu_digit(p[3])) {
             scale = pow(10, strtol(p + 3, &end, 10));
             n->value *= scale;
             n->end = end;
@@ -172,7 +170,7 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     }
     if (!(fabs(n->value) < 1e30))
         return false;
-    if (*n->end == '/' && n->whole && isdigit((unsigned char)n->end[1])) { /* 3/11 */
+    if (*n->end == '/' && n->whole && mfu_digit(n->end[1])) { /* 3/11 */
         double below = strtod(n->end + 1, &end);
 
         if (below > n->value && !mfu_claim_letter(*end) && !strchr("./", *end ? *end : ' ')) {
@@ -186,7 +184,7 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
         zeros++;
     n->half = fraction ? 0.005 * n->value : 0.5 * scale * pow(10, (double)zeros - (double)decimals);
     p = mfu_claim_blanks(n->end);
-    if (strncmp(p, "x ", 2) == 0 && isalpha((unsigned char)p[2]) && !mfu_claim_letter(p[3])
+    if (strncmp(p, "x ", 2) == 0 && mfu_alpha(p[2]) && !mfu_claim_letter(p[3])
         && !mfu_claim_letter(*mfu_claim_blanks(p + 3) == 'x' ? ' ' : *mfu_claim_blanks(p + 3))) /* 12 x l */
         return false;
     read_unit(n);
@@ -202,19 +200,18 @@ bool mfu_claim_number(const char *text, const char *p, struct mfu_claim_number *
     p = mfu_claim_blanks(n->end);
     if (n->bare && mfu_claim_letter(*p)
         && (p[1] == '^'
-            || (mfu_claim_stands(p, "x", 1) && isalpha((unsigned char)p[2])
-                && !mfu_claim_letter(p[3])))) /* 12 d^2, 12 x l */
+            || (mfu_claim_stands(p, "x") && mfu_alpha(p[2]) && !mfu_claim_letter(p[3])))) /* 12 d^2, 12 x l */
         return false;
-    if (mfu_claim_stands(p, "dollar", 6)) {
+    if (mfu_claim_stands(p, "dollar")) {
         n->money = true;
         n->end = p + 6;
-    } else if (n->bare && (mfu_claim_stands(p, "cent", 4) || mfu_claim_stands(p, "ct", 2))) {
+    } else if (n->bare && (mfu_claim_stands(p, "cent") || mfu_claim_stands(p, "ct"))) {
         n->money = true;
         n->factor = 0.01;
         n->end = p + (p[1] == 'e' ? 4 : 2);
     }
-    n->of_sequences = mfu_claim_stands(p, "sequence", 8) && p[8] != '/' && !n->percent && !n->times;
-    n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;
+    n->of_sequences = mfu_claim_stands(p, "sequence") && p[8] != '/' && !n->percent && !n->times;
+    n->of_tokens = mfu_claim_stands(p, "token") && p[5] != '/' && !n->percent && !n->times;
     return true;
 }
 

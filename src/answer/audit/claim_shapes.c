@@ -6,7 +6,6 @@
  */
 #include "answer/audit/reading.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +29,7 @@ static bool any_of(const char *const *list, size_t n, const char *from, const ch
 {
     for (const char *p = from; p < end; p++)
         for (size_t i = 0; i < n; i++)
-            if ((!mfu_claim_letter(p[-1]) || !mfu_claim_letter(*list[i]))
-                && mfu_claim_stands(p, list[i], strlen(list[i])))
+            if ((!mfu_claim_letter(p[-1]) || !mfu_claim_letter(*list[i])) && mfu_claim_stands(p, list[i]))
                 return true;
     return false;
 }
@@ -39,14 +37,14 @@ static bool any_of(const char *const *list, size_t n, const char *from, const ch
 /* Sizes between "x" or "by", one behind the other; behind the last. */
 static const char *read_sizes(const char *p, double size[SIZES], int *n)
 {
-    for (*n = 0; *n < SIZES && isdigit((unsigned char)*p); p = mfu_claim_blanks(p)) {
+    for (*n = 0; *n < SIZES && mfu_digit(*p); p = mfu_claim_blanks(p)) {
         char *end;
 
         size[(*n)++] = (double)strtoull(p, &end, 10);
         p = mfu_claim_blanks(end);
         if (*p == '(' || *p == ')')
             p = mfu_claim_blanks(p + 1);
-        if (*p != 'x' && !mfu_claim_stands(p, "by", 2) && !mfu_claim_stands(p, "time", 4))
+        if (*p != 'x' && !mfu_claim_stands(p, "by") && !mfu_claim_stands(p, "time"))
             return end;
         p = mfu_claim_blanks(*p == 'x' ? p + 1 : mfu_claim_word_end(p));
         p += *p == '(';
@@ -56,7 +54,7 @@ static const char *read_sizes(const char *p, double size[SIZES], int *n)
 
 static void size(struct mfu_reading *r, int kind, double value)
 {
-    if (!mfu_claim_stated(r->audit, kind, MFU_BEFORE))
+    if (!mfu_claim_told(r->audit, kind))
         mfu_claim_add(r->audit, kind, MFU_BEFORE, value, value, "stated", "%s %.0f", mfu_quantity_rows[kind].name,
                       value);
 }
@@ -79,17 +77,17 @@ void mfu_claim_find_shapes(struct mfu_reading *r)
         int n;
 
         behind = p + 1;
-        if (!isdigit((unsigned char)*p) || mfu_claim_letter(p[-1]) || p[-1] == '.')
+        if (!mfu_digit(*p) || mfu_claim_letter(p[-1]) || p[-1] == '.')
             continue;
         behind = read_sizes(p, of, &n);
-        if (n == 2 && of[0] == of[1] && mfu_claim_stands(mfu_claim_blanks(behind), "sequence", 8)
-            && mfu_claim_find_word(&r->t, r->t.text, "patch")) { /* "a 1024x1024 image" */
+        if (n == 2 && of[0] == of[1] && mfu_claim_stands(mfu_claim_blanks(behind), "sequence")
+            && mfu_claim_says(&r->t, "patch")) { /* "a 1024x1024 image" */
             size(r, MFU_Q_IMAGE, of[0]);
             mfu_claim_use(&r->t, p, behind);
             memset(r->t.taken + (p - r->t.text), true, (size_t)(behind - p));
         }
         if (n < 2 || any_of(counted, N(counted), behind, behind + 2) || mfu_claim_letter(*behind)
-            || (*behind == '.' && isdigit((unsigned char)behind[1])))
+            || (*behind == '.' && mfu_digit(behind[1])))
             continue;
         sentence(r, &from, &end);
         embedding = any_of(embeddings, N(embeddings), from, end);

@@ -52,9 +52,14 @@ bool mfu_claim_letter(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-bool mfu_claim_stands(const char *p, const char *word, size_t n)
+static bool stands(const char *p, const char *word, size_t n)
 {
     return n > 0 && strncmp(p, word, n) == 0 && !(mfu_claim_letter(word[n - 1]) && mfu_claim_letter(p[n]));
+}
+
+bool mfu_claim_stands(const char *p, const char *word)
+{
+    return stands(p, word, strlen(word));
 }
 
 void mfu_claim_use(struct mfu_claim_text *t, const char *from, const char *to)
@@ -117,7 +122,7 @@ static void respell(struct mfu_claim_text *t, const struct spelling *row, bool w
         for (char *p = t->text; *p;) {
             bool here = *p == *from && strncmp(p, from, n) == 0
                 && !(whole && mfu_claim_letter(*from) && p > t->text && mfu_claim_letter(p[-1]))
-                && !(whole && !mfu_claim_stands(p, from, n));
+                && !(whole && !stands(p, from, n));
 
             p = here ? mfu_claim_text_replace(t, p, n, row->to) : p + 1;
         }
@@ -131,10 +136,10 @@ static bool is_decimal(const char *claim, const char *comma)
     size_t digits = strspn(comma + 1, "0123456789");
     const char *end = comma + 1 + digits, *from = comma;
 
-    while (from > claim && isdigit((unsigned char)from[-1]))
+    while (from > claim && mfu_digit(from[-1]))
         from--;
-    return digits % 3 > 0 && !(*end == ',' && isdigit((unsigned char)end[1])) && !(from > claim && from[-1] == ',')
-        && !(strncmp(end, " and ", 5) == 0 && isdigit((unsigned char)end[5]));
+    return digits % 3 > 0 && !(*end == ',' && mfu_digit(end[1])) && !(from > claim && from[-1] == ',')
+        && !(strncmp(end, " and ", 5) == 0 && mfu_digit(end[5]));
 }
 
 /* "Gb/s", "Gbps" and "GbE" are bits, "GB/s" and "GBps" bytes: only here is the case of the b known.  "gb/s" says neither,
@@ -146,10 +151,10 @@ static void spell_rates(struct mfu_claim_text *t)
     for (char *p = t->text + 1; *p; p++) {
         const char *written = t->claim + t->from[p - t->text];
 
-        if (!strchr("kmgt", *p) || !(isdigit((unsigned char)p[-1]) || (p[-1] == ' ' && isdigit((unsigned char)p[-2]))))
+        if (!strchr("kmgt", *p) || !(mfu_digit(p[-1]) || (p[-1] == ' ' && mfu_digit(p[-2]))))
             continue;
         for (size_t i = 0; i < N(rates); i++)
-            if (mfu_claim_stands(p + 1, rates[i], strlen(rates[i]))) {
+            if (mfu_claim_stands(p + 1, rates[i])) {
                 bool bytes = written[1] == 'B', said = i < 2 || isupper((unsigned char)written[0]);
 
                 mfu_claim_text_replace(t, p + 1, strlen(rates[i]), bytes || !said ? "b/s" : "bit/s");
@@ -199,14 +204,14 @@ size_t mfu_claim_groups(const char *claim, const char *p, bool *one)
     int of[8] = {atoi(p)}, n = 1;
 
     if (end == p || end > p + 3 || of[0] == 0 || (p > claim && (mfu_claim_letter(p[-1]) || strchr(".,", p[-1])))
-        || (p > claim + 1 && p[-1] == ' ' && isdigit((unsigned char)p[-2])))
+        || (p > claim + 1 && p[-1] == ' ' && mfu_digit(p[-2])))
         return 0;
     *one = false;
     for (; n < (int)N(of) && *end == ' ' && strspn(end + 1, "0123456789") == 3; end += 4) {
         *one |= end[1] == '0'; /* no number begins so */
         of[n++] = atoi(end + 1);
     }
-    if (n < 3 || mfu_claim_letter(*end) || (*end == ' ' && isdigit((unsigned char)end[1])))
+    if (n < 3 || mfu_claim_letter(*end) || (*end == ' ' && mfu_digit(end[1])))
         return 0;
     *one = *one || (of[0] < 100 && !is_series(of, n));
     return (size_t)(end - p);
@@ -218,7 +223,7 @@ static bool is_of_part(const struct mfu_claim_text *t, const char *p)
     static const char *const kept[] = {"weight", "grad", "cop", "moment", "varianc", "state", "optim",
                                        "adam",   "bf16", "fp",  "int",    "master",  "tf32",  "sgd"};
 
-    while (p > t->text && (p[-1] == ' ' || isdigit((unsigned char)p[-1]) || p[-1] == '.' || p[-1] == '('))
+    while (p > t->text && (p[-1] == ' ' || mfu_digit(p[-1]) || p[-1] == '.' || p[-1] == '('))
         p--;
     p = mfu_claim_back(t, p);
     for (size_t i = 0; i < N(kept); i++)
@@ -239,14 +244,14 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
     for (size_t i = 0; claim[i] && n < MFU_CLAIM_LONGEST + 1; i++) {
         const char *p = claim + i;
 
-        if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && isdigit((unsigned char)p[1])
-            && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isdigit((unsigned char)p[4]))
+        if (*p == ',' && n > 1 && mfu_digit(t->text[n - 1]) && mfu_digit(p[1]) && mfu_digit(p[2]) && mfu_digit(p[3])
+            && !mfu_digit(p[4]))
             continue;
         if (p >= glued)
             glued = p + mfu_claim_groups(claim, p, &one) * one;
         if (p < glued && *p == ' ')
             continue;
-        if (*p == '*' && i > 0 && isalnum((unsigned char)p[-1]) && (isdigit((unsigned char)p[1]) || p[1] == '(')
+        if (*p == '*' && i > 0 && isalnum((unsigned char)p[-1]) && (mfu_digit(p[1]) || p[1] == '(')
             && n + 4 < MFU_CLAIM_ROOM) { /* 12*768 */
             for (const char *x = " x "; *x; x++) {
                 t->text[n] = *x;
@@ -256,7 +261,7 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
             continue;
         }
         t->text[n] = *p == '|' ? ',' : (char)tolower((unsigned char)*p);
-        if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && is_decimal(claim, p))
+        if (*p == ',' && n > 1 && mfu_digit(t->text[n - 1]) && is_decimal(claim, p))
             t->text[n] = '.';
         t->from[n] = (unsigned short)i;
         t->to[n++] = (unsigned short)(i + 1);
@@ -264,18 +269,18 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
     spell_rates(t);
     spell_times(t);
     for (char *p = t->text + 1; *p; p++)
-        if (p[0] == ' ' && t->claim[t->from[p + 1 - t->text]] == 'B' && p[1] == 'b' && isdigit((unsigned char)p[-1])
+        if (p[0] == ' ' && t->claim[t->from[p + 1 - t->text]] == 'B' && p[1] == 'b' && mfu_digit(p[-1])
             && (p[2] == '/' || (p[2] && strchr(")+", p[2]) && is_of_part(t, p))))
             p = mfu_claim_text_replace(t, p + 1, 1, "byte");
     for (size_t i = 0; i < N(signs); i++)
         respell(t, &signs[i], false);
     for (char *p = t->text + 1; *p; p++) /* 8xh100 */
-        if (*p == 'x' && isdigit((unsigned char)p[-1]) && isalpha((unsigned char)p[1]))
+        if (*p == 'x' && mfu_digit(p[-1]) && mfu_alpha(p[1]))
             p = mfu_claim_text_replace(t, p, 1, "x ") - 1;
-        else if (*p == 'x' && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1])) { /* 8x80 GB */
+        else if (*p == 'x' && mfu_digit(p[-1]) && mfu_digit(p[1])) { /* 8x80 GB */
             const char *unit = p + 1 + strspn(p + 1, "0123456789");
 
-            if (mfu_claim_stands(unit + strspn(unit, " "), "gb", 2))
+            if (mfu_claim_stands(unit + strspn(unit, " "), "gb"))
                 p = mfu_claim_text_replace(t, p, 1, " gpu of ") - 1;
         }
 }
@@ -287,7 +292,7 @@ static void part_settings(struct mfu_claim_text *t)
 
     for (char *p = t->text + 1; *p; p++)
         for (size_t i = 0; i < N(names) && !mfu_claim_letter(p[-1]); i++)
-            if (strncmp(p, names[i], strlen(names[i])) == 0 && isdigit((unsigned char)p[strlen(names[i])]))
+            if (strncmp(p, names[i], strlen(names[i])) == 0 && mfu_digit(p[strlen(names[i])]))
                 mfu_claim_text_replace(t, p + strlen(names[i]), 0, " ");
 }
 
@@ -295,10 +300,10 @@ static void part_settings(struct mfu_claim_text *t)
 static void part_words(struct mfu_claim_text *t)
 {
     for (char *p = t->text + 1; *p; p++) {
-        bool digit = isdigit((unsigned char)p[-1]);
+        bool digit = mfu_digit(p[-1]);
 
         if ((*p == '-' || *p == '_') && isalnum((unsigned char)p[-1])
-            && (isalpha((unsigned char)p[1]) || (!digit && isdigit((unsigned char)p[1]))))
+            && (mfu_alpha(p[1]) || (!digit && mfu_digit(p[1]))))
             *p = ' ';
     }
 }
@@ -320,10 +325,10 @@ static void spell_counts(struct mfu_claim_text *t)
                 respell(t, &row, true);
         }
     for (char *p = t->text; (p = strstr(p, " million ")) || (p = NULL); p++) /* "my million images" */
-        if (!isdigit((unsigned char)p[-1]) && strncmp(p - 4, " per", 4) != 0 && p[-1] != '/')
+        if (!mfu_digit(p[-1]) && strncmp(p - 4, " per", 4) != 0 && p[-1] != '/')
             p = mfu_claim_text_replace(t, p, 1, " 1 ");
     for (char *p = t->text; (p = strstr(p, " and a half")); p++)
-        if (isdigit((unsigned char)p[-1]))
+        if (mfu_digit(p[-1]))
             mfu_claim_text_replace(t, p, strlen(" and a half"), ".5");
 }
 
@@ -333,8 +338,8 @@ static void spell_each(struct mfu_claim_text *t)
     for (char *p = t->text; (p = strstr(p, " a ")); p++) {
         const char *unit = mfu_claim_back(t, p), *end = p + 3 + strspn(p + 3, "abcdefghijklmnopqrstuvwxyz");
 
-        if (end > p + 4 && (!*end || strchr(",.;)", *end)) && isalpha((unsigned char)*unit) && !mfu_claim_role(unit)
-            && (isdigit((unsigned char)*mfu_claim_back(t, unit)) || unit[-1] == '/'))
+        if (end > p + 4 && (!*end || strchr(",.;)", *end)) && mfu_alpha(*unit) && !mfu_claim_role(unit)
+            && (mfu_digit(*mfu_claim_back(t, unit)) || unit[-1] == '/'))
             mfu_claim_text_replace(t, p, 3, "/");
     }
 }
@@ -344,7 +349,7 @@ static void drop_plurals(struct mfu_claim_text *t)
     for (char *p = t->text; *p;) {
         char *end = p;
 
-        while (isalpha((unsigned char)*end))
+        while (mfu_alpha(*end))
             end++;
         if (end - p >= 4 && end[-1] == 's' && !strchr("siu", end[-2]) && strncmp(end - 4, "flop", 4) != 0
             && (p == t->text || !mfu_claim_letter(p[-1])) && !mfu_claim_letter(*end)
@@ -360,7 +365,7 @@ static void drop_plurals(struct mfu_claim_text *t)
 const char *mfu_claim_counted(const char *p)
 {
     for (size_t i = 0; i < N(counted); i++)
-        if (mfu_claim_stands(p, counted[i], strlen(counted[i])))
+        if (mfu_claim_stands(p, counted[i]))
             return counted[i];
     return NULL;
 }
@@ -381,7 +386,7 @@ static void resolve(struct mfu_claim_text *t, const char *word, const char *befo
     size_t n = strlen(word);
 
     for (char *p = t->text + 1; *p; p++)
-        if (mfu_claim_stands(p, word, n) && !mfu_claim_letter(p[-1]) && !strchr(".;:", *mfu_claim_back(t, p))) {
+        if (mfu_claim_stands(p, word) && !mfu_claim_letter(p[-1]) && !strchr(".;:", *mfu_claim_back(t, p))) {
             const char *what = mfu_claim_counted(p + n + strspn(p + n, " ")) ? NULL : last_counted(t, p);
             char by[32];
 
@@ -394,7 +399,7 @@ static void resolve(struct mfu_claim_text *t, const char *word, const char *befo
 static size_t one_of(const char *p, const char *const *list, size_t n, bool word)
 {
     for (size_t i = 0; i < n; i++)
-        if (word ? mfu_claim_stands(p, list[i], strlen(list[i])) : strncmp(p, list[i], strlen(list[i])) == 0)
+        if (word ? mfu_claim_stands(p, list[i]) : strncmp(p, list[i], strlen(list[i])) == 0)
             return strlen(list[i]);
     return 0;
 }
@@ -447,7 +452,7 @@ void mfu_claim_text_words(struct mfu_claim_text *t)
     for (char *p = t->text; (p = strstr(p, "  "));)
         mfu_claim_text_replace(t, p + 1, 1, "");
     for (char *p = t->text; (p = strstr(p, "node gpu")); p++)
-        if (mfu_claim_stands(p, "node gpu", 8))
+        if (mfu_claim_stands(p, "node gpu"))
             mfu_claim_text_replace(t, p + 4, 4, "");
     resolve(t, "them", "");
     resolve(t, "each", "/");

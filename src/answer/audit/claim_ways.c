@@ -78,14 +78,12 @@ static void find_formulas(struct mfu_reading *r)
 /* What goes with an MLP's width, and with embeddings. */
 static void add_architecture(struct mfu_reading *r)
 {
-    bool tied = mfu_claim_find_word(&r->t, r->t.text, "tied") != NULL,
-         untied = mfu_claim_find_word(&r->t, r->t.text, "untied") != NULL;
+    bool tied = mfu_claim_says(&r->t, "tied") != NULL, untied = mfu_claim_says(&r->t, "untied") != NULL;
 
     if (tied || untied)
         mfu_claim_add(r->audit, MFU_Q_TABLES_ALL, MFU_BEFORE, 1 + untied, 1 + untied, "stated", "%s",
                       untied ? "untied" : "tied");
-    if (mfu_audit_claims(r->audit, MFU_Q_FF_RATIO, MFU_BEFORE)
-        && !mfu_audit_claims(r->audit, MFU_Q_MLP_MATRICES, MFU_BEFORE))
+    if (mfu_claim_has(r->audit, MFU_Q_FF_RATIO) && !mfu_claim_has(r->audit, MFU_Q_MLP_MATRICES))
         mfu_claim_add(r->audit, MFU_Q_MLP_MATRICES, MFU_BEFORE, 2, 2, "assumed", "up and down");
 }
 
@@ -95,11 +93,11 @@ void mfu_claim_find_ways(struct mfu_reading *r)
 
     for (size_t i = 0; i < N(ways); i++) {
         size_t n = strlen(ways[i].word);
-        char *p = mfu_claim_find_word(&r->t, r->t.text, ways[i].word);
+        char *p = mfu_claim_says(&r->t, ways[i].word);
         bool no = p && ways[i].not_high > 0 && denied(r, p);
 
         if (!p || r->t.taken[p + n - 1 - r->t.text]
-            || (ways[i].kind == MFU_Q_STATE_BYTES && mfu_audit_claims(r->audit, ways[i].kind, MFU_BEFORE)))
+            || (ways[i].kind == MFU_Q_STATE_BYTES && mfu_claim_has(r->audit, ways[i].kind)))
             continue;
         memset(r->t.taken + (p - r->t.text), true, n);
         mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, no ? ways[i].not_low : ways[i].low,
@@ -116,7 +114,7 @@ static const struct owner *owner_of(const struct mfu_reading *r, const char *p, 
     const struct owner *o = NULL;
 
     for (size_t k = 0; !o && k < N(owners); k++)
-        if (mfu_claim_stands(behind, owners[k].word, strlen(owners[k].word)))
+        if (mfu_claim_stands(behind, owners[k].word))
             o = &owners[k];
     for (int i = 0; i < 8 && !o && !(mfu_claim_role(behind) & MFU_W_TRAINS); i++) {
         const char *end = mfu_claim_word_end(p = mfu_claim_back(&r->t, p));
@@ -125,7 +123,7 @@ static const struct owner *owner_of(const struct mfu_reading *r, const char *p, 
             break;
         for (size_t k = 0; !o && k < N(owners); k++)
             if (owners[k].before && end - r->t.text > (long)strlen(owners[k].word)
-                && mfu_claim_stands(end - strlen(owners[k].word), owners[k].word, strlen(owners[k].word)))
+                && mfu_claim_stands(end - strlen(owners[k].word), owners[k].word))
                 o = &owners[k];
     }
     return o;
@@ -135,8 +133,7 @@ static const struct owner *owner_of(const struct mfu_reading *r, const char *p, 
 static bool is_after(const struct mfu_reading *r, const char *to)
 {
     return (*to == '>' && to[-1] == '-')
-        || (mfu_claim_stands(to, "to", 2)
-            && mfu_claim_stands(mfu_claim_back(&r->t, mfu_claim_back(&r->t, to)), "from", 4));
+        || (mfu_claim_stands(to, "to") && mfu_claim_stands(mfu_claim_back(&r->t, mfu_claim_back(&r->t, to)), "from"));
 }
 
 void mfu_claim_find_precisions(struct mfu_reading *r)
@@ -186,8 +183,7 @@ void mfu_claim_compare_peaks(struct mfu_reading *r)
                     near = r->t.text + c->at - p;
                     peak = precisions[k].peak;
                 }
-        if (peak == r->peak || !(r->gpu[0]->peak_flops[peak] > 0)
-            || mfu_audit_claims(r->audit, MFU_Q_COMPUTED, MFU_BEFORE))
+        if (peak == r->peak || !(r->gpu[0]->peak_flops[peak] > 0) || mfu_claim_has(r->audit, MFU_Q_COMPUTED))
             continue;
         c->kind = MFU_Q_COMPUTED;
         c->state = MFU_BEFORE;

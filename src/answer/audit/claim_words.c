@@ -1,7 +1,6 @@
 /* claim_words.c - the small words of claims and what each says, one row per role. */
 #include "answer/audit/reading.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/once.h"
@@ -77,11 +76,11 @@ int mfu_claim_roles_before(const struct mfu_claim_text *t, const char *p)
         const char *word = mfu_claim_back(t, p);
         int role = word < p ? mfu_claim_role(word) : 0;
 
-        by |= i == 0 && mfu_claim_stands(word, "by", 2);
+        by |= i == 0 && mfu_claim_stands(word, "by");
         if (i > 0 && i < 3
-            && mfu_claim_stands(mfu_claim_blanks(mfu_claim_word_end(word)), "of", 2)) /* "an improvement of 50 %" */
+            && mfu_claim_stands(mfu_claim_blanks(mfu_claim_word_end(word)), "of")) /* "an improvement of 50 %" */
             role |= role & MFU_W_MORE ? MFU_W_BETWEEN | MFU_W_UP : role & MFU_W_LESS ? MFU_W_BETWEEN | MFU_W_DOWN : 0;
-        if (!(role & MFU_W_BETWEEN) && !(by && i < 3 && isalpha((unsigned char)*word))) /* "cut memory by 30 %" */
+        if (!(role & MFU_W_BETWEEN) && !(by && i < 3 && mfu_alpha(*word))) /* "cut memory by 30 %" */
             break;
         all |= role & MFU_W_BETWEEN ? role : 0;
         p = word;
@@ -97,9 +96,14 @@ int mfu_claim_roles_before(const struct mfu_claim_text *t, const char *p)
 char *mfu_claim_find_word(const struct mfu_claim_text *t, char *p, const char *word)
 {
     for (; (p = strstr(p, word)); p++)
-        if ((p == t->text || !mfu_claim_letter(p[-1])) && mfu_claim_stands(p, word, strlen(word)))
+        if ((p == t->text || !mfu_claim_letter(p[-1])) && mfu_claim_stands(p, word))
             return p;
     return NULL;
+}
+
+char *mfu_claim_says(const struct mfu_claim_text *t, const char *word)
+{
+    return mfu_claim_find_word(t, (char *)t->text, word);
 }
 
 const char *mfu_claim_skip_about(const char *p, bool *about)

@@ -234,6 +234,16 @@ struct mfu_quantity_row {
 };
 extern const struct mfu_quantity_row mfu_quantity_rows[MFU_Q_COUNT];
 
+static inline enum mfu_dim mfu_dim_of(int kind)
+{
+    return mfu_quantity_rows[kind].dim;
+}
+
+static inline int mfu_traits_of(int kind)
+{
+    return mfu_quantity_rows[kind].traits;
+}
+
 /* What binds them: a product, `=`, `<=` or `>=`, a sum of products; NAME' is after over before.
  * `says` is why. */
 struct mfu_identity_row {

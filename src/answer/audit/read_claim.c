@@ -4,7 +4,6 @@
  */
 #include "answer/audit/reading.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,7 +51,7 @@ static bool counts(const struct mfu_reading *r, const struct mfu_claim_number *n
 {
     const char *noun = mfu_claim_blanks(n->end), *end = mfu_claim_word_end(noun);
 
-    return n->bare && end > noun + 2 && isalpha((unsigned char)*noun) && !r->t.used[noun - r->t.text]
+    return n->bare && end > noun + 2 && mfu_alpha(*noun) && !r->t.used[noun - r->t.text]
         && r->t.claim[r->t.to[end - 1 - r->t.text] - 1] == 's' && end[-1] != 's';
 }
 
@@ -66,7 +65,7 @@ static void list_rest(struct mfu_reading *r)
         size_t length = strcspn(p, " ,;:()");
         struct mfu_claim_number figure;
         bool small = length == 0 || r->t.used[p - r->t.text] || mfu_claim_role(p) != 0 || strncmp(p, "->", 2) == 0
-            || mfu_claim_stands(p, "gpu", 3) || mfu_claim_stands(p, "model", 5);
+            || mfu_claim_stands(p, "gpu") || mfu_claim_stands(p, "model");
 
         if (!small && !r->audit->unread_figure[0] && strchr("0123456789$", r->t.claim[r->t.from[p - r->t.text]])
             && mfu_claim_number(r->t.text, p, &figure) && (is_amount(&figure) || counts(r, &figure)))
@@ -88,9 +87,9 @@ static bool mfu_claim_leave_out_unit(const struct mfu_reading *r, struct mfu_cla
 {
     const char *behind = mfu_claim_blanks(n->end);
 
-    behind = mfu_claim_stands(behind, "of", 2) ? mfu_claim_blanks(behind + 2) : behind; /* "256 of them" */
+    behind = mfu_claim_stands(behind, "of") ? mfu_claim_blanks(behind + 2) : behind; /* "256 of them" */
     if (n->bare && r->time.dim == MFU_SECONDS
-        && (mfu_claim_stands(behind, "were lost", 9) || mfu_claim_stands(behind, "was lost", 8)))
+        && (mfu_claim_stands(behind, "were lost") || mfu_claim_stands(behind, "was lost")))
         return mfu_claim_same_unit(n, &(struct mfu_claim_number){.factor = r->time.factor, .dim = MFU_SECONDS});
     if (!n->bare || r->last.dim != MFU_FLOP_PER_S || n->value > 5 * r->last.value || r->last.value > 20 * n->value
         || mfu_claim_counted(behind) || *behind == '/')
@@ -116,20 +115,20 @@ static enum link read_second(const struct mfu_reading *r, struct mfu_claim_numbe
     } else if (strncmp(p, "to ", 3) == 0) {
         link = a->roles & (MFU_W_FROM | MFU_W_UP | MFU_W_DOWN) || r->factor.times ? PAIR : RANGE;
         p += 3;
-    } else if (strncmp(p, "and ", 4) == 0 && mfu_claim_stands(mfu_claim_back(&r->t, a->at), "between", 7)) {
+    } else if (strncmp(p, "and ", 4) == 0 && mfu_claim_stands(mfu_claim_back(&r->t, a->at), "between")) {
         link = PAIR;
         p += 4;
     } else if (*p == '-' && p == a->end)
         p++;
-    else if (mfu_claim_stands(p, "of", 2) || mfu_claim_stands(p, "out of", 6)
-             || (*p == '/' && isdigit((unsigned char)*mfu_claim_blanks(p + 1)) && !r->t.operand[a->at - r->t.text])) {
+    else if (mfu_claim_stands(p, "of") || mfu_claim_stands(p, "out of")
+             || (*p == '/' && mfu_digit(*mfu_claim_blanks(p + 1)) && !r->t.operand[a->at - r->t.text])) {
         link = PART;
         for (int i = 0; i < 5 && (*p == '/' || mfu_claim_role(p) & (MFU_W_BEHIND | MFU_W_ONE_OF) || i == 0); i++)
             p = mfu_claim_blanks(mfu_claim_word_end(p));
     } else
         return ALONE;
     p = mfu_claim_skip_about(p, &about);
-    if (!(isdigit((unsigned char)*p) || *p == '$') || !mfu_claim_number(r->t.text, p, b))
+    if (!(mfu_digit(*p) || *p == '$') || !mfu_claim_number(r->t.text, p, b))
         return ALONE;
     b->roles = about ? MFU_W_ABOUT : 0;
     if (link == PART) {
@@ -169,14 +168,14 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
     mfu_told_find(r, &any);
     for (int i = 0; i < any.n_slots; i++) {
         struct mfu_slot *x = &any.slots[i];
-        int traits = mfu_quantity_rows[x->kind].traits;
+        int traits = mfu_traits_of(x->kind);
 
         if (traits & MFU_Q_COMPLEMENT)
-            x->kind = r->topic >= 0 && mfu_quantity_rows[r->topic].dim == MFU_SECONDS ? r->topic : MFU_Q_STEP_TIME;
+            x->kind = r->topic >= 0 && mfu_dim_of(r->topic) == MFU_SECONDS ? r->topic : MFU_Q_STEP_TIME;
         if ((same && x->begin < n->at)         /* "on the same cluster": of what is told behind */
             || (speed && traits & MFU_Q_SETUP) /* "4x faster on 8 GPUs", "faster with the same model" */
             || (traits & MFU_Q_COUNTED && x->begin >= n->end && (behind || x->score < 11))
-            || (n->percent && !behind && mfu_quantity_rows[x->kind].dim == MFU_RATIO)) /* of it, or so many points */
+            || (n->percent && !behind && mfu_dim_of(x->kind) == MFU_RATIO)) /* of it, or so many points */
             memmove(x, x + 1, (size_t)(--any.n_slots - i--) * sizeof *x);
     }
     if (role & MFU_W_SPEED || n->roles & MFU_W_SPEED)
@@ -188,16 +187,15 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
     if (r->topic >= 0 && !same && (sign != 0 || mfu_claim_stated(r->audit, r->topic, MFU_AFTER)))
         mfu_told_may_be(&any, r->topic, mfu_claim_stated(r->audit, r->topic, MFU_AFTER) ? 9 : 7, n->at, any.n.end);
     if (any.n_slots == 0 && n->times
-        && ((mfu_claim_stands(p, "on", 2)
-             && mfu_claim_stands(mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(p + 2))), "gpu", 3))
+        && ((mfu_claim_stands(p, "on")
+             && mfu_claim_stands(mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(p + 2))), "gpu"))
             || (r->audit->n_claims > 0 && r->audit->claims[r->audit->n_claims - 1].state == MFU_AFTER
-                && mfu_quantity_rows[r->audit->claims[r->audit->n_claims - 1].kind].traits & MFU_Q_COUNTED)))
+                && mfu_traits_of(r->audit->claims[r->audit->n_claims - 1].kind) & MFU_Q_COUNTED)))
         mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 8, n->at, any.n.end); /* "6x on 8 GPUs" */
     if (any.n_slots == 0)
         return NULL;
     kind = any.slots[0].kind;
-    if ((kind == MFU_Q_MEMORY && !mfu_claim_stated(r->audit, kind, MFU_BEFORE)
-         && mfu_claim_stated(r->audit, MFU_Q_CAPACITY, MFU_BEFORE))
+    if ((kind == MFU_Q_MEMORY && !mfu_claim_told(r->audit, kind) && mfu_claim_told(r->audit, MFU_Q_CAPACITY))
         || (sign == 0 && r->topic == MFU_Q_PEAK && !mfu_claim_stated(r->audit, kind, MFU_AFTER)))
         return NULL; /* "141 GB, 2.5x as much memory as the 80 GB": arithmetic */
     if (n->percent) {
@@ -217,7 +215,7 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
         in = (struct mfu_interval){0.995, 1.005};
     in = mfu_claim_soften(n, value, in);
     again = (kind == MFU_Q_FLOP || kind == MFU_Q_FLOP_PER_TOKEN)
-        && mfu_audit_claims(r->audit, MFU_Q_RECOMPUTE, MFU_BEFORE); /* what checkpointing adds is no model FLOP */
+        && mfu_claim_has(r->audit, MFU_Q_RECOMPUTE); /* what checkpointing adds is no model FLOP */
     begin = any.slots[0].begin < n->at ? any.slots[0].begin : n->at;
     end = any.slots[0].end > any.n.end ? any.slots[0].end : any.n.end;
     c = mfu_claim_add(r->audit, again ? MFU_Q_RECOMPUTE : kind, again ? MFU_BEFORE : MFU_CHANGE, in.low, in.high,
@@ -244,7 +242,7 @@ static bool is_of_name(const struct mfu_reading *r, const struct mfu_claim_numbe
 {
     int at = r->t.from[n->at - r->t.text];
 
-    return n->bare && at > 1 && r->t.claim[at - 1] == '-' && isalpha((unsigned char)r->t.claim[at - 2]);
+    return n->bare && at > 1 && r->t.claim[at - 1] == '-' && mfu_alpha(r->t.claim[at - 2]);
 }
 
 /* "8x H100", "TP 4 x PP 8": how many, not how many times as many. */
@@ -252,7 +250,7 @@ static void settle_times(struct mfu_claim_number *n)
 {
     const char *behind = mfu_claim_blanks(n->end);
 
-    if (n->times && n->whole && (mfu_claim_stands(behind, "gpu", 3) || mfu_claim_stands(behind, "node", 4)))
+    if (n->times && n->whole && (mfu_claim_stands(behind, "gpu") || mfu_claim_stands(behind, "node")))
         n->times = false, n->bare = true;
     else if (n->times && strncmp(n->end - 2, " x ", 3) == 0 && mfu_claim_role(behind) == 0
              && !mfu_claim_counted(behind))
@@ -273,7 +271,7 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
     if (!a.n.bare && a.n.dim == MFU_SECONDS)
         r->time = a.n;
     settle_times(&a.n);
-    if (a.n.bare && *a.n.end == 'x' && isdigit((unsigned char)a.n.end[1])) /* a shape */
+    if (a.n.bare && *a.n.end == 'x' && mfu_digit(a.n.end[1])) /* a shape */
         return a.n.end;
     alone = a;
     mfu_told_find(r, &alone);
@@ -290,7 +288,7 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
     if (a.n.percent && last
         && (*before == '(' || ((*before == '+' || *before == '-') && *mfu_claim_back(&r->t, before) == '('))
         && !(alone.n_slots > 0 && alone.slots[0].begin >= a.n.end) && last->state == MFU_AFTER
-        && (was = mfu_claim_stated(r->audit, last->kind, MFU_BEFORE))) /* "(+32 %)" */
+        && (was = mfu_claim_told(r->audit, last->kind))) /* "(+32 %)" */
         a.n.roles |= *before == '-' || (*before == '(' && last->value < was->value) ? MFU_W_DOWN : MFU_W_UP;
     if (link == ALONE && read_change(r, &a))
         return a.n.end;
@@ -317,8 +315,7 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
         alone.n.half = a.n.percent ? a.n.half * a.n.factor * b.n.value : alone.n.half;
         mfu_told_find(r, &alone);
         if (a.n_slots > 0 && a.slots[0].kind == MFU_Q_FILL && alone.n_slots > 0 && alone.slots[0].begin < a.n.at
-            && alone.slots[0].score > 8
-            && mfu_quantity_rows[alone.slots[0].kind].dim == b.n.dim) /* "states take 90 % of 12 GB" */
+            && alone.slots[0].score > 8 && mfu_dim_of(alone.slots[0].kind) == b.n.dim) /* "states take 90 % of 12 GB" */
             mfu_told_claim(r, &alone, MFU_BEFORE);
         mfu_told_claim(r, &a, MFU_BEFORE);
         b.whole = true;
@@ -328,13 +325,13 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
     if (strncmp(mfu_claim_blanks(a.n.end), "->", 2) == 0 && alone.n_slots > 0 && b.n_slots > 0
         && alone.slots[0].score > 10 && (b.slots[0].score > 9.3 || (number->bare && !b.n.bare))
         && alone.slots[0].kind != b.slots[0].kind && alone.slots[0].begin < number->at && *before != ':'
-        && mfu_quantity_rows[alone.slots[0].kind].dim != MFU_RATIO) {
+        && mfu_dim_of(alone.slots[0].kind) != MFU_RATIO) {
         mfu_told_claim(r, &alone, MFU_BEFORE); /* "seq 1024 -> 8192 tokens per step": two things */
         return alone.n.end;
     }
     for (int i = 0; i < b.n_slots; i++)
         mfu_told_may_be(&a, b.slots[i].kind, b.slots[i].score, b.slots[i].begin, b.slots[i].end);
-    if (link == RANGE && a.n_slots > 0 && !(mfu_quantity_rows[a.slots[0].kind].traits & MFU_Q_COUNTED)) {
+    if (link == RANGE && a.n_slots > 0 && !(mfu_traits_of(a.slots[0].kind) & MFU_Q_COUNTED)) {
         a.n.end = b.n.end;
         a.n.half = 0.5 * (b.n.value - a.n.value) + b.n.half;
         a.n.value = 0.5 * (b.n.value + a.n.value);
@@ -363,16 +360,16 @@ static void place_single(struct mfu_audit *a, int words)
 {
     static const int counts[] = {MFU_Q_NODES, MFU_Q_GPUS};
     struct mfu_claim *count;
-    bool changes = false, one = mfu_audit_claims(a, MFU_Q_SCALING, MFU_BEFORE);
+    bool changes = false, one = mfu_claim_has(a, MFU_Q_SCALING);
 
     for (size_t i = 0; i < N(counts) && one; i++)
         one = !mfu_audit_claims(a, counts[i], MFU_AFTER) && !mfu_audit_claims(a, counts[i], MFU_CHANGE);
-    if (one && mfu_claim_stated(a, MFU_Q_NODES, MFU_BEFORE) && !mfu_audit_claims(a, MFU_Q_NODE_GPUS, MFU_CHANGE))
+    if (one && mfu_claim_told(a, MFU_Q_NODES) && !mfu_audit_claims(a, MFU_Q_NODE_GPUS, MFU_CHANGE))
         mfu_claim_add(a, MFU_Q_NODE_GPUS, MFU_CHANGE, 1, 1, "assumed", "nodes alike");
     for (size_t i = 0; i < N(counts) && one; i++) /* "6.4x on 8 GPUs, 80 % efficiency": of one, or of one node */
-        if ((count = mfu_claim_stated(a, counts[i], MFU_BEFORE)) && count->value > 1) {
+        if ((count = mfu_claim_told(a, counts[i])) && count->value > 1) {
             count->state = MFU_AFTER;
-            if (!mfu_audit_claims(a, counts[0], MFU_BEFORE))
+            if (!mfu_claim_has(a, counts[0]))
                 mfu_claim_add(a, counts[i], MFU_BEFORE, 1, 1, "assumed", "one");
         }
     for (int i = 0; i < a->n_claims; i++)
@@ -387,7 +384,7 @@ static void place_single(struct mfu_audit *a, int words)
             }
         if (i < words && c->n_readings < MFU_READINGS)
             c->readings[c->n_readings++] = (struct mfu_claim_reading){c->kind, MFU_AFTER, c->in, c->value, 0};
-        else if (c->state == MFU_BEFORE && !both && !(mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP))
+        else if (c->state == MFU_BEFORE && !both && !(mfu_traits_of(c->kind) & MFU_Q_SETUP))
             c->state = MFU_AFTER;
     }
 }
@@ -422,14 +419,14 @@ static void place_rest(struct mfu_audit *a)
                                     {MFU_Q_BACKWARD, MFU_Q_BACKWARD_TIME},
                                     {MFU_Q_INPUT, MFU_Q_LOADER_TIME},
                                     {MFU_Q_UNTOUCHED, MFU_Q_PART_TIME}};
-    const struct mfu_claim *step = mfu_claim_stated(a, MFU_Q_STEP_TIME, MFU_BEFORE);
+    const struct mfu_claim *step = mfu_claim_told(a, MFU_Q_STEP_TIME);
     struct mfu_interval in = {0, 0};
     const char *part = "";
     int n = 0;
 
     for (size_t i = 0; i < N(shares); i++)
         for (int k = 0; k < 2; k++) {
-            const struct mfu_claim *c = mfu_claim_stated(a, shares[i][k], MFU_BEFORE);
+            const struct mfu_claim *c = mfu_claim_told(a, shares[i][k]);
 
             if (!c || (k == 1 && !step))
                 continue;
@@ -454,16 +451,15 @@ static void drop_reading(struct mfu_claim *c, int kind)
 
 static void place_beside(struct mfu_audit *a)
 {
-    struct mfu_claim *tokens = mfu_claim_stated(a, MFU_Q_TOKENS, MFU_BEFORE);
+    struct mfu_claim *tokens = mfu_claim_told(a, MFU_Q_TOKENS);
 
     for (size_t i = 0; i < N(besides); i++) {
-        struct mfu_claim *c = mfu_claim_stated(a, besides[i].kind, MFU_BEFORE);
+        struct mfu_claim *c = mfu_claim_told(a, besides[i].kind);
 
-        if (c && mfu_audit_claims(a, besides[i].beside, MFU_BEFORE) == besides[i].told
-            && !mfu_claim_stated(a, besides[i].is, MFU_BEFORE))
+        if (c && mfu_claim_has(a, besides[i].beside) == besides[i].told && !mfu_claim_told(a, besides[i].is))
             c->kind = besides[i].is;
     }
-    for (int i = 0; mfu_claim_stated(a, MFU_Q_CHECKPOINT, MFU_BEFORE) && i < a->n_claims; i++) /* "with both moments" */
+    for (int i = 0; mfu_claim_told(a, MFU_Q_CHECKPOINT) && i < a->n_claims; i++) /* "with both moments" */
         if (a->claims[i].kind == MFU_Q_OPTIMIZER_BYTES)
             a->claims[i].kind = MFU_Q_SAVED_BYTES;
     for (int i = 0; i < a->n_claims; i++) /* "16 bytes per parameter, so 7B need 112 GB" */
@@ -479,30 +475,29 @@ static void place_beside(struct mfu_audit *a)
             a->claims[i].kind = MFU_Q_STATES;
         }
     for (size_t i = 0; i < N(implied); i++)
-        if (mfu_claim_stated(a, implied[i].told, MFU_BEFORE) && !mfu_claim_stated(a, implied[i].untold, MFU_BEFORE))
+        if (mfu_claim_told(a, implied[i].told) && !mfu_claim_told(a, implied[i].untold))
             mfu_claim_add(a, implied[i].is, MFU_BEFORE, implied[i].low, implied[i].high, "assumed", "%s with %s",
                           mfu_quantity_rows[implied[i].is].name, mfu_quantity_rows[implied[i].told].name);
     for (int i = 0; i < a->n_claims; i++) /* "rank 8 on q and v trains 1.6M parameters" */
         if (a->claims[i].kind == MFU_Q_PARAMS && a->claims[i].at > 0 && a->claims[i].n_readings < MFU_READINGS
-            && mfu_claim_stated(a, MFU_Q_RANK, MFU_BEFORE) && !mfu_claim_stated(a, MFU_Q_TRAINABLE, MFU_BEFORE))
+            && mfu_claim_told(a, MFU_Q_RANK) && !mfu_claim_told(a, MFU_Q_TRAINABLE))
             a->claims[i].readings[a->claims[i].n_readings++] = (struct mfu_claim_reading){
                 MFU_Q_TRAINABLE, a->claims[i].state, a->claims[i].in, a->claims[i].value, 0.5};
-    if (mfu_audit_claims(a, MFU_Q_EXPERTS, MFU_BEFORE) || mfu_audit_claims(a, MFU_Q_EXPERT_SHARE, MFU_BEFORE)
-        || mfu_audit_claims(a, MFU_Q_ACTIVE, MFU_BEFORE))
+    if (mfu_claim_has(a, MFU_Q_EXPERTS) || mfu_claim_has(a, MFU_Q_EXPERT_SHARE) || mfu_claim_has(a, MFU_Q_ACTIVE))
         mfu_claim_add(a, MFU_Q_MLPS, MFU_BEFORE, 1, 1e5, "assumed", "experts");
-    if (mfu_claim_stated(a, MFU_Q_ACTIVE, MFU_BEFORE)) {
-        struct mfu_claim *share = mfu_claim_stated(a, MFU_Q_TRAINABLE_SHARE, MFU_BEFORE); /* "15 % of the weights" */
+    if (mfu_claim_told(a, MFU_Q_ACTIVE)) {
+        struct mfu_claim *share = mfu_claim_told(a, MFU_Q_TRAINABLE_SHARE); /* "15 % of the weights" */
 
-        if (share && !mfu_claim_stated(a, MFU_Q_TRAINABLE, MFU_BEFORE))
+        if (share && !mfu_claim_told(a, MFU_Q_TRAINABLE))
             share->kind = MFU_Q_ACTIVE_SHARE;
-        if (!mfu_audit_claims(a, MFU_Q_ACTIVE_SHARE, MFU_BEFORE))
+        if (!mfu_claim_has(a, MFU_Q_ACTIVE_SHARE))
             mfu_claim_add(a, MFU_Q_ACTIVE_SHARE, MFU_BEFORE, 0.001, 1, "assumed", "not all are active");
     }
-    if (tokens && tokens->in.high < A_STEP && mfu_audit_claims(a, MFU_Q_STEP_TIME, MFU_BEFORE)
-        && !mfu_audit_claims(a, MFU_Q_TOKENS_PER_STEP, MFU_BEFORE)) /* "45 s per step at 4M tokens" */
+    if (tokens && tokens->in.high < A_STEP && mfu_claim_has(a, MFU_Q_STEP_TIME)
+        && !mfu_claim_has(a, MFU_Q_TOKENS_PER_STEP)) /* "45 s per step at 4M tokens" */
         tokens->kind = MFU_Q_TOKENS_PER_STEP;
     for (size_t i = 0; i < N(of_counted); i++)
-        for (int k = 0; k < a->n_claims && !mfu_claim_stated(a, of_counted[i].count, MFU_BEFORE); k++)
+        for (int k = 0; k < a->n_claims && !mfu_claim_told(a, of_counted[i].count); k++)
             drop_reading(&a->claims[k], of_counted[i].all);
 }
 
@@ -514,7 +509,7 @@ static bool is_witnessed(const struct mfu_audit *a)
     for (int i = 0; i < a->n_claims; i++) {
         if (a->claims[i].kind == MFU_Q_SCALING || (a->claims[i].state != MFU_BEFORE && !a->claims[i].inferred))
             return true;
-        seconds += a->claims[i].inferred && !(mfu_quantity_rows[a->claims[i].kind].traits & MFU_Q_COUNTED);
+        seconds += a->claims[i].inferred && !(mfu_traits_of(a->claims[i].kind) & MFU_Q_COUNTED);
     }
     return seconds > 1; /* "31 GB with batch 4, 43 GB with batch 8" */
 }
@@ -525,13 +520,13 @@ static void place_pairs(struct mfu_audit *a)
     bool witnessed = is_witnessed(a);
 
     for (size_t i = 0; i < N(pairs) && !witnessed; i++) {
-        struct mfu_claim *first = mfu_claim_stated(a, pairs[i].kind, MFU_BEFORE),
+        struct mfu_claim *first = mfu_claim_told(a, pairs[i].kind),
                          *second = mfu_claim_stated(a, pairs[i].kind, MFU_AFTER),
-                         *beside = mfu_claim_stated(a, pairs[i].beside, MFU_BEFORE);
+                         *beside = mfu_claim_told(a, pairs[i].beside);
 
         if (!first || !second || !beside || !(beside->value > 1)
-            || (pairs[i].lesser != pairs[i].kind && mfu_audit_claims(a, pairs[i].lesser, MFU_BEFORE))
-            || (pairs[i].greater != pairs[i].kind && mfu_audit_claims(a, pairs[i].greater, MFU_BEFORE)))
+            || (pairs[i].lesser != pairs[i].kind && mfu_claim_has(a, pairs[i].lesser))
+            || (pairs[i].greater != pairs[i].kind && mfu_claim_has(a, pairs[i].greater)))
             continue;
         second->state = MFU_BEFORE;
         second->inferred = false;
@@ -551,7 +546,7 @@ static void drop_operands(struct mfu_reading *r)
 
     for (int i = 0; i < a->n_claims; i++) {
         a->claims[i].computed |= a->claims[i].at > 0 && r->t.operand[a->claims[i].at];
-        if (!(((mfu_quantity_rows[a->claims[i].kind].dim == MFU_BYTES && mfu_quantity_rows[a->claims[i].kind].most > 1e3
+        if (!(((mfu_dim_of(a->claims[i].kind) == MFU_BYTES && mfu_quantity_rows[a->claims[i].kind].most > 1e3
                 && a->claims[i].in.high < 100) /* "x 2 bytes": of a number */
                || (a->claims[i].guessed && a->claims[i].kind != MFU_Q_PARAMS)
                || a->claims[i].in.high < mfu_quantity_rows[a->claims[i].kind].least)
@@ -592,8 +587,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     for (const char *p = r->t.text; *p;) {
         struct mfu_claim_number n;
 
-        if ((isdigit((unsigned char)*p) || *p == '$') && !r->t.taken[p - r->t.text]
-            && mfu_claim_number(r->t.text, p, &n))
+        if ((mfu_digit(*p) || *p == '$') && !r->t.taken[p - r->t.text] && mfu_claim_number(r->t.text, p, &n))
             p = take_number(r, &n);
         else
             p++;
@@ -609,9 +603,9 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     place_single(a, words);
     mfu_claim_drop_peaks(r);
     mfu_claim_compare_peaks(r);
-    if (strstr(r->t.text, "model state") && mfu_audit_claims(a, MFU_Q_CHECKPOINT, MFU_BEFORE))
+    if (strstr(r->t.text, "model state") && mfu_claim_has(a, MFU_Q_CHECKPOINT))
         mfu_claim_add(a, MFU_Q_CHECKPOINT_BYTES, MFU_BEFORE, 6, 20, "assumed", "weights and Adam's states");
-    else if (strstr(r->t.text, "model state") && !mfu_audit_claims(a, MFU_Q_STATE_BYTES, MFU_BEFORE))
+    else if (strstr(r->t.text, "model state") && !mfu_claim_has(a, MFU_Q_STATE_BYTES))
         mfu_claim_add(a, MFU_Q_STATE_BYTES, MFU_BEFORE, 8, 20, "assumed", "Adam, some of it in 16 bits");
     list_rest(r);
     free(r);

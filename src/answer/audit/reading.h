@@ -8,6 +8,7 @@
 #ifndef MFU_READING_H
 #define MFU_READING_H
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -53,7 +54,7 @@ void mfu_claim_use(struct mfu_claim_text *, const char *from, const char *to);
 bool mfu_claim_letter(char);
 
 /* Whether `word` stands at `p`, and ends there. */
-bool mfu_claim_stands(const char *p, const char *word, size_t n);
+bool mfu_claim_stands(const char *p, const char *word);
 
 /* What claims count, and say of each of it ("gpu", "step"), where it stands at `p`; NULL: not there. */
 const char *mfu_claim_counted(const char *p);
@@ -126,6 +127,19 @@ const char *mfu_claim_skip_about(const char *p, bool *about);
 
 /* The word from `p` on, whole; NULL: not there. */
 char *mfu_claim_find_word(const struct mfu_claim_text *, char *p, const char *word);
+
+/* The same from the beginning on. */
+char *mfu_claim_says(const struct mfu_claim_text *, const char *word);
+
+static inline bool mfu_digit(char c)
+{
+    return isdigit((unsigned char)c);
+}
+
+static inline bool mfu_alpha(char c)
+{
+    return isalpha((unsigned char)c);
+}
 
 struct mfu_model;
 
@@ -207,8 +221,9 @@ void mfu_told_part_of(const struct mfu_reading *, struct mfu_told *part, struct 
 struct mfu_claim *mfu_told_claim(struct mfu_reading *, struct mfu_told *, enum mfu_claim_state);
 /* The interval as the small words before the number make it. */
 struct mfu_interval mfu_claim_soften(const struct mfu_claim_number *, double value, struct mfu_interval);
-/* What was stated of a quantity, not by a word; NULL: nothing. */
+/* What was stated of a quantity, not by a word (told: before); NULL: nothing. */
 struct mfu_claim *mfu_claim_stated(struct mfu_audit *, int kind, enum mfu_claim_state);
+struct mfu_claim *mfu_claim_told(struct mfu_audit *, int kind);
 
 /* ---- what a claim computes itself ("6 x 7B x 2T = 8.4e22", "156 GB at 2 GB/s take 78 s"): of all that is found it gets
  * one pair of MFU_Q_COMPUTED, one that contradicts before one that holds */
