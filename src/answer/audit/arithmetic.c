@@ -414,7 +414,7 @@ static int one_has(const struct terms *x, int i)
     if (i > 0 && x->list[i - 1].of[NOUNS - 1] > 0 && x->list[i - 1].end == mfu_claim_back(t, a->at))
         return NOUNS - 1;
     for (int k = 0; k < 3; k++, behind = mfu_claim_blanks(mfu_claim_word_end(behind))) {
-        if (i > 0 && (stands(t, behind, "each") || stands(t, behind, "apiece")))
+        if (i > 0 && stands(t, behind, "each"))
             return noun_of(&x->list[i - 1]);
         if ((stands(t, behind, "every") || stands(t, behind, "each"))
             && (noun = counted_noun(x, mfu_claim_blanks(mfu_claim_word_end(behind)), i)) < NOUNS)
@@ -424,9 +424,7 @@ static int one_has(const struct terms *x, int i)
     }
     for (p = a->at; p > t->text;) { /* back to where the sentence begins */
         const char *word = mfu_claim_back(t, p), *before = mfu_claim_back(t, word);
-        bool one = (word > t->text && word[-1] == '/' && (word - 1 == t->text || word[-2] == ' '))
-            || stands(t, mfu_claim_word_end(word) + 1, "average") || stands(t, behind, "average")
-            || (stands(t, behind, "on") && stands(t, behind + 3, "average"));
+        bool one = stands(t, mfu_claim_word_end(word) + 1, "average");
 
         if (word >= p || strchr(".;:,(", *word) || mfu_digit(*word))
             break;
@@ -555,6 +553,12 @@ static bool is_all(const struct mfu_audit *a, const struct terms *x, const int p
     return true;
 }
 
+/* Whether it can be one of a product. */
+static bool is_term(const struct amount *a)
+{
+    return !a->share && !a->times && !a->idle && (a->unit || a->factor);
+}
+
 /* Whether no other amount could stand for one of them, and the last is told as what follows. */
 static bool is_clear(const struct terms *x, const int power[TERMS])
 {
@@ -564,13 +568,11 @@ static bool is_clear(const struct terms *x, const int power[TERMS])
         last--;
     for (int i = 0; i < x->n; i++)
         for (int k = 0; power[i] != 0 && k < x->n; k++)
-            if (k != i && !x->list[k].share && !x->list[k].times && !x->list[k].idle
-                && (x->list[k].unit || x->list[k].factor)
-                && memcmp(x->list[i].of, x->list[k].of, sizeof x->list[i].of) == 0)
+            if (k != i && is_term(&x->list[k]) && memcmp(x->list[i].of, x->list[k].of, sizeof x->list[i].of) == 0)
                 return false;
     for (before = last - 1; before > 0 && power[before] == 0;)
         before--;
-    return before >= 0 && follows(x, before, last);
+    return follows(x, before, last);
 }
 
 struct search {
@@ -623,8 +625,7 @@ static void search(struct search *s, int from)
     if (s->factors == 4)
         return;
     for (int i = from; i < x->n; i++) {
-        if (s->power[i] != 0 || x->list[i].share || x->list[i].times || x->list[i].idle
-            || !(x->list[i].unit || x->list[i].factor))
+        if (s->power[i] != 0 || !is_term(&x->list[i]))
             continue;
         for (int p = -1; p <= 1; p += 2) {
             s->power[i] = p;
@@ -639,19 +640,17 @@ static void search(struct search *s, int from)
 /* "1.6B tokens/hour, i.e. 444k tokens/s": the same twice. */
 static void search_same(struct search *s, int i)
 {
-    for (int k = 0; k < s->x->n && s->best == INT_MIN; k++) {
-        int a = i < k ? i : k, b = i < k ? k : i;
+    for (int a = i > 0 ? i - 1 : 0; a <= i && a + 1 < s->x->n && s->best == INT_MIN; a++) {
         int power[TERMS] = {0};
 
         power[a] = 1;
-        power[b] = -1;
+        power[a + 1] = -1;
         if (left_over(s->x, power) != 0) /* "50 tokens/s, i.e. 20 ms/token" */
-            power[b] = 1;
-        if (a == b || left_over(s->x, power) != 0 || !s->x->list[a].rate || !(s->x->n == 2 || follows(s->x, a, b))
-            || !one_sentence(s->x, power) || b != a + 1)
+            power[a + 1] = 1;
+        if (left_over(s->x, power) != 0 || !s->x->list[a].rate || !(s->x->n == 2 || follows(s->x, a, a + 1)))
             continue;
         s->found = compute(s->x, power);
-        s->power[k] = 1;
+        s->power[a] = s->power[a + 1] = 1;
         s->best = 0;
     }
 }
@@ -668,9 +667,6 @@ static bool physical(const struct amount *a)
 /* "936 GB/s, of which 200 are used, 21 %": a percentage or a factor of the two like amounts beside it. */
 static void search_ratio(struct search *s, int i)
 {
-    static const char *const changes[] = {"less",   "fewer",   "more",        "faster",   "slower", "saving",
-                                          "save",   "saved",   "reduction",   "cut",      "lower",  "higher",
-                                          "larger", "smaller", "improvement", "increase", "drop",   "gain"};
     const struct mfu_claim_text *t = s->x->nouns.t;
     struct amount *n = &s->x->list[i], *a, *b;
     int first = i >= 2 ? i - 2 : i == 1 && s->x->n > 2 ? 0 : -1;
@@ -682,8 +678,8 @@ static void search_ratio(struct search *s, int i)
         && memcmp(s->x->list[i - 1].of, s->x->list[i + 1].of, sizeof n->of) == 0 && s->x->list[i - 1].unit)
         first = i - 1, of = false;
     first = of ? i + 1 : first;
-    if (first < 0 || stands(t, mfu_claim_back(t, n->at), "at") || stands(t, mfu_claim_back(t, n->at), "with"))
-        return; /* "at 90 % duty" is of something else */
+    if (first < 0)
+        return;
     a = &s->x->list[first];
     b = &s->x->list[first + 1 == i ? i + 1 : first + 1];
     if (!b->unit && !b->share && !b->times && b->base.low * 20 > a->printed.low && b->base.low < a->printed.low * 20) {
@@ -692,17 +688,14 @@ static void search_ratio(struct search *s, int i)
         b->base = (struct mfu_interval){b->printed.low * factor, b->printed.high * factor};
         memcpy(b->of, a->of, sizeof b->of);
     }
-    if ((!physical(a) && !of && !a->unit) || a->base.low <= 0 || b->base.low <= 0
+    if (!a->unit || !(a->base.low > 0 && b->base.low > 0)
         || memcmp(a->of, b->of, of || !physical(a) ? sizeof a->of : COUNTED) != 0)
         return;
     memset(s->power, 0, sizeof s->power);
     s->power[first] = s->power[i] = s->power[b - s->x->list] = 1;
-    if (!one_sentence(s->x, s->power))
-        return;
     memcpy(s->found_power, s->power, sizeof s->power);
-    for (size_t k = 0; k < N(changes); k++)
-        for (const char *p = a->at; p < n->end + 16 && *p; p++)
-            change |= stands(t, p, changes[k]);
+    for (const char *p = a->at; p < n->end + 16 && *p; p = mfu_claim_word_end(p))
+        change |= (mfu_claim_role(p) & (MFU_W_MORE | MFU_W_LESS | MFU_W_UP | MFU_W_DOWN)) != 0;
     r = (struct mfu_interval){a->base.low / b->base.high, a->base.high / b->base.low};
     if (r.high < 1)
         r = (struct mfu_interval){1 / r.high, 1 / r.low};
@@ -799,7 +792,7 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
     struct terms x = {.nouns.t = t};
     int relations = 0;
-    bool collective = strstr(t->text, "gather") || strstr(t->text, "allreduce") || strstr(t->text, "reduce scatter");
+    bool collective = mfu_claim_is_collective(t);
 
     for (const char *p = t->text + 1; *p && x.n < TERMS;) {
         if ((mfu_digit(*p) || *p == '$') && !(t->taken[p - t->text] && !t->operand[p - t->text])

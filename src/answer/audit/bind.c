@@ -264,27 +264,23 @@ static size_t look(const struct mfu_reading *r, struct mfu_told *f, const char *
 
             if (length < longest || (mark == '>' && before) || (mark == '<' && !before && !n->times)
                 || (n->times && k == MFU_Q_PEAK)
-                || (mark == '=' && before && !near
-                    && (score < BESIDE - 0.5 || k != MFU_Q_GPUS || mfu_claim_stands(back, "has")))
-                || begin < r->t.text || *begin != *words || strncmp(begin, words, length) != 0
+                || (mark == '=' && before && !near && (score < BESIDE - 0.5 || k != MFU_Q_GPUS)) || begin < r->t.text
+                || *begin != *words || strncmp(begin, words, length) != 0
                 || (mark == '=' && before && n->times && !(is_spelled(r, n->at) && !is_named(r, begin, end)))
                 || (*words != '/' && begin > r->t.text && begin[-1] == '/')
                 || (!before && k == MFU_Q_GPUS && mfu_claim_stands(end, " hour"))
                 || (before && !near && n->bare && mfu_claim_stands(mfu_claim_blanks(n->end), "gpu")
                     && !(mfu_traits_of(k) & MFU_Q_COUNTED))
-                || (k == MFU_Q_CAPACITY && !before && score < BESIDE - 1 && *words == 'g') /* "uses 7.5 GB on a 4070" */
-                || (goes_on(n->end) && begin != n->end && !(is_intensity(k) && mfu_claim_stands(n->end, "/byte")))
-                || (!before && goes_on(end))
-                || (!before && n->bare && n->value > 1.5 && mfu_dim_of(k) == MFU_RATIO) /* "35 were lost" */
-                || (before && n->bare && is_unit(words, length) && *words != 's'
-                    && !strchr(":=", *back))                  /* what is counted comes later */
-                || (mark == '>' && mfu_dim_of(k) == MFU_RATIO /* 37 % of the A100's 312 */
+                || (k == MFU_Q_CAPACITY && !before && score < BESIDE - 1) /* "uses 7.5 GB on a 4070" */
+                || (goes_on(n->end) && begin != n->end) || (!before && goes_on(end))
+                || (!before && n->bare && mfu_dim_of(k) == MFU_RATIO)             /* "35 were lost" */
+                || (before && n->bare && is_unit(words, length) && *words != 's') /* what is counted comes later */
+                || (mark == '>' && mfu_dim_of(k) == MFU_RATIO                     /* 37 % of the A100's 312 */
                     && mfu_digit(*mfu_claim_blanks(end)))
                 || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(*end))
                 || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
-                || (k == MFU_Q_NVLINK && !r->gpu[0])
-                || (!before && strchr(":=", *end) && *end && strchr(":=", *back))) /* a label of what follows */
+                || (k == MFU_Q_NVLINK && !r->gpu[0]))
                 continue;
             count = length > longest ? 0 : count;
             longest = length;
@@ -420,16 +416,11 @@ static void look_each(const struct mfu_reading *r, struct mfu_told *f)
         if (!noun || !said.begin
             || !((mfu_claim_role(one) | mfu_claim_role(mfu_claim_back(&r->t, one))) & MFU_W_ONE_OF))
             continue;
-        for (int k = 0; k < MFU_Q_COUNT; k++)
-            for (const char *phrase = mfu_quantity_rows[k].phrases; *phrase; phrase += *phrase == '|') {
-                size_t all = strcspn(phrase, "|");
-
-                if (all == length + 1 + strlen(noun) && strncmp(phrase, said.begin, length) == 0
-                    && phrase[length] == '/' && strncmp(phrase + length + 1, noun, strlen(noun)) == 0
-                    && suits(k, "", &f->n))
-                    mfu_told_may_be(f, k, fmax(said.score + 1, BESIDE), said.begin, said.end);
-                phrase += all;
-            }
+        for (const struct phrase *x = phrases; x < phrases + n_phrases; x++)
+            if (x->length == length + 1 + strlen(noun) && x->words[length] == '/'
+                && strncmp(x->words, said.begin, length) == 0 && strncmp(x->words + length + 1, noun, strlen(noun)) == 0
+                && suits(x->kind, "", &f->n))
+                mfu_told_may_be(f, x->kind, fmax(said.score + 1, BESIDE), said.begin, said.end);
     }
 }
 
@@ -454,9 +445,6 @@ static bool is_verb(const char *p)
 /* What a whole sentence is about: its bytes and parameters are of that. */
 static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
 {
-    static const char *const apart[] = {"aside", "excluding", "besides", "beyond", "non", "outside", "except"};
-    static const int subjects[] = {MFU_Q_CHECKPOINT,  MFU_Q_CHECKPOINT_PART, MFU_Q_LOGITS, MFU_Q_SCORES,
-                                   MFU_Q_ACTIVATIONS, MFU_Q_MATRIX,          MFU_Q_MLP,    MFU_Q_EMBEDDING};
     const char *from = f->n.at, *verb = mfu_claim_back(&r->t, f->n.at);
     double top = f->n_slots > 0 ? f->slots[0].score : 0;
 
@@ -464,26 +452,18 @@ static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
         return;
     while (from > r->t.text && !ends_sentence(from - 1))
         from--;
-    for (size_t i = 0; i < N(apart); i++)
-        if (mfu_claim_find_word(&r->t, (char *)from, apart[i]))
-            return;
     if (mfu_claim_told(r->audit, MFU_Q_N_LAYER)) /* one of several things that are told of a model */
         for (const char *p = from; p < f->n.at; p++)
             from = strchr(",:", *p) ? p + 1 : from;
-    for (size_t i = 0; i < N(subjects); i++)
-        for (const char *phrase = mfu_quantity_rows[subjects[i]].phrases; *phrase; phrase += *phrase == '|') {
-            size_t length = strcspn(phrase, "|");
-
-            for (const char *p = from; *phrase != '>' && suits(subjects[i], "", &f->n) && p < f->n.at; p++)
-                if (strncmp(p, phrase, length) == 0 && !mfu_claim_letter(p[-(p > r->t.text)])
-                    && !mfu_claim_letter(p[length])) {
-                    if (top <= WEAK)
-                        mfu_told_may_be(f, subjects[i], WEAK + 0.1 * (double)length, f->n.at, f->n.end);
-                    else if (mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(from)))
-                             >= p) /* "The checkpoint of" */
-                        mfu_told_may_be(f, subjects[i], top + 2, f->n.at, f->n.end);
-                }
-            phrase += length;
+    for (const struct phrase *x = phrases; x < phrases + n_phrases; x++)
+        for (const char *p = from; mfu_traits_of(x->kind) & MFU_Q_THING && x->mark != '>' && p < f->n.at; p++) {
+            if (strncmp(p, x->words, x->length) != 0 || mfu_claim_letter(p[-(p > r->t.text)])
+                || mfu_claim_letter(p[x->length]) || !suits(x->kind, "", &f->n))
+                continue;
+            if (top <= WEAK)
+                mfu_told_may_be(f, x->kind, WEAK + 0.1 * (double)x->length, f->n.at, f->n.end);
+            else if (mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(from))) >= p) /* "The checkpoint of" */
+                mfu_told_may_be(f, x->kind, top + 2, f->n.at, f->n.end);
         }
 }
 
@@ -497,10 +477,9 @@ static bool is_behind_gpu(const struct mfu_reading *r, const char *p)
     return mfu_claim_stands(p, "gpu") || (mfu_claim_stands(p, "node") && r->gpu[0]);
 }
 
-/* Whether GPUs tell each other something: rates and times without words are of that. */
-static bool is_collective(const char *text)
+bool mfu_claim_is_collective(const struct mfu_claim_text *t)
 {
-    return strstr(text, "gather") || strstr(text, "allreduce") || strstr(text, "reduce scatter");
+    return strstr(t->text, "gather") || strstr(t->text, "allreduce") || strstr(t->text, "reduce scatter");
 }
 
 /* "680,000 hours of audio", "30-second windows": what lasts so long is no run, nor a step. */
@@ -538,7 +517,7 @@ static void look_at_unit(const struct mfu_reading *r, struct mfu_told *f)
         mfu_told_may_be(f, MFU_Q_ENERGY, BESIDE, n->at, n->end);
     if (n->bare || n->percent || n->times || n->money || n->energy)
         return;
-    if (is_collective(r->t.text) && (n->dim == MFU_SECONDS || n->dim == MFU_BYTES_PER_S))
+    if (mfu_claim_is_collective(&r->t) && (n->dim == MFU_SECONDS || n->dim == MFU_BYTES_PER_S))
         known = true,
         mfu_told_may_be(f, n->dim == MFU_SECONDS ? MFU_Q_COMMUNICATION_TIME : MFU_Q_LINK, BY_UNIT, n->at, n->end);
     for (size_t i = 0; i < N(shaped); i++)
@@ -667,8 +646,7 @@ void mfu_told_part_of(const struct mfu_reading *r, struct mfu_told *part, struct
     const struct mfu_slot *own = whole->n_slots > 0 ? &whole->slots[0] : NULL;
 
     if (!part->n.percent && own && own->begin >= whole->n.end
-        && other_of(scopes, N(scopes), own->kind, false) == own->kind && own->kind != MFU_Q_MEMORY
-        && own->kind != MFU_Q_CAPACITY && own->kind != MFU_Q_ACHIEVED) { /* "28 GB of 112 GB of states per GPU" */
+        && other_of(scopes, N(scopes), own->kind, false) == own->kind) { /* "28 GB of 112 GB of states per GPU" */
         mfu_told_may_be(part, own->kind, BESIDE + 4, part->n.at, part->n.end);
         mfu_told_may_be(whole, other_of(scopes, N(scopes), own->kind, true), BESIDE + 4, whole->n.at, whole->n.end);
         return;

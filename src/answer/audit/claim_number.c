@@ -83,7 +83,7 @@ static void read_unit(struct mfu_claim_number *n)
         const char *end = p + before + length;
 
         if (!mfu_claim_stands(p + before, units[i].name) || *end == '^' /* 12 d^2 */
-            || (units[i].dim == MFU_COUNT && length == 1                        /* 4 x 16 */
+            || (units[i].dim == MFU_COUNT && length == 1                /* 4 x 16 */
                 && (mfu_digit(*mfu_claim_blanks(end)) || *mfu_claim_blanks(end) == '(' || mfu_claim_is_factor(n->at))))
             continue;
         n->end = end;

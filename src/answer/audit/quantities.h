@@ -20,6 +20,7 @@ enum {
     MFU_Q_SINGLE = 32,    /* its assumption is for claims that speak of one GPU, */
     MFU_Q_SEVERAL = 64,   /* which this does not */
     MFU_Q_FIRM = 128,     /* its assumption stands, whatever follows from the rest */
+    MFU_Q_THING = 256,    /* what a whole sentence may be about, whose bytes and numbers are told */
     MFU_Q_COMPLEMENT = 8, /* the phrase says what is missing from 1: padding of useful tokens */
 };
 
@@ -110,7 +111,7 @@ enum {
     X(FORWARD_MACS, "forward_macs", MFU_FLOP, MFU_Q_SETUP, 1e4, 1e17, 0, 0, "mac|mac/sequence") \
     X(RIDGE, "ridge", MFU_COUNT, MFU_Q_SETUP, 0.01, 1e6, 0, 0, "ridge|ridge point|>flop/byte") \
     X(VOCAB, "vocab", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 2, 1e7, 0, 0, "<v=|vocab|vocabulary|>token vocabulary|>token vocab|>entry vocabulary|>entry vocab|vocab size|vocabulary size|<vocab of|<vocabulary of") \
-    X(EMBEDDING, "embedding", MFU_PARAMS, MFU_Q_SETUP, 1e3, 1e12, 0, 0, "embedding|embedding parameter|>parameter in embedding|embedding table|lm head|embedding matrix") \
+    X(EMBEDDING, "embedding", MFU_PARAMS, MFU_Q_SETUP | MFU_Q_THING, 1e3, 1e12, 0, 0, "embedding|embedding parameter|>parameter in embedding|embedding table|lm head|embedding matrix") \
     X(TABLES, "embedding_tables", MFU_COUNT, MFU_Q_SETUP, 1, 2, 0, 0, "") \
     X(TABLES_ALL, "all_embedding_tables", MFU_COUNT, MFU_Q_SETUP, 1, 2, 0, 0, "") \
     X(BLOCK_PARAMS, "block_params", MFU_PARAMS, MFU_Q_SETUP, 1e4, 1e14, 0, 0, "block|block alone|for the block|layer alone|non embedding parameter|>non embedding|>without embedding|parameter in block|parameter in its block|embedding aside") \
@@ -132,27 +133,27 @@ enum {
     X(INNER, "inner", MFU_COUNT, MFU_Q_SETUP, 1, 1e8, 0, 0, "") \
     X(MATMUL, "matmul_flop", MFU_FLOP, MFU_Q_SETUP, 1, 1e24, 0, 0, "matmul|gemm") \
     X(MATMUL_TIME, "matmul_time", MFU_SECONDS, 0, 1e-9, 1e4, 0, 0, "matmul|gemm") \
-    X(MATRIX, "matrix", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0, "matrix|router|projection") \
+    X(MATRIX, "matrix", MFU_PARAMS, MFU_Q_SETUP | MFU_Q_THING, 1, 1e14, 0, 0, "matrix|router|projection") \
     X(MATRIX_BYTES, "matrix_bytes", MFU_BYTES, MFU_Q_SETUP, 1, 1e15, 0, 0, "matrix") \
     X(ADAPTER, "adapter", MFU_PARAMS, MFU_Q_SETUP, 1, 1e12, 0, 0, "lora adapter") \
-    X(CHECKPOINT, "checkpoint", MFU_BYTES, 0, 1, 1e16, 0, 0, "checkpoint") \
+    X(CHECKPOINT, "checkpoint", MFU_BYTES, MFU_Q_THING, 1, 1e16, 0, 0, "checkpoint") \
     X(CHECKPOINT_BYTES, "checkpoint_bytes", MFU_BYTES, MFU_Q_SETUP, 0.1, 24, 0, 0, "") \
-    X(CHECKPOINT_PART, "checkpoint_part", MFU_BYTES, 0, 1, 1e16, 0, 0, "lora checkpoint|adapter checkpoint|lora file|adapter file|checkpoint of lora|checkpoint of the lora|shard") \
+    X(CHECKPOINT_PART, "checkpoint_part", MFU_BYTES, MFU_Q_THING, 1, 1e16, 0, 0, "lora checkpoint|adapter checkpoint|lora file|adapter file|checkpoint of lora|checkpoint of the lora|shard") \
     X(SAVED_BYTES, "saved_bytes", MFU_BYTES, MFU_Q_SETUP, 0, 16, 0, 0, "") \
     X(TRAFFIC, "traffic", MFU_BYTES, 0, 0, 1e16, 0, 0, "traffic|<move|<send|communication volume|on the wire") \
     X(PEERS, "peers", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 0, 1e7, 0, 0, "") \
-    X(ACTIVATIONS, "activations", MFU_BYTES, 0, 0, 1e15, 0, 0, "activation|activation memory") \
+    X(ACTIVATIONS, "activations", MFU_BYTES, MFU_Q_THING, 0, 1e15, 0, 0, "activation|activation memory") \
     X(ACTIVATION_BYTES, "activation_bytes", MFU_BYTES, MFU_Q_SETUP, 1.5, 90, 0, 0, "") \
-    X(LOGITS, "logits", MFU_BYTES, 0, 1, 1e15, 0, 0, "logit|logit tensor|logit memory") \
+    X(LOGITS, "logits", MFU_BYTES, MFU_Q_THING, 1, 1e15, 0, 0, "logit|logit tensor|logit memory") \
     X(LOGIT_BYTES, "logit_bytes", MFU_BYTES, MFU_Q_SETUP, 2, 4, 0, 0, "") \
-    X(SCORES, "scores", MFU_BYTES, 0, 1, 1e15, 0, 0, "score matrix|attention matrix|attention score|attention weight") \
+    X(SCORES, "scores", MFU_BYTES, MFU_Q_THING, 1, 1e15, 0, 0, "score matrix|attention matrix|attention score|attention weight") \
     X(SCORE_BYTES, "score_bytes", MFU_BYTES, MFU_Q_SETUP, 2, 4, 0, 0, "") \
     X(GATHERED, "gathered", MFU_BYTES, 0, 1, 1e16, 0, 0, "<all gather of|<allgather of|<reduce scatter of|<all gathering|<allgathering|<gathering|<reduce scattering") \
     X(IMAGE, "image", MFU_COUNT, MFU_Q_SETUP, 8, 1e5, 0, 0, "px|pixel|resolution|image size") \
     X(PATCH, "patch", MFU_COUNT, MFU_Q_SETUP, 1, 256, 0, 0, "patch size|<patch of|<patch") \
     X(PATCHES, "patches", MFU_COUNT, MFU_Q_SETUP, 1, 1e7, 0, 0, ">patch|patch token|image token") \
     X(D_FF, "d_ff", MFU_COUNT, MFU_Q_SETUP, 8, 1e6, 0, 0, "d ff|<ffn|<ffn dim|<feed forward dim|<intermediate") \
-    X(MLP, "mlp", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0, "mlp|ffn|feed forward|feedforward") \
+    X(MLP, "mlp", MFU_PARAMS, MFU_Q_SETUP | MFU_Q_THING, 1, 1e14, 0, 0, "mlp|ffn|feed forward|feedforward") \
     X(MLP_MATRICES, "mlp_matrices", MFU_COUNT, MFU_Q_SETUP, 2, 3, 0, 0, "") \
     X(VPP, "vpp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_FIRM | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e3, 1, 1, "<vpp|virtual stage|model chunk|chunk/stage") \
     X(WEIGHT_BITS, "weight_bits", MFU_COUNT, MFU_Q_SETUP, 1, 64, 0, 0, "bit/weight|bit/parameter|>bpw") \

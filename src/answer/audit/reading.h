@@ -225,6 +225,9 @@ struct mfu_interval mfu_claim_soften(const struct mfu_claim_number *, double val
 struct mfu_claim *mfu_claim_stated(struct mfu_audit *, int kind, enum mfu_claim_state);
 struct mfu_claim *mfu_claim_told(struct mfu_audit *, int kind);
 
+/* Whether GPUs tell each other something: rates and times without words are of that. */
+bool mfu_claim_is_collective(const struct mfu_claim_text *);
+
 /* ---- what a claim computes itself ("6 x 7B x 2T = 8.4e22", "156 GB at 2 GB/s take 78 s"): of all that is found it gets
  * one pair of MFU_Q_COMPUTED, one that contradicts before one that holds */
 
