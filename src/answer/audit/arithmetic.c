@@ -403,7 +403,7 @@ static int one_has(const struct terms *x, int i)
     static const char *const ones[] = {"a", "an", "one", "1", "each", "every", "single", "average", "mean", "typical"};
     const struct mfu_claim_text *t = x->nouns.t;
     const struct amount *a = &x->list[i];
-    const char *p = mfu_claim_back(t, a->at), *behind = mfu_claim_blanks(a->end);
+    const char *p = mfu_claim_back(t, a->at);
     int noun;
 
     if (i > 0 && (stands(t, p, "of") || stands(t, p, "with")) && x->list[i - 1].end >= mfu_claim_back(t, p)
@@ -411,17 +411,8 @@ static int one_has(const struct terms *x, int i)
         p = mfu_claim_back(t, p);
         return p[-1] == '/' && !stands(t, p, "s") ? counted_noun(x, p, i) : noun_of(&x->list[i - 1]);
     }
-    if (i > 0 && x->list[i - 1].of[NOUNS - 1] > 0 && x->list[i - 1].end == mfu_claim_back(t, a->at))
-        return NOUNS - 1;
-    for (int k = 0; k < 3; k++, behind = mfu_claim_blanks(mfu_claim_word_end(behind))) {
-        if (i > 0 && stands(t, behind, "each"))
-            return noun_of(&x->list[i - 1]);
-        if ((stands(t, behind, "every") || stands(t, behind, "each"))
-            && (noun = counted_noun(x, mfu_claim_blanks(mfu_claim_word_end(behind)), i)) < NOUNS)
-            return noun;
-        if (!mfu_alpha(*behind))
-            break;
-    }
+    if (i > 0 && stands(t, mfu_claim_blanks(a->end), "each"))
+        return noun_of(&x->list[i - 1]);
     for (p = a->at; p > t->text;) { /* back to where the sentence begins */
         const char *word = mfu_claim_back(t, p), *before = mfu_claim_back(t, word);
         bool one = stands(t, mfu_claim_word_end(word) + 1, "average");
@@ -475,9 +466,6 @@ static bool one_sentence(const struct terms *x, const int power[TERMS])
 
 static bool follows(const struct terms *x, int a, int b)
 {
-    if (stands(x->nouns.t, mfu_claim_blanks(x->list[a].end), "is")
-        && mfu_claim_back(x->nouns.t, x->list[b].at) == mfu_claim_blanks(x->list[a].end))
-        return true;
     for (const char *p = x->list[a].end; p < x->list[b].at; p++)
         if (!mfu_claim_letter(p[-1]) && mfu_claim_role(p) & (MFU_W_HENCE | MFU_W_EQUALS))
             return true;
@@ -526,8 +514,7 @@ static bool guessed(const struct mfu_audit *a, const struct mfu_claim_text *t, c
     return false;
 }
 
-/* Whether it explains every figure of its sentence that nothing else does (strict: every one), and takes no step's
- * time for another. */
+/* Whether it explains every figure of its sentence that nothing else does (strict: every one). */
 static bool is_all(const struct mfu_audit *a, const struct terms *x, const int power[TERMS], bool strict)
 {
     int between[TERMS] = {0};
@@ -535,13 +522,8 @@ static bool is_all(const struct mfu_audit *a, const struct terms *x, const int p
     for (int i = 0; i < x->n; i++) {
         const struct amount *t = &x->list[i];
 
-        for (int k = 0; k < a->n_claims && power[i] != 0; k++)
-            if (x->nouns.t->text + a->claims[k].at == t->at && a->claims[k].kind == MFU_Q_STEP_TIME
-                && !a->claims[k].guessed && !t->rate)
-                return false;
-        if ((noun_of(t) >= OTHERS && noun_of(t) < NOUNS && x->inert[noun_of(t)])
-            || (t->idle && (noun_of(t) >= OTHERS || (t->base.low == 1 && t->base.high == 1))))
-            continue; /* "the two sites", "one worker", "at 24 fps" */
+        if (noun_of(t) >= OTHERS && (t->idle || (noun_of(t) < NOUNS && x->inert[noun_of(t)])))
+            continue; /* "the two sites", "at 24 fps" */
         for (int k = 0; k < x->n && power[i] == 0 && (strict || t->foreign || guessed(a, x->nouns.t, t)); k++)
             if (power[k] != 0 && t->unit && t->of[PARAMETER] == 0) {
                 memset(between, 0, sizeof between);
@@ -670,13 +652,9 @@ static void search_ratio(struct search *s, int i)
     const struct mfu_claim_text *t = s->x->nouns.t;
     struct amount *n = &s->x->list[i], *a, *b;
     int first = i >= 2 ? i - 2 : i == 1 && s->x->n > 2 ? 0 : -1;
-    bool change = false, share = stands(t, mfu_claim_blanks(n->end), "of"),
-         of = share && i + 2 < s->x->n; /* "67 % of 96, so 64" */
+    bool change = false, of = stands(t, mfu_claim_blanks(n->end), "of") && i + 2 < s->x->n; /* "67 % of 96, so 64" */
     struct mfu_interval r, ways[3];
 
-    if (share && i > 0 && i + 1 < s->x->n /* "0.99 GB/s, half of the 2 GB/s" */
-        && memcmp(s->x->list[i - 1].of, s->x->list[i + 1].of, sizeof n->of) == 0 && s->x->list[i - 1].unit)
-        first = i - 1, of = false;
     first = of ? i + 1 : first;
     if (first < 0)
         return;
@@ -801,10 +779,6 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
         else
             p++;
     }
-    for (int i = 0; i + 1 < x.n; i++) /* "eight 400 Gbit/s adapters" */
-        if (!x.list[i].unit && !x.list[i].share && !x.list[i].times && x.list[i + 1].unit && !x.list[i + 1].share
-            && x.list[i].end + 1 == x.list[i + 1].at && *x.list[i].end == ' ')
-            x.list[i].of[NOUNS - 1] = 1, x.list[i].unit = true;
     for (int i = 0; i < x.n; i++) {
         int noun = one_has(&x, i);
 
