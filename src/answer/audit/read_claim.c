@@ -390,13 +390,14 @@ static void place_single(struct mfu_audit *a, int words)
 }
 
 // clang-format off
-/* What a figure is where another one is told beside it, or is not. */
-static const struct { int kind, beside, is; bool told; } besides[] = {
-    {MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true}, {MFU_Q_TOKENS, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_TOKENS_PER_STEP, MFU_Q_KV, MFU_Q_SEQ, true}, {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false}, {MFU_Q_SEQ, MFU_Q_PATCH, MFU_Q_IMAGE, true}, {MFU_Q_SAMPLES, MFU_Q_TOKENS_PER_STEP, MFU_Q_GLOBAL_BATCH, true}, {MFU_Q_MATMUL, MFU_Q_INNER, MFU_Q_ACHIEVED, false}, {MFU_Q_BANDWIDTH, MFU_Q_TRAFFIC, MFU_Q_LINK, true}};
+/* What a figure is where another one is told beside it, or is not; at a cost: what it may be, too. */
+static const struct { int kind, beside, is; bool told; double cost; } besides[] = {
+    {MFU_Q_BATCH, MFU_Q_KV, MFU_Q_KV_SEQUENCES, true, 0}, {MFU_Q_TOKENS, MFU_Q_KV, MFU_Q_SEQ, true, 0}, {MFU_Q_TOKENS_PER_STEP, MFU_Q_KV, MFU_Q_SEQ, true, 0}, {MFU_Q_COMPUTE_TIME, MFU_Q_STEP_TIME, MFU_Q_STEP_TIME, false, 0}, {MFU_Q_SEQ, MFU_Q_PATCH, MFU_Q_IMAGE, true, 0}, {MFU_Q_SAMPLES, MFU_Q_TOKENS_PER_STEP, MFU_Q_GLOBAL_BATCH, true, 0}, {MFU_Q_MATMUL, MFU_Q_INNER, MFU_Q_ACHIEVED, false, 0}, {MFU_Q_BANDWIDTH, MFU_Q_TRAFFIC, MFU_Q_LINK, true, 0},
+    {MFU_Q_TRAINABLE_SHARE, MFU_Q_ACTIVE, MFU_Q_ACTIVE_SHARE, true, 0}, {MFU_Q_OPTIMIZER_BYTES, MFU_Q_CHECKPOINT, MFU_Q_SAVED_BYTES, true, 0}, {MFU_Q_PARAMS, MFU_Q_RANK, MFU_Q_TRAINABLE, true, 0.5}};
 
 /* What goes without saying where one is told and the other is not: a bubble has stages, and micro-batches. */
 static const struct { int told, untold, is; double low, high; } implied[] = {
-    {MFU_Q_FREE, MFU_Q_FULL, MFU_Q_FULL, 1, 1}, {MFU_Q_LINK, MFU_Q_GPUS, MFU_Q_GPUS, 2, 1e7}, {MFU_Q_BUBBLE, MFU_Q_PP, MFU_Q_PP, 2, 1e4}, {MFU_Q_BUBBLE, MFU_Q_ACCUM, MFU_Q_ACCUM, 1, 1e6}, {MFU_Q_KV_HEADS, MFU_Q_HEADS, MFU_Q_HEAD_GROUP, 1, 128}};
+    {MFU_Q_FREE, MFU_Q_FULL, MFU_Q_FULL, 1, 1}, {MFU_Q_ACTIVE, MFU_Q_ACTIVE_SHARE, MFU_Q_ACTIVE_SHARE, 0.001, 1}, {MFU_Q_LINK, MFU_Q_GPUS, MFU_Q_GPUS, 2, 1e7}, {MFU_Q_BUBBLE, MFU_Q_PP, MFU_Q_PP, 2, 1e4}, {MFU_Q_BUBBLE, MFU_Q_ACCUM, MFU_Q_ACCUM, 1, 1e6}, {MFU_Q_KV_HEADS, MFU_Q_HEADS, MFU_Q_HEAD_GROUP, 1, 128}};
 
 /* There are several only where they are counted. */
 static const struct { int all, count; } of_counted[] = {
@@ -449,50 +450,45 @@ static void drop_reading(struct mfu_claim *c, int kind)
     c->n_readings = n;
 }
 
+/* It may be another quantity, too. */
+static void may_be(struct mfu_claim *c, int kind, double cost)
+{
+    if (c->n_readings < MFU_READINGS)
+        c->readings[c->n_readings++] = (struct mfu_claim_reading){kind, c->state, c->in, c->value, cost};
+}
+
 static void place_beside(struct mfu_audit *a)
 {
     struct mfu_claim *tokens = mfu_claim_told(a, MFU_Q_TOKENS);
 
-    for (size_t i = 0; i < N(besides); i++) {
-        struct mfu_claim *c = mfu_claim_told(a, besides[i].kind);
+    for (size_t i = 0; i < N(besides); i++)
+        for (int k = 0; k < a->n_claims; k++) {
+            struct mfu_claim *c = &a->claims[k];
 
-        if (c && mfu_claim_has(a, besides[i].beside) == besides[i].told && !mfu_claim_told(a, besides[i].is))
-            c->kind = besides[i].is;
-    }
-    for (int i = 0; mfu_claim_told(a, MFU_Q_CHECKPOINT) && i < a->n_claims; i++) /* "with both moments" */
-        if (a->claims[i].kind == MFU_Q_OPTIMIZER_BYTES)
-            a->claims[i].kind = MFU_Q_SAVED_BYTES;
+            if (c->kind != besides[i].kind || c->state != MFU_BEFORE || mfu_claim_told(a, besides[i].is)
+                || (besides[i].told ? !mfu_claim_told(a, besides[i].beside) : mfu_claim_has(a, besides[i].beside)))
+                continue;
+            if (besides[i].cost > 0 && c->at > 0)
+                may_be(c, besides[i].is, besides[i].cost);
+            else if (besides[i].cost == 0)
+                c->kind = besides[i].is;
+        }
     for (int i = 0; i < a->n_claims; i++) /* "16 bytes per parameter, so 7B need 112 GB" */
         if (a->claims[i].kind == MFU_Q_MEMORY && a->claims[i].guessed
             && mfu_claim_stated(a, MFU_Q_STATE_BYTES, a->claims[i].state)) {
-            for (int k = a->claims[i].n_readings; k-- > 0;)
-                if (a->claims[i].readings[k].kind != MFU_Q_OPTIMIZER_STATES)
-                    memmove(&a->claims[i].readings[k], &a->claims[i].readings[k + 1],
-                            (size_t)(--a->claims[i].n_readings - k) * sizeof a->claims[i].readings[0]);
-            if (!a->claims[i].follows && a->claims[i].n_readings < MFU_READINGS)
-                a->claims[i].readings[a->claims[i].n_readings++] = (struct mfu_claim_reading){
-                    MFU_Q_MEMORY, a->claims[i].state, a->claims[i].in, a->claims[i].value, 2};
+            for (int k = 0; k < MFU_Q_COUNT; k++)
+                if (k != MFU_Q_OPTIMIZER_STATES)
+                    drop_reading(&a->claims[i], k);
+            if (!a->claims[i].follows)
+                may_be(&a->claims[i], MFU_Q_MEMORY, 2);
             a->claims[i].kind = MFU_Q_STATES;
         }
     for (size_t i = 0; i < N(implied); i++)
         if (mfu_claim_told(a, implied[i].told) && !mfu_claim_told(a, implied[i].untold))
             mfu_claim_add(a, implied[i].is, MFU_BEFORE, implied[i].low, implied[i].high, "assumed", "%s with %s",
                           mfu_quantity_rows[implied[i].is].name, mfu_quantity_rows[implied[i].told].name);
-    for (int i = 0; i < a->n_claims; i++) /* "rank 8 on q and v trains 1.6M parameters" */
-        if (a->claims[i].kind == MFU_Q_PARAMS && a->claims[i].at > 0 && a->claims[i].n_readings < MFU_READINGS
-            && mfu_claim_told(a, MFU_Q_RANK) && !mfu_claim_told(a, MFU_Q_TRAINABLE))
-            a->claims[i].readings[a->claims[i].n_readings++] = (struct mfu_claim_reading){
-                MFU_Q_TRAINABLE, a->claims[i].state, a->claims[i].in, a->claims[i].value, 0.5};
     if (mfu_claim_has(a, MFU_Q_EXPERTS) || mfu_claim_has(a, MFU_Q_EXPERT_SHARE) || mfu_claim_has(a, MFU_Q_ACTIVE))
         mfu_claim_add(a, MFU_Q_MLPS, MFU_BEFORE, 1, 1e5, "assumed", "experts");
-    if (mfu_claim_told(a, MFU_Q_ACTIVE)) {
-        struct mfu_claim *share = mfu_claim_told(a, MFU_Q_TRAINABLE_SHARE); /* "15 % of the weights" */
-
-        if (share && !mfu_claim_told(a, MFU_Q_TRAINABLE))
-            share->kind = MFU_Q_ACTIVE_SHARE;
-        if (!mfu_claim_has(a, MFU_Q_ACTIVE_SHARE))
-            mfu_claim_add(a, MFU_Q_ACTIVE_SHARE, MFU_BEFORE, 0.001, 1, "assumed", "not all are active");
-    }
     if (tokens && tokens->in.high < A_STEP && mfu_claim_has(a, MFU_Q_STEP_TIME)
         && !mfu_claim_has(a, MFU_Q_TOKENS_PER_STEP)) /* "45 s per step at 4M tokens" */
         tokens->kind = MFU_Q_TOKENS_PER_STEP;
