@@ -170,18 +170,15 @@ static bool read_bars(struct table *t, const char *text)
     return true;
 }
 
-/* "a / b / c" into cells of one row, or column; how many. */
+/* "a / b / c" into cells of a row, or (down) of a column below its head; how many. */
 static int read_slashes(struct table *t, char *from, int i, bool down)
 {
     int n = 0;
 
-    for (char *next; from && n < (down ? ROWS - 1 : COLUMNS); from = next) {
-        const char **to = down ? &t->cell[n + 1][i] : &t->cell[i][n];
-
+    for (char *next; from && n < ROWS - 1; from = next, n++) {
         if ((next = strstr(from, " / ")))
             *next = '\0', next += 3;
-        *to = next_cell(&from, '\0');
-        n++;
+        *(down ? &t->cell[n + 1][i] : &t->cell[i][n]) = next_cell(&from, '\0');
     }
     return n;
 }
@@ -189,39 +186,28 @@ static int read_slashes(struct table *t, char *from, int i, bool down)
 /* "GPUs / step: 64 / 8.1 s; 128 / 4.2 s", or "GPUs: 64 / 128; step: 8.1 s / 4.2 s". */
 static bool read_lists(struct table *t, const char *text)
 {
-    char *rest = t->copy, *part, *colon = strchr(rest, ':'), *heads = rest;
-    int n = 0, first = 0, parts = 0;
-    bool down;
+    char *rest = t->copy, *part, *colon = strchr(rest, ':'), *slash = strstr(rest, " / ");
+    bool down = slash > colon;
+    int n = 0, parts = 0;
 
-    if (!colon || !strstr(text, " / ") || strchr(text, '\n'))
+    if (!colon || !slash || strchr(text, '\n'))
         return false;
-    for (char *p = rest; p < colon; p++)
-        heads = *p == '.' && p[1] == ' ' ? p + 2 : heads;
-    down = !strstr(heads, " / ") || strstr(heads, " / ") > colon;
-    t->prefix = (int)(heads - t->copy);
+    for (char *p = rest; p < (down ? colon : slash); p++)
+        if (*p == '.' && p[1] == ' ')
+            t->prefix = (int)(p + 2 - t->copy);
+    rest += t->prefix;
     t->rest = "";
-    rest = heads;
-    if (!down) {
-        *colon = '\0';
-        first = read_slashes(t, heads, 0, false);
-        rest = colon + 1;
-        parts = 1;
-    }
-    for (; (part = next_cell(&rest, ';')); parts++) {
-        size_t end = strlen(part);
+    if (!down)
+        *colon = ';'; /* the heads are a row, too */
+    for (; parts < ROWS - 1 && (part = next_cell(&rest, ';')); parts++) {
+        int was = n;
 
-        if (parts == (down ? COLUMNS : ROWS))
+        if (*part && part[strlen(part) - 1] == '.')
+            part[strlen(part) - 1] = '\0';
+        if (down && !(t->cell[0][parts] = strsep(&part, ":"), part))
             return false;
-        if (end > 0 && part[end - 1] == '.')
-            part[end - 1] = '\0';
-        if (down) {
-            t->cell[0][parts] = strsep(&part, ":");
-            if (!part)
-                return false;
-        }
         n = read_slashes(t, part + strspn(part, " "), parts, down);
-        first = first > 0 ? first : n;
-        if (n != first || n < 2)
+        if ((was > 0 && n != was) || n < 2)
             return false;
     }
     t->rows = down ? n + 1 : parts;
