@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "repl/command.h"
+#include "repl/expr_scope.h"
 #include "repl/session.h"
 
 const struct mfu_command *mfu_command_find(const char *name)
@@ -23,9 +24,38 @@ static const struct {
     const char *habit, *name;
 } habits[] = {{"?", "help"}, {"h", "help"}, {"q", "quit"}, {"exit", "quit"}, {"bye", "quit"}, {"man", "help"}};
 
+/* Those that have no command of the same meaning, and the nearest. */
+static const struct {
+    const char *habit, *hint;
+} hints[] = {{"info", "show"},
+             {"describe", "show"},
+             {"list", "show"},
+             {"ls", "show"},
+             {"d", "show"},
+             {"tables", "show"},
+             {"schema", "show"},
+             {"run", "plan"},
+             {"r", "plan"},
+             {"select", "sweep"},
+             {"where", "why slow"},
+             {"bt", "why slow"},
+             {"calc", "print"},
+             {"eval", "print"},
+             {"=", "print"},
+             {"nvidia-smi", "memory"},
+             {"mode", "sweep ... > FILE.csv"},
+             {"version", "mfuplan --version"},
+             {"timing", "step"}};
+
+/* \q, .help, :q */
+static const char *bare(const char *name)
+{
+    return name + (strchr("\\.:", name[0]) && name[1]);
+}
+
 static const struct mfu_command *find_habit(const char *name)
 {
-    name += strchr("\\.:", name[0]) && name[1]; /* \q, .help, :q */
+    name = bare(name);
     for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++)
         if (strcasecmp(habits[i].habit, name) == 0)
             return mfu_command_find(habits[i].name);
@@ -62,6 +92,7 @@ const struct mfu_command *mfu_command_meant(const char *word)
 int mfu_command_unknown(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
     const char *names[128];
+    struct mfu_evaluated e;
     char could[200];
     size_t n = 0;
 
@@ -78,6 +109,15 @@ int mfu_command_unknown(struct mfu_session *s, const char *name, struct mfu_erro
         char hint[96];
 
         snprintf(hint, sizeof hint, "set %.60s", name);
+        return mfu_error_suggest(err, hint);
+    }
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+        if (strcasecmp(hints[i].habit, bare(name)) == 0)
+            return mfu_error_suggest(err, hints[i].hint);
+    if (mfu_evaluate(s, name, &e, NULL) == 0) {
+        char hint[96];
+
+        snprintf(hint, sizeof hint, "print %.60s", name);
         return mfu_error_suggest(err, hint);
     }
     for (; n < mfu_command_count && n < sizeof names / sizeof names[0]; n++)

@@ -39,6 +39,13 @@ static int check_arguments(struct mfu_session *s, const struct mfu_command *c, i
         return mfu_fail(err, MFU_EINPUT, "expected '%s%s%s'", c->name, *c->usage ? " " : "", c->usage);
     mfu_fail(err, MFU_EINPUT, "'%.60s' is one word too many: expected '%s%s%s'", argv[c->most_args + 1], c->name,
              *c->usage ? " " : "", c->usage);
+    if (mfu_assignment(argv[c->most_args + 1]) || mfu_parse_subject(argv[c->most_args + 1])
+        || mfu_key_find_set(s->memory.now.model, argv[c->most_args + 1], NULL, NULL).kind != MFU_KEY_NONE) {
+        char hint[96];
+
+        snprintf(hint, sizeof hint, "set %.40s ...; %.20s", argv[c->most_args + 1], c->name);
+        mfu_error_suggest(err, hint);
+    }
     return mfu_error_caret(s, err, c->most_args + 1);
 }
 

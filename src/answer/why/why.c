@@ -17,7 +17,7 @@
 const struct mfu_why_topic mfu_why_topics[] = {
     {"mfu", "", "from 100 % of the peak down to the MFU", mfu_why_mfu},
     {"slow", "step time speed", "what the step waits for, in seconds", mfu_why_slow},
-    {"vram", "memory", "what fills the card, and what grows with the batch", mfu_why_vram},
+    {"vram", "memory oom fit fits", "what fills the card, and what grows with the batch", mfu_why_vram},
     {"utilisation", "utilization gpu busy", "why 100 % busy is not 100 % used", mfu_why_utilisation},
     {"batch", "batch_size micro_batch", "what a larger micro-batch brings, and where that stops", mfu_why_batch},
 };

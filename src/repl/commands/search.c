@@ -15,6 +15,14 @@ static bool is_goal(const char *word)
     return strcmp(word, "maximize") == 0 || strcmp(word, "minimize") == 0 || strcmp(word, "pareto") == 0;
 }
 
+/* As it is spelled elsewhere. */
+static void spell_goal(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "maximise") == 0 || strcmp(argv[i], "minimise") == 0)
+            argv[i][6] = 'z';
+}
+
 /* The goal may stand anywhere: it and its result move to the front. */
 static void goal_first(int argc, char **argv)
 {
@@ -36,6 +44,7 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
 {
     bool maximize;
 
+    spell_goal(argc, argv);
     goal_first(argc, argv);
     maximize = strcmp(argv[1], "maximize") == 0;
     mfu_sweep_words_begin(s, w);

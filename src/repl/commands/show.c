@@ -278,6 +278,8 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     struct mfu_config config;
     struct mfu_error problem = {0};
 
+    if (argc == 2 && strcmp(argv[1], "all") == 0)
+        argc = 1;
     if (argc == 2 && mfu_parse_subject(argv[1]))
         return show_thing(s, mfu_parse_subject(argv[1]), err);
     if (mfu_scenario_resolve(&s->memory.now, &config, &problem) < 0 && argc == 1)
