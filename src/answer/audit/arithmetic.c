@@ -561,9 +561,9 @@ struct search {
     const struct mfu_audit *audit;
     struct terms *x;
     int power[TERMS], found_power[TERMS], best, factors;
-    bool exact;      /* no noun may be left over */
-    bool strict;     /* and it must hold */
-    bool collective; /* the traffic is up to twice the data, and of all GPUs */
+    bool exact;  /* no noun may be left over */
+    bool strict; /* and it must hold */
+    bool collective;
     struct computed found;
 };
 
@@ -576,7 +576,7 @@ static void search(struct search *s, int from)
     if (s->factors >= 2 && (left = left_over(x, s->power)) >= 0 && !(left > 0 && s->exact)) {
         for (int i = 0; i < x->n; i++)
             rates += s->power[i] != 0 && (x->list[i].rate || x->list[i].factor);
-        for (int i = 0; i < x->n && s->collective; i++)
+        for (int i = 0; i < x->n && s->collective; i++) /* its traffic is up to twice the data, and of all GPUs */
             rates = s->power[i] != 0 && x->list[i].of[GPU] > 0 && !x->list[i].rate ? INT_MIN : rates;
         if (rates > 0 && s->factors > 2) {
             struct computed c = compute(x, s->power);
@@ -589,8 +589,6 @@ static void search(struct search *s, int from)
                     if ((holds = overlap(all, c.said)))
                         c.is = all;
                 }
-            if (s->collective && !holds && overlap(widen(c.is, 2.2), c.said))
-                return;
             bool bound = isinf(c.said.high) || c.said.low == 0;
             int rank = 100 * holds - 10 * left - s->factors;
 
@@ -692,23 +690,6 @@ static void search_ratio(struct search *s, int i)
     mfu_claim_text_quote(t, n->at, n->end, s->found.right, sizeof s->found.right);
 }
 
-/* Its claims are those of one relation that holds, if that says of what one has an amount: who took it for all was
- * wrong. */
-static void relate(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t, unsigned relation)
-{
-    bool each = false;
-
-    for (int i = 0; i < s->x->n; i++)
-        for (int k = TOKEN; k < NOUNS; k++)
-            each |= s->found_power[i] != 0 && k != GPU && s->x->list[i].of[k] < 0;
-    if (!each)
-        return;
-    for (int i = 0; i < a->n_claims; i++)
-        for (int k = 0; k < s->x->n; k++)
-            if (s->found_power[k] != 0 && a->claims[i].at > 0 && t->text + a->claims[i].at == s->x->list[k].at)
-                a->claims[i].relations |= relation;
-}
-
 /* What the units explain was not what its unit alone was taken for; what more says stays, and is bound. */
 static void drop_guesses(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t)
 {
@@ -769,7 +750,6 @@ static void find_sums(struct mfu_audit *audit, struct mfu_claim_text *t, struct 
 void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
     struct terms x = {.nouns.t = t};
-    int relations = 0;
     bool collective = mfu_claim_is_collective(t);
 
     for (const char *p = t->text + 1; *p && x.n < TERMS;) {
@@ -824,8 +804,6 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
         if (s.best == INT_MIN || (guess && !overlap(s.found.is, s.found.said)))
             continue;
         tell(audit, &s.found);
-        if (overlap(s.found.is, s.found.said) && relations < 32)
-            relate(audit, &s, t, 1U << relations++);
         drop_guesses(audit, &s, t);
         for (int k = 0; k < x.n; k++)
             if (s.found_power[k] != 0 || s.power[k] != 0 || k == i)

@@ -766,7 +766,7 @@ static bool is_same_again(const struct mfu_reading *r, int kind, const char *p)
 /* "8-bit Adam takes 2 bytes per parameter": of its own, or of all that is kept. */
 static bool is_of_optimizer(const struct mfu_reading *r, const char *p)
 {
-    for (const char *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(",.;", *word); p = word)
+    for (const char *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;", *word); p = word)
         if (mfu_claim_stands(word, "adam") || mfu_claim_stands(word, "adamw") || mfu_claim_stands(word, "optimizer"))
             return true;
     return false;
