@@ -400,7 +400,6 @@ static int counted_noun(const struct terms *x, const char *p, int but)
 /* "A sample is 110 kB", "16 shards of 2 GB", "25 requests/s, 400 tokens each": of what one has it; NOUNS: not said. */
 static int one_has(const struct terms *x, int i)
 {
-    static const char *const ones[] = {"a", "an", "one", "1", "each", "every", "single", "average", "mean", "typical"};
     const struct mfu_claim_text *t = x->nouns.t;
     const struct amount *a = &x->list[i];
     const char *p = mfu_claim_back(t, a->at);
@@ -420,8 +419,7 @@ static int one_has(const struct terms *x, int i)
         if (word >= p || strchr(".;:,(", *word) || mfu_digit(*word))
             break;
         for (int k = 0; k < 2 && !one && !mfu_digit(*before); k++, before = mfu_claim_back(t, before))
-            for (size_t m = 0; m < N(ones); m++)
-                one |= stands(t, before, ones[m]);
+            one |= mfu_claim_one_of("a|an|one|1|each|every|single|average|mean|typical", before) > 0;
         if (one && (noun = counted_noun(x, word, i)) < NOUNS)
             return noun;
         p = word;

@@ -213,12 +213,7 @@ static bool is_whole(const struct mfu_reading *r, const char *p)
 /* Whether it says no more than what is counted. */
 static bool is_unit(const char *phrase, size_t length)
 {
-    static const char *const units[] = {"parameter", "token", "sequence"};
-
-    for (size_t i = 0; i < N(units); i++)
-        if (length == strlen(units[i]) && strncmp(phrase, units[i], length) == 0)
-            return true;
-    return false;
+    return mfu_claim_one_of("parameter|token|sequence", phrase) == length;
 }
 
 /* The phrases of all quantities, one by one, which a claim is compared with some hundred times. */
@@ -405,9 +400,9 @@ static void look_behind(const struct mfu_reading *r, struct mfu_told *f)
 static void look_each(const struct mfu_reading *r, struct mfu_told *f)
 {
     for (const char *p = f->n.at, *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:,", *word); p = word) {
-        const char *noun = mfu_claim_counted(word), *one = mfu_claim_back(&r->t, word);
+        const char *one = mfu_claim_back(&r->t, word);
         struct mfu_slot said = {.begin = NULL};
-        size_t length;
+        size_t length, noun = mfu_claim_counted(word);
 
         for (int i = 0; i < f->n_slots && !said.begin; i++)
             if (f->slots[i].begin >= f->n.end)
@@ -417,9 +412,8 @@ static void look_each(const struct mfu_reading *r, struct mfu_told *f)
             || !((mfu_claim_role(one) | mfu_claim_role(mfu_claim_back(&r->t, one))) & MFU_W_ONE_OF))
             continue;
         for (const struct phrase *x = phrases; x < phrases + n_phrases; x++)
-            if (x->length == length + 1 + strlen(noun) && x->words[length] == '/'
-                && strncmp(x->words, said.begin, length) == 0 && strncmp(x->words + length + 1, noun, strlen(noun)) == 0
-                && suits(x->kind, "", &f->n))
+            if (x->length == length + 1 + noun && x->words[length] == '/' && strncmp(x->words, said.begin, length) == 0
+                && strncmp(x->words + length + 1, word, noun) == 0 && suits(x->kind, "", &f->n))
                 mfu_told_may_be(f, x->kind, fmax(said.score + 1, BESIDE), said.begin, said.end);
     }
 }
@@ -432,23 +426,15 @@ static bool is_of_cache(const struct mfu_reading *r, const char *p)
     return cache && cache < p;
 }
 
-static bool is_verb(const char *p)
-{
-    static const char *const verbs[] = {"is", "are", "was", "take", "need", "occupy", "weigh"};
-
-    for (size_t i = 0; i < N(verbs); i++)
-        if (mfu_claim_stands(p, verbs[i]))
-            return true;
-    return false;
-}
-
 /* What a whole sentence is about: its bytes and parameters are of that. */
 static void look_at_subject(const struct mfu_reading *r, struct mfu_told *f)
 {
     const char *from = f->n.at, *verb = mfu_claim_back(&r->t, f->n.at);
     double top = f->n_slots > 0 ? f->slots[0].score : 0;
 
-    if (f->n.bare || f->n.percent || f->n.times || (top > WEAK && !(f->slots[0].begin < f->n.at && is_verb(verb))))
+    if (f->n.bare || f->n.percent || f->n.times
+        || (top > WEAK
+            && !(f->slots[0].begin < f->n.at && mfu_claim_one_of("is|are|was|take|need|occupy|weigh", verb) > 0)))
         return;
     while (from > r->t.text && !ends_sentence(from - 1))
         from--;
@@ -899,7 +885,7 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
     }
     if (s == MFU_BEFORE && other && mfu_claim_stated(r->audit, first.kind, MFU_AFTER) && !r->audit->unread_figure[0]
         && !(mfu_traits_of(first.kind) & (MFU_Q_SETUP | MFU_Q_WHOLE)) && first.value != other->value)
-        mfu_claim_text_quote(&r->t, begin, end, r->audit->unread_figure, sizeof r->audit->unread_figure); /* a third */
+        mfu_claim_doubt(r, begin, end); /* a third */
     if (s == MFU_BEFORE && other && last && last->kind == first.kind && first.value < other->value
         && mfu_claim_stands(mfu_claim_back(&r->t, n->at), "to")) /* "cuts 26 GB of weights to 13 GB" */
         s = MFU_AFTER;

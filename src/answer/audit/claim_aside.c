@@ -15,18 +15,13 @@ static const char *const scores = "loss curve|loss is|curve|quality|convergence|
 static const char *const months = "january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec";
 // clang-format on
 
-/* The one of a list that stands at `p`: its length, 0: none; before: that ends there. */
-static size_t one_of(const char *list, const char *text, const char *p, bool before)
+/* Whether one of a list ends at `p`. */
+static bool one_before(const struct mfu_reading *r, const char *list, const char *p)
 {
-    for (const char *w = list; *w; w += *w == '|') {
-        size_t n = strcspn(w, "|");
-        const char *begin = before ? p - n : p;
-
-        if (begin > text && strncmp(begin, w, n) == 0 && !mfu_claim_letter(begin[-1]) && !mfu_claim_letter(begin[n]))
-            return n;
-        w += n;
-    }
-    return 0;
+    for (const char *begin = p - 1; begin > r->t.text && p - begin < 40; begin--)
+        if (!mfu_claim_letter(begin[-1]) && mfu_claim_one_of(list, begin) == (size_t)(p - begin))
+            return true;
+    return false;
 }
 
 /* The same before small words, and so many others; a setting is one thing, of which "clips" are several. */
@@ -39,7 +34,7 @@ static bool stands_before(const struct mfu_reading *r, const char *list, const c
 
         while (p > text && p[-1] == ' ')
             p--;
-        if (one_of(list, text, p, true) > 0)
+        if (one_before(r, list, p))
             return list != settings || p[-1] == 's' || r->t.claim[r->t.to[p - 1 - text] - 1] != 's';
         if (word >= p || mfu_digit(*word) || strchr(".;,", *word)
             || (!(mfu_claim_role(word) & MFU_W_BETWEEN) && words-- == 0))
@@ -55,9 +50,14 @@ static bool is_year(const struct mfu_reading *r, const struct mfu_claim_number *
 
     if (!n->bare || !n->whole || n->end - n->at != 4 || n->value < 1990 || n->value > 2039)
         return false;
-    return one_of(months, r->t.text, before, false) > 0
+    return mfu_claim_one_of(months, before) > 0
         || ((mfu_claim_stands(before, "in") || mfu_claim_stands(before, "since")) && !mfu_alpha(*behind)
             && *behind != '/');
+}
+
+void mfu_claim_doubt(struct mfu_reading *r, const char *from, const char *to)
+{
+    mfu_claim_text_quote(&r->t, from, to, r->audit->unread_figure, sizeof r->audit->unread_figure);
 }
 
 /* "we freed 21 GB": a difference, of which no identity knows. */
@@ -78,10 +78,10 @@ void mfu_claim_set_aside(struct mfu_reading *r)
         size_t groups;
         bool one;
 
-        size_t score = mfu_claim_letter(p[-1]) ? 0 : one_of(scores, r->t.text, p, false);
+        size_t score = mfu_claim_letter(p[-1]) ? 0 : mfu_claim_one_of(scores, p);
 
         if (score > 0) { /* its digits are no figure */
-            memset(r->t.taken + (p - r->t.text), true, score);
+            mfu_claim_take(&r->t, p, p + score);
             p += score;
             continue;
         }
@@ -95,26 +95,26 @@ void mfu_claim_set_aside(struct mfu_reading *r)
 
             while (*end && r->t.to[end - r->t.text] <= r->t.from[p - r->t.text] + groups)
                 end++;
-            mfu_claim_text_quote(&r->t, p, end, r->audit->unread_figure, sizeof r->audit->unread_figure);
-            memset(r->t.taken + (p - r->t.text), true, (size_t)(end - p));
+            mfu_claim_doubt(r, p, end);
+            mfu_claim_take(&r->t, p, end);
             p = end;
             continue;
         }
         if (n.dim == MFU_BYTES && is_freed(r, n.at))
-            mfu_claim_text_quote(&r->t, n.at, n.end, r->audit->unread_figure, sizeof r->audit->unread_figure);
+            mfu_claim_doubt(r, n.at, n.end);
         if (((n.bare || n.percent)
-             && (one_of(scores, r->t.text, behind, false) > 0 || stands_before(r, scores, n.at, n.percent ? 0 : 2)
+             && (mfu_claim_one_of(scores, behind) > 0 || stands_before(r, scores, n.at, n.percent ? 0 : 2)
                  || (n.bare
-                     && (one_of(months, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0
+                     && (mfu_claim_one_of(months, mfu_claim_back(&r->t, n.at)) > 0
                          || stands_before(r, settings, n.at, 0)))))
-            || (n.bare && one_of(versions, r->t.text, mfu_claim_back(&r->t, n.at), false) > 0) || is_year(r, &n))
-            memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
+            || (n.bare && mfu_claim_one_of(versions, mfu_claim_back(&r->t, n.at)) > 0) || is_year(r, &n))
+            mfu_claim_take(&r->t, n.at, n.end);
         else if (n.bare && mfu_claim_stands(mfu_claim_back(&r->t, n.at), "every")
                  && mfu_claim_stands(behind, "step")) /* "a checkpoint every 500 steps": a factor, no run */
             r->t.taken[n.at - r->t.text] = r->t.operand[n.at - r->t.text] = true;
         else if (n.times && n.value == 1 /* "the loss is unchanged", "the same loss" */
-                 && (stands_before(r, scores, n.at, 0) || one_of(scores, r->t.text, behind, false) > 0))
-            memset(r->t.taken + (n.at - r->t.text), true, (size_t)(n.end - n.at));
+                 && (stands_before(r, scores, n.at, 0) || mfu_claim_one_of(scores, behind) > 0))
+            mfu_claim_take(&r->t, n.at, n.end);
         p = n.end;
     }
 }

@@ -60,16 +60,11 @@ bool mfu_claim_is_factor(const char *p)
 /* What stands between a number and FLOP/s, behind it; `p` where nothing does: "756 dense bf16 TFLOPS". */
 static const char *skip_adjectives(const char *p)
 {
-    static const char *const words[] = {"dense", "sparse", "bf16",     "fp16",  "fp8",
-                                        "tf32",  "fp32",   "training", "total", "model"};
     const char *behind = p;
     double factor;
 
-    for (size_t i = 0; i < N(words); i++)
-        if (mfu_claim_stands(behind, words[i])) {
-            behind = mfu_claim_blanks(behind + strlen(words[i]));
-            i = (size_t)-1;
-        }
+    for (size_t n; (n = mfu_claim_one_of("dense|sparse|bf16|fp16|fp8|tf32|fp32|training|total|model", behind)) > 0;)
+        behind = mfu_claim_blanks(behind + n);
     return strncmp(behind + read_prefix(behind, MFU_FLOP, &factor), "flop", 4) == 0 ? behind : p;
 }
 

@@ -12,25 +12,22 @@
 #define SIZES 4
 
 // clang-format off
-static const char *const products[] = {"matmul", "gemm", "matrix multiplication", "matrix multiply", "matrix product"};
-static const char *const embeddings[] = {"embedding", "wte", "lm head", "vocab", "vocabulary", "unembedding"};
-static const char *const matrices[] = {"projection", "matrix", "linear", "linear layer", "adapter", "lora", "weight"};
+static const char products[] = "matrix multiplication|matrix multiply|matrix product|matmul|gemm";
+static const char embeddings[] = "unembedding|vocabulary|embedding|lm head|vocab|wte";
+static const char matrices[] = "linear layer|projection|adapter|matrix|linear|weight|lora";
 /* What is told of several, or of more than one pass. */
-static const char *const several[] = {"all", "every", "total", "both", "across", "layer", "/layer", "block", "/block", "backward"};
+static const char several[] = "backward|across|/layer|/block|every|total|layer|block|both|all";
 
 /* What has no shape: so many sequences of so many tokens. */
-static const char *const counted[] = {"token", "sequence", "sample", "image", "gpu", "step", "node"};
+static const char counted[] = "sequence|sample|token|image|step|node|gpu";
 
 // clang-format on
 
-#define N(list) (sizeof(list) / sizeof(list)[0])
-
-static bool any_of(const char *const *list, size_t n, const char *from, const char *end)
+static bool any_of(const char *list, const char *from, const char *end)
 {
     for (const char *p = from; p < end; p++)
-        for (size_t i = 0; i < n; i++)
-            if ((!mfu_claim_letter(p[-1]) || !mfu_claim_letter(*list[i])) && mfu_claim_stands(p, list[i]))
-                return true;
+        if ((!mfu_claim_letter(p[-1]) || !mfu_claim_letter(*p)) && mfu_claim_one_of(list, p))
+            return true;
     return false;
 }
 
@@ -84,20 +81,20 @@ void mfu_claim_find_shapes(struct mfu_reading *r)
             && mfu_claim_says(&r->t, "patch")) { /* "a 1024x1024 image" */
             size(r, MFU_Q_IMAGE, of[0]);
             mfu_claim_use(&r->t, p, behind);
-            memset(r->t.taken + (p - r->t.text), true, (size_t)(behind - p));
+            mfu_claim_take(&r->t, p, behind);
         }
-        if (n < 2 || any_of(counted, N(counted), behind, behind + 2) || mfu_claim_letter(*behind)
+        if (n < 2 || any_of(counted, behind, behind + 2) || mfu_claim_letter(*behind)
             || (*behind == '.' && mfu_digit(behind[1])))
             continue;
         sentence(r, &from, &end);
-        embedding = any_of(embeddings, N(embeddings), from, end);
-        if (any_of(products, N(products), from, end)) {
+        embedding = any_of(embeddings, from, end);
+        if (any_of(products, from, end)) {
             if (n != 3 && !(n == 4 && of[1] == of[2]))
                 continue;
             size(r, MFU_Q_ROWS, of[0]);
             size(r, MFU_Q_INNER, of[1]);
             size(r, MFU_Q_COLUMNS, of[n - 1]);
-        } else if (n == 2 && (embedding || any_of(matrices, N(matrices), from, end))) {
+        } else if (n == 2 && (embedding || any_of(matrices, from, end))) {
             size(r, MFU_Q_ROWS, of[0]);
             size(r, MFU_Q_COLUMNS, of[1]);
             if (embedding) {
@@ -107,8 +104,8 @@ void mfu_claim_find_shapes(struct mfu_reading *r)
         } else
             continue;
         mfu_claim_use(&r->t, p, behind);
-        memset(r->t.taken + (p - r->t.text), true, (size_t)(behind - p));
-        if (!any_of(several, N(several), from, end))
+        mfu_claim_take(&r->t, p, behind);
+        if (!any_of(several, from, end))
             r->thing = n > 2                                       ? MFU_OF_PRODUCT
                 : mfu_claim_find_word(&r->t, (char *)from, "rank") ? MFU_OF_ADAPTER
                 : embedding                                        ? MFU_OF_EMBEDDING

@@ -41,10 +41,9 @@ static const struct spelling words[] = {
 static const char *const ones[] = {"", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
 static const char *const tens[] = {"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"};
 /* What a claim counts: "each" is for one of the last of them, "them" are those. */
-static const char *const counted[] = {"gpu hour", "gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica", "parameter", "epoch"};
+static const char counted[] = "gpu hour|gpu|node|step|kernel|launch|expert|sequence|replica|parameter|epoch";
 /* Weights, gradients and what the optimizer keeps, in a row, are the states of a model. */
-static const char *const parts[] = {"model state", "optimizer state", "adam state", "weight", "gradient", "optimizer", "adamw", "adam"};
-static const char *const between_parts[] = {", and ", " and ", ", ", " + ", "+", " & "};
+static const char parts[] = "model state|optimizer state|adam state|weight|gradient|optimizer|adamw|adam";
 // clang-format on
 
 bool mfu_claim_letter(char c)
@@ -65,6 +64,11 @@ bool mfu_claim_stands(const char *p, const char *word)
 void mfu_claim_use(struct mfu_claim_text *t, const char *from, const char *to)
 {
     memset(t->used + (from - t->text), true, to > from ? (size_t)(to - from) : 0);
+}
+
+void mfu_claim_take(struct mfu_claim_text *t, const char *from, const char *to)
+{
+    memset(t->taken + (from - t->text), true, (size_t)(to - from));
 }
 
 const char *mfu_claim_back(const struct mfu_claim_text *t, const char *p)
@@ -362,12 +366,9 @@ static void drop_plurals(struct mfu_claim_text *t)
     }
 }
 
-const char *mfu_claim_counted(const char *p)
+size_t mfu_claim_counted(const char *p)
 {
-    for (size_t i = 0; i < N(counted); i++)
-        if (mfu_claim_stands(p, counted[i]))
-            return counted[i];
-    return NULL;
+    return mfu_claim_one_of(counted, p);
 }
 
 /* The last thing counted before `p`, but for what stands right there. */
@@ -376,8 +377,8 @@ static const char *last_counted(const struct mfu_claim_text *t, const char *p)
     const char *q = mfu_claim_back(t, p);
 
     for (const char *word = mfu_claim_back(t, q); word < q; q = word, word = mfu_claim_back(t, word))
-        if (mfu_claim_counted(word) && word[strlen(mfu_claim_counted(word))] != '/')
-            return mfu_claim_counted(word);
+        if (mfu_claim_counted(word) && word[mfu_claim_counted(word)] != '/')
+            return word;
     return NULL;
 }
 
@@ -390,18 +391,10 @@ static void resolve(struct mfu_claim_text *t, const char *word, const char *befo
             const char *what = mfu_claim_counted(p + n + strspn(p + n, " ")) ? NULL : last_counted(t, p);
             char by[32];
 
-            snprintf(by, sizeof by, "%s%s", before, what ? what : "");
+            snprintf(by, sizeof by, "%s%.*s", before, what ? (int)mfu_claim_counted(what) : 0, what ? what : "");
             if (what)
                 p = mfu_claim_text_replace(t, p, n, by) - 1;
         }
-}
-
-static size_t one_of(const char *p, const char *const *list, size_t n, bool word)
-{
-    for (size_t i = 0; i < n; i++)
-        if (word ? mfu_claim_stands(p, list[i]) : strncmp(p, list[i], strlen(list[i])) == 0)
-            return strlen(list[i]);
-    return 0;
 }
 
 static void join_parts(struct mfu_claim_text *t)
@@ -411,15 +404,17 @@ static void join_parts(struct mfu_claim_text *t)
         bool optimizer = false, and = false;
         int n = 0;
 
-        for (size_t length, gap; !mfu_claim_letter(p[-1]) && (length = one_of(next, parts, N(parts), true)) > 0; n++) {
+        for (size_t length, gap; !mfu_claim_letter(p[-1]) && (length = mfu_claim_one_of(parts, next)) > 0; n++) {
             optimizer |= *next == 'o' || *next == 'a' || *next == 'm';
             end = next + length;
-            if ((gap = one_of(end, between_parts, N(between_parts), false)) == 0) {
+            gap = strspn(end, " ,+&"); /* ", and " */
+            gap += gap > 0 && mfu_claim_stands(end + gap, "and") ? 4 : 0;
+            if (gap == 0) {
                 n++;
                 break;
             }
             next = end + gap;
-            and |= gap != 2;
+            and |= gap > 2;
         }
         if (n > 1 && optimizer && and)
             p = mfu_claim_text_replace(t, p, (size_t)(end - p), "model state") - 1;

@@ -64,7 +64,7 @@ static void find_formulas(struct mfu_reading *r)
     for (char *p = r->t.text + 1; *p; p++) {
         if ((n = mfu_claim_formula(&r->t, p)) == 0)
             continue;
-        memset(r->t.taken + (p - r->t.text), true, n);
+        mfu_claim_take(&r->t, p, p + n);
         mfu_claim_use(&r->t, p, p + n);
         if (last && mfu_claim_roles_before(&r->t, p) & MFU_W_FROM)
             last->state = MFU_AFTER;
@@ -99,7 +99,7 @@ void mfu_claim_find_ways(struct mfu_reading *r)
         if (!p || r->t.taken[p + n - 1 - r->t.text]
             || (ways[i].kind == MFU_Q_STATE_BYTES && mfu_claim_has(r->audit, ways[i].kind)))
             continue;
-        memset(r->t.taken + (p - r->t.text), true, n);
+        mfu_claim_take(&r->t, p, p + n);
         mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, no ? ways[i].not_low : ways[i].low,
                       no ? ways[i].not_high : ways[i].high, "stated", "%s%s", no ? "not " : "",
                       mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said));
@@ -152,7 +152,7 @@ void mfu_claim_find_precisions(struct mfu_reading *r)
 
             if (r->t.taken[p - r->t.text])
                 continue;
-            memset(r->t.taken + (p - r->t.text), true, n);
+            mfu_claim_take(&r->t, p, p + n);
             mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said);
             if (o)
                 mfu_claim_add(r->audit, o->kind, MFU_BEFORE, o->factor * precisions[i].low,

@@ -93,6 +93,18 @@ int mfu_claim_roles_before(const struct mfu_claim_text *t, const char *p)
     return all;
 }
 
+size_t mfu_claim_one_of(const char *list, const char *p)
+{
+    for (const char *w = list; *w; w += *w == '|') {
+        size_t n = strcspn(w, "|");
+
+        if (strncmp(p, w, n) == 0 && !(mfu_claim_letter(w[n - 1]) && mfu_claim_letter(p[n])))
+            return n;
+        w += n;
+    }
+    return 0;
+}
+
 char *mfu_claim_find_word(const struct mfu_claim_text *t, char *p, const char *word)
 {
     for (; (p = strstr(p, word)); p++)

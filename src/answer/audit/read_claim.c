@@ -69,7 +69,7 @@ static void list_rest(struct mfu_reading *r)
 
         if (!small && !r->audit->unread_figure[0] && strchr("0123456789$", r->t.claim[r->t.from[p - r->t.text]])
             && mfu_claim_number(r->t.text, p, &figure) && (is_amount(&figure) || counts(r, &figure)))
-            mfu_claim_text_quote(&r->t, p, figure.end, r->audit->unread_figure, sizeof r->audit->unread_figure);
+            mfu_claim_doubt(r, p, figure.end);
         while (!small && p[length] == ' ' && is_hyphen(r->t.claim[r->t.to[p + length - 1 - r->t.text]]))
             length += 1 + strcspn(p + length + 1, " ,;:()");
         mfu_claim_text_quote(&r->t, p, p + length, said, sizeof said);

@@ -50,14 +50,17 @@ const char *mfu_claim_text_quote(const struct mfu_claim_text *, const char *from
 /* Somebody understood what stands there. */
 void mfu_claim_use(struct mfu_claim_text *, const char *from, const char *to);
 
+/* And it is no figure of its own. */
+void mfu_claim_take(struct mfu_claim_text *, const char *from, const char *to);
+
 /* Whether it can be part of a word. */
 bool mfu_claim_letter(char);
 
 /* Whether `word` stands at `p`, and ends there. */
 bool mfu_claim_stands(const char *p, const char *word);
 
-/* What claims count, and say of each of it ("gpu", "step"), where it stands at `p`; NULL: not there. */
-const char *mfu_claim_counted(const char *p);
+/* How long what claims count, and say of each of it ("gpu", "step"), is at `p`; 0: not there. */
+size_t mfu_claim_counted(const char *p);
 
 /* Where the word or the sign before `p` begins, blanks skipped; `p` where there is none. */
 const char *mfu_claim_back(const struct mfu_claim_text *, const char *p);
@@ -124,6 +127,9 @@ const char *mfu_claim_subject(const struct mfu_claim_text *, const char *p);
 
 /* Behind "about" and blanks at `p`; whether it stood there. */
 const char *mfu_claim_skip_about(const char *p, bool *about);
+
+/* How long the first of the words of a list, "a|b", is that stands at `p` and ends there; 0: none does. */
+size_t mfu_claim_one_of(const char *list, const char *p);
 
 /* The word from `p` on, whole; NULL: not there. */
 char *mfu_claim_find_word(const struct mfu_claim_text *, char *p, const char *word);
@@ -227,6 +233,9 @@ struct mfu_claim *mfu_claim_told(struct mfu_audit *, int kind);
 
 /* Whether GPUs tell each other something: rates and times without words are of that. */
 bool mfu_claim_is_collective(const struct mfu_claim_text *);
+
+/* What stands there is not understood for sure. */
+void mfu_claim_doubt(struct mfu_reading *, const char *from, const char *to);
 
 /* ---- what a claim computes itself ("6 x 7B x 2T = 8.4e22", "156 GB at 2 GB/s take 78 s"): of all that is found it gets
  * one pair of MFU_Q_COMPUTED, one that contradicts before one that holds */
