@@ -559,7 +559,7 @@ static int scope_of(const struct mfu_reading *r, const char *begin, const char *
 
 void mfu_told_find(struct mfu_reading *r, struct mfu_told *f)
 {
-    const struct mfu_claim *last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
+    const struct mfu_claim *last = mfu_claim_last(r->audit);
     bool all = false;
     bool factor = mfu_claim_is_factor(f->n.at) && f->n.bare;
     struct mfu_claim_number next;
@@ -580,8 +580,8 @@ void mfu_told_find(struct mfu_reading *r, struct mfu_told *f)
     if (f->n.bare && f->n.whole && strncmp(f->n.end, " x ", 3) == 0 && mfu_claim_number(r->t.text, f->n.end + 3, &next)
         && next.of_tokens)
         mfu_told_may_be(f, MFU_Q_BATCH, BESIDE, f->n.at, f->n.end); /* "8 x 2048 tokens" */
-    for (size_t i = 0; factor && r->audit->n_claims > 0 && i < N(factors); i++)
-        if (r->audit->claims[r->audit->n_claims - 1].kind == factors[i].kind)
+    for (size_t i = 0; factor && last && i < N(factors); i++)
+        if (last->kind == factors[i].kind)
             mfu_told_may_be(f, factors[i].next, BESIDE + 1.9, f->n.at, f->n.end);
     if (r->topic >= 0 && suits(r->topic, "", &f->n) && !f->n.times && !f->n.bare
         && !(f->n.dim == MFU_PARAMS && goes_on(mfu_claim_word_end(mfu_claim_blanks(f->n.end))))) {
@@ -596,7 +596,7 @@ void mfu_told_find(struct mfu_reading *r, struct mfu_told *f)
             mfu_told_may_be(f, MFU_Q_GPUS, BESIDE + 3, f->n.at, f->n.end);
     }
     if (f->n.bare && f->n.whole && mfu_claim_stands(mfu_claim_back(&r->t, f->n.at), "on")
-        && mfu_claim_says(&r->t, "gpu") && !mfu_alpha(*mfu_claim_blanks(f->n.end)))
+        && !mfu_alpha(*mfu_claim_blanks(f->n.end)))
         mfu_told_may_be(f, MFU_Q_GPUS, BESIDE + 3, f->n.at, f->n.end); /* "on one GPU ..., on 256" */
     for (size_t i = 0; r->topic >= 0 && i < N(readings); i++)          /* "1024 sequences or 4.2M tokens" */
         if (readings[i].kind == r->topic && suits(readings[i].other, "", &f->n) && !suits(r->topic, "", &f->n)
@@ -618,15 +618,14 @@ void mfu_told_find(struct mfu_reading *r, struct mfu_told *f)
                             (part && *mfu_claim_back(&r->t, f->n.at) == '(' ? BESIDE : BY_UNIT + 1) - 0.1 * (double)i,
                             f->n.at, f->n.end);
         if (part && f->n.percent && last
-            && (last->kind == shares[i].part
-                || (last->kind == shares[i].whole && last > r->audit->claims && last[-1].kind == shares[i].part)))
+            && (last->kind == shares[i].part || (last->kind == shares[i].whole && last[-1].kind == shares[i].part)))
             mfu_told_may_be(f, shares[i].share, BESIDE - 1, f->n.at, f->n.end);
     }
 }
 
 void mfu_told_part_of(const struct mfu_reading *r, struct mfu_told *part, struct mfu_told *whole)
 {
-    int last = -1, before = r->audit->n_claims > 0 ? r->audit->claims[r->audit->n_claims - 1].kind : -1;
+    int last = -1, before = mfu_claim_last(r->audit) ? mfu_claim_last(r->audit)->kind : -1;
     bool named = false;
 
     const struct mfu_slot *own = whole->n_slots > 0 ? &whole->slots[0] : NULL;
@@ -716,6 +715,11 @@ struct mfu_claim *mfu_claim_stated(struct mfu_audit *a, int kind, enum mfu_claim
             && !isnan(a->claims[i].value))
             return &a->claims[i];
     return NULL;
+}
+
+struct mfu_claim *mfu_claim_last(struct mfu_audit *a)
+{
+    return a->n_claims > 0 ? &a->claims[a->n_claims - 1] : NULL;
 }
 
 struct mfu_claim *mfu_claim_told(struct mfu_audit *a, int kind)
@@ -869,7 +873,7 @@ struct mfu_claim *mfu_told_claim(struct mfu_reading *r, struct mfu_told *f, enum
     }
     if (first.kind < 0)
         add_reading(&first, n, f->slots[0].kind, 0, true);
-    last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
+    last = mfu_claim_last(r->audit);
     if (first.kind == MFU_Q_STATE_BYTES && is_of_optimizer(r, n->at))
         add_reading(&first, n, MFU_Q_OPTIMIZER_BYTES, 1, false);
     if (last && last->kind == MFU_Q_STATE_BYTES && last->n_readings > 0 && n->dim == MFU_BYTES)

@@ -156,7 +156,7 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
     double v = n->value * n->factor, half = n->half * n->factor, value = v;
     struct mfu_interval in = {fmax(0, v - half), v + half};
     struct mfu_told any = *f;
-    struct mfu_claim *c;
+    struct mfu_claim *c, *last = mfu_claim_last(r->audit);
     char said[80];
 
     sign = sign != 0 ? sign : n->roles & MFU_W_UP ? 1 : n->roles & MFU_W_DOWN ? -1 : 0;
@@ -187,10 +187,8 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
     if (r->topic >= 0 && !same && (sign != 0 || mfu_claim_stated(r->audit, r->topic, MFU_AFTER)))
         mfu_told_may_be(&any, r->topic, mfu_claim_stated(r->audit, r->topic, MFU_AFTER) ? 9 : 7, n->at, any.n.end);
     if (any.n_slots == 0 && n->times
-        && ((mfu_claim_stands(p, "on")
-             && mfu_claim_stands(mfu_claim_blanks(mfu_claim_word_end(mfu_claim_blanks(p + 2))), "gpu"))
-            || (r->audit->n_claims > 0 && r->audit->claims[r->audit->n_claims - 1].state == MFU_AFTER
-                && mfu_traits_of(r->audit->claims[r->audit->n_claims - 1].kind) & MFU_Q_COUNTED)))
+        && (mfu_claim_stands(p, "on")
+            || (last && last->state == MFU_AFTER && mfu_traits_of(last->kind) & MFU_Q_COUNTED)))
         mfu_told_may_be(&any, MFU_Q_TOKENS_PER_S, 8, n->at, any.n.end); /* "6x on 8 GPUs" */
     if (any.n_slots == 0)
         return NULL;
@@ -202,8 +200,7 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
         value = 1 + sign * v;
         in = sign > 0 ? (struct mfu_interval){1 + in.low, 1 + in.high}
                       : (struct mfu_interval){fmax(0, 1 - in.high), fmax(0, 1 - in.low)};
-        if (speed && sign > 0 && v < 1
-            && !mfu_claim_stated(r->audit, MFU_Q_TOKENS_PER_S, MFU_AFTER)) /* time or rate: both are said so */
+        if (speed && sign > 0 && v < 1) /* time or rate: both are said so */
             in.high = fmax(in.high, 1 / (1 - v));
         if (speed && sign < 0)
             in.high = fmax(in.high, 1 / (1 + v));
@@ -284,7 +281,7 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
         mfu_claim_use(&r->t, a.n.at, link == ALONE ? a.n.end : b.n.end);
         return link == ALONE ? a.n.end : b.n.end;
     }
-    last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
+    last = mfu_claim_last(r->audit);
     if (a.n.percent && last
         && (*before == '(' || ((*before == '+' || *before == '-') && *mfu_claim_back(&r->t, before) == '('))
         && !(alone.n_slots > 0 && alone.slots[0].begin >= a.n.end) && last->state == MFU_AFTER
@@ -315,7 +312,7 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
         alone.n.half = a.n.percent ? a.n.half * a.n.factor * b.n.value : alone.n.half;
         mfu_told_find(r, &alone);
         if (a.n_slots > 0 && a.slots[0].kind == MFU_Q_FILL && alone.n_slots > 0 && alone.slots[0].begin < a.n.at
-            && alone.slots[0].score > 8 && mfu_dim_of(alone.slots[0].kind) == b.n.dim) /* "states take 90 % of 12 GB" */
+            && mfu_dim_of(alone.slots[0].kind) == b.n.dim) /* "states take 90 % of 12 GB" */
             mfu_told_claim(r, &alone, MFU_BEFORE);
         mfu_told_claim(r, &a, MFU_BEFORE);
         b.whole = true;
@@ -323,9 +320,8 @@ static const char *take_number(struct mfu_reading *r, struct mfu_claim_number *n
         return b.n.end;
     }
     if (strncmp(mfu_claim_blanks(a.n.end), "->", 2) == 0 && alone.n_slots > 0 && b.n_slots > 0
-        && alone.slots[0].score > 10 && (b.slots[0].score > 9.3 || (number->bare && !b.n.bare))
-        && alone.slots[0].kind != b.slots[0].kind && alone.slots[0].begin < number->at && *before != ':'
-        && mfu_dim_of(alone.slots[0].kind) != MFU_RATIO) {
+        && alone.slots[0].score > 10 && b.slots[0].score > 9.3 && alone.slots[0].kind != b.slots[0].kind
+        && *before != ':') {
         mfu_told_claim(r, &alone, MFU_BEFORE); /* "seq 1024 -> 8192 tokens per step": two things */
         return alone.n.end;
     }

@@ -230,6 +230,8 @@ struct mfu_interval mfu_claim_soften(const struct mfu_claim_number *, double val
 /* What was stated of a quantity, not by a word (told: before); NULL: nothing. */
 struct mfu_claim *mfu_claim_stated(struct mfu_audit *, int kind, enum mfu_claim_state);
 struct mfu_claim *mfu_claim_told(struct mfu_audit *, int kind);
+/* The last one; NULL: there is none. */
+struct mfu_claim *mfu_claim_last(struct mfu_audit *);
 
 /* Whether GPUs tell each other something: rates and times without words are of that. */
 bool mfu_claim_is_collective(const struct mfu_claim_text *);
