@@ -17,15 +17,6 @@ enum { MFU_ADAPTER_SIZE, MFU_ADAPTER_WIDTH, MFU_ADAPTER_MORE, MFU_ADAPTER_INNER 
     [MFU_ADAPTER_WIDTH] = {"width", NULL, NULL, "elements of an output row"}
 enum { MFU_ADAPTER_INPUT, MFU_ADAPTER_BASE };
 
-/* The input cast and dropped: *cast lives as long as the module's forward, *mask (MFU_NO_VIEW: none) is for backward. */
-int mfu_adapter_enter(struct mfu_builder *, struct mfu_node *, int *cast, int *mask);
-/* base + y in the base's type: the node's result. */
-void mfu_adapter_leave(struct mfu_builder *, struct mfu_node *, int y, int cast);
-/* The gradient of y, of its type; the base's is handed on. */
-int mfu_adapter_gradient(struct mfu_builder *, struct mfu_node *, enum mfu_type y);
-/* The gradient of the input, from that of the product's operand. */
-void mfu_adapter_input_gradient(struct mfu_builder *, struct mfu_node *, int dx, int mask);
-
 /* x W^T with a weight of [width, depth], in the type of x; as autocast makes x; a kernel over elements; sums of columns
  * in fp32; g^T x, a gradient of [width, depth]. */
 int mfu_adapter_product(struct mfu_builder *, const char *suffix, int x, int weight, double width, double depth);
