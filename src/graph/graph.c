@@ -110,15 +110,17 @@ static void forget_casts(struct mfu_builder *s)
 }
 
 /* An empty launch, so that what it names lives until here: autocast's copies of weights that backward does not read again, as
- * it computes them anew, or as nothing before them trains. */
+ * it computes them anew, or as nothing before them trains.  Experts' weights are cast by their own code, which caches none
+ * (transformers 5.23, integrations/moe.py: _grouped_linear). */
 static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
 {
-    bool anew = mfu_checkpoints[s->config->checkpoint].recomputes_all || s->referring;
+    bool anew = (mfu_checkpoints[s->config->checkpoint].recomputes_all && st->again) || s->referring;
 
     for (int i = st->first_node; i < st->first_node + st->n_nodes; i++) {
         int casts[2], n = 0;
 
-        for (int w = 0; w < 2 && (anew || !mfu_wants_gradient(s, &s->nodes[i], 0)); w++)
+        for (int w = 0; w < 2 && !mfu_of_experts(s->nodes[i].op) && (anew || !mfu_wants_gradient(s, &s->nodes[i], 0));
+             w++)
             if (s->nodes[i].parameter[w] >= 0 && s->parameters[s->nodes[i].parameter[w]].cast != MFU_NO_VIEW)
                 casts[n++] = s->parameters[s->nodes[i].parameter[w]].cast;
         s->node = i;

@@ -206,10 +206,28 @@ static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
     st->n_nodes = s->n_nodes - st->first_node;
 }
 
-/* Layers that are alike: behind the n layers that there are; returns how many then. */
-static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_section *sec, double times, bool frozen,
+/* Layers that are alike, but for their weights: these train, and backward computes the layer again. */
+struct alike {
+    double times;
+    bool frozen, again;
+};
+
+/* The layers from the `done`-th of a section: up to those that train, or behind these, or that are not checkpointed. */
+static struct alike next_alike(double done, double times, const struct mfu_frozen_layers *frozen, double checkpointed)
+{
+    double bounds[] = {frozen->before, times - frozen->behind, checkpointed, times}, end = times;
+
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (bounds[i] > done)
+            end = fmin(end, bounds[i]);
+    return (struct alike){end - done, done < frozen->before || done >= times - frozen->behind, done < checkpointed};
+}
+
+/* Behind the n layers that there are; returns how many then. */
+static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_section *sec, struct alike run,
                       enum mfu_unrolling unrolling, int *at, int *before)
 {
+    double times = run.times;
     int beside = s->uneven ? 2 : 1, ends = 2 * beside + 1, some = mfu_traced_layers(s);
     bool copied =
         (unrolling == MFU_LAYERS_COPIED || unrolling == MFU_LAYERS_FOLDED) && times > some && times <= MOST_UNROLLED;
@@ -227,7 +245,8 @@ static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_secti
                                .repeat = !copied && traced >= ends && k == traced - 1 - beside ? times - traced + 1 : 1,
                                .copies = copied && k == mfu_copied_layer(s) ? (int)times - traced : 0,
                                .first_parameter = s->n_parameters,
-                               .frozen = frozen};
+                               .frozen = run.frozen,
+                               .again = run.again};
         s->copies |= copied;
         add_nodes(s, st, at);
         *before = at[sec->first + sec->count - 1];
@@ -240,6 +259,8 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
 {
     const struct mfu_model *m = s->config->model;
     int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
+    double some = s->config->setting[MFU_S_CHECKPOINT_LAYERS] * mfu_pipeline_chunks(&s->config->pipeline),
+           checkpointed = some > 0 ? some : INFINITY; /* of this rank's, those that are left */
 
     for (int i = 0; i < m->n_ops; i++)
         at[i] = ELSEWHERE;
@@ -266,9 +287,13 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
         if (n == 0 && i > 0 && !mfu_rank_holds(s->config, s->stage, 0))
             before = mfu_stage_receive(s, i);
-        n = add_layers(s, n, sec, frozen.before, true, unrolling, at, &before);
-        n = add_layers(s, n, sec, times - frozen.before - frozen.behind, false, unrolling, at, &before);
-        n = add_layers(s, n, sec, frozen.behind, true, unrolling, at, &before);
+        for (double done = 0; done < times;) {
+            struct alike run = next_alike(done, times, &frozen, checkpointed);
+
+            n = add_layers(s, n, sec, run, unrolling, at, &before);
+            done += run.times;
+        }
+        checkpointed -= sec->repeat ? times : 0;
     }
     if (n == 0)
         return mfu_fail(err, MFU_EINPUT, "pp: %s: no layer is left for stage %d of %g", m->slug, s->stage + 1,

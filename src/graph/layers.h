@@ -25,6 +25,7 @@ struct mfu_layer {
     int first_node, n_nodes;
     int input;     /* node that it reads, or MFU_TOKENS_IN */
     bool frozen;   /* none of its weights trains */
+    bool again;    /* `checkpoint` is of it, too */
     double repeat; /* layers that it stands for */
     int copies;    /* of it in the program, beside itself (copies.h) */
     int first_parameter;

@@ -23,7 +23,8 @@ static bool recomputes_operations(const struct mfu_builder *s)
 /* Whether backward runs a stretch again as a whole, but for what was kept. */
 bool mfu_layer_recomputed(const struct mfu_builder *s, const struct mfu_layer *st)
 {
-    return st->section->repeat && mfu_checkpoints[s->config->checkpoint].recomputes && !recomputes_operations(s);
+    return st->section->repeat && st->again && mfu_checkpoints[s->config->checkpoint].recomputes
+        && !recomputes_operations(s);
 }
 
 /* The modules that a layer computes again, a bit each: llm.c's -r 1 (selective) the activation, -r 2 (full) the norms

@@ -144,6 +144,12 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
     }
     if (check_recomputed(c, err) < 0)
         return -1;
+    if (c->setting[MFU_S_CHECKPOINT_LAYERS] > 0
+        && (r->recompute_ops || (r->recompute_attention && c->checkpoint == MFU_SELECTIVE))) {
+        mfu_fail(err, MFU_EINPUT, "checkpoint_layers: with %s, runtime %s computes operations of all layers again",
+                 mfu_checkpoint_names[c->checkpoint], r->name);
+        return mfu_error_suggest(err, r->recompute_ops ? "0" : "set checkpoint full");
+    }
     if (!r->c_program)
         return 0;
     for (size_t i = 0; i < sizeof llmc / sizeof llmc[0]; i++)
@@ -499,6 +505,8 @@ void mfu_derive_training(struct mfu_config *c)
         mfu_derive(c, MFU_S_CHECKPOINT, MFU_BUDGET);
     else if (c->setting_origin[MFU_S_RECOMPUTE_MODULES] == MFU_ORIGIN_USER)
         mfu_derive(c, MFU_S_CHECKPOINT, MFU_SELECTIVE);
+    else if (c->setting[MFU_S_CHECKPOINT_LAYERS] > 0)
+        mfu_derive(c, MFU_S_CHECKPOINT, MFU_FULL);
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];
     derive_adapters(c);

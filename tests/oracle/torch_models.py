@@ -241,6 +241,9 @@ def cases():
         yield row(f"{m}-amp-compile", m, **b, **comp)
         yield row(f"{m}-pure-compile", m, **b, **pure, **comp)
         yield row(f"{m}-pure-small", m, batch=1, seq=256, **pure)
+    for m, n in (("gpt2", 1), ("gpt2", 3), ("llama", 2), ("qwen3", 3), ("mixtral", 1)):  # the first n layers alone
+        yield row(f"{m}-amp-ckpt-{n}", m, trainable=f"checkpoint_layers={n}", **ckpt)
+        yield row(f"{m}-pure-ckpt-{n}", m, trainable=f"checkpoint_layers={n}", **pure, **ckpt)
     for m in ("gemma2", "gemma2-nocap"):
         yield row(f"{m}-amp", m)
         yield row(f"{m}-pure", m, **pure)
@@ -251,6 +254,7 @@ def cases():
     yield row("gemma2-pure-small", "gemma2", batch=1, seq=256, **pure)
     yield row("mixtral-pure", "mixtral", **pure)
     yield row("mixtral-pure-ckpt", "mixtral", **pure, **ckpt)
+    yield row("mixtral-amp-ckpt", "mixtral", **ckpt)
     yield row("mixtral-pure-eager", "mixtral", **pure, **eager)
     yield row("mixtral-small", "mixtral", batch=1, seq=256, **pure)
 
@@ -952,6 +956,9 @@ def build(c):
             model.train()
             if c["checkpoint"] == "full":
                 model.activation_checkpointing_enable(dict(use_reentrant=False, preserve_rng_state=False))
+                layers = [m for m in model.modules() if isinstance(m, transformers.modeling_layers.GradientCheckpointingLayer)]
+                for layer in layers[int(trainable_keys(c).get("checkpoint_layers", len(layers))):]:
+                    layer.gradient_checkpointing = False    # Megatron's recompute_method block
             return with_adapters(c, model)
     finally:
         torch.set_default_dtype(torch.float32)
