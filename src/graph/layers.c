@@ -260,7 +260,7 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
     const struct mfu_model *m = s->config->model;
     int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
     double some = s->config->setting[MFU_S_CHECKPOINT_LAYERS] * mfu_pipeline_chunks(&s->config->pipeline),
-           checkpointed = some > 0 ? some : INFINITY; /* of this rank's, those that are left */
+           checkpointed = some > 0 && mfu_checkpoints[s->config->checkpoint].recomputes ? some : INFINITY; /* still */
 
     for (int i = 0; i < m->n_ops; i++)
         at[i] = ELSEWHERE;

@@ -145,7 +145,7 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
     if (check_recomputed(c, err) < 0)
         return -1;
     if (c->setting[MFU_S_CHECKPOINT_LAYERS] > 0
-        && (r->recompute_ops || (r->recompute_attention && c->checkpoint == MFU_SELECTIVE))) {
+        && (r->recompute_ops || (r->recompute_attention && mfu_checkpoints[c->checkpoint].keeps_products))) {
         mfu_fail(err, MFU_EINPUT, "checkpoint_layers: with %s, runtime %s computes operations of all layers again",
                  mfu_checkpoint_names[c->checkpoint], r->name);
         return mfu_error_suggest(err, r->recompute_ops ? "0" : "set checkpoint full");

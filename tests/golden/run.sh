@@ -4,6 +4,7 @@
 #     run.sh PROGRAM DATA_DIR [--accept]
 #
 # With --accept the files take over what the program says; read the diff.
+export MFUPLAN_CALIBRATIONS=   # no calibration of the user's
 program=$(realpath "$1") data=$(realpath "$2") accept=$3
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1

@@ -946,8 +946,8 @@ static void layers_add_up(void **unused)
         bool planned = true, same_moment;
 
         next(&s, &p);
-        if (layer_sections(s.model) > 1)
-            continue; /* windowed and full, dense and sparse layers: more than one slope */
+        if (layer_sections(s.model) > 1 || s.setting[MFU_S_CHECKPOINT_LAYERS] > 0)
+            continue; /* windowed and full, dense and sparse, checkpointed and not: more than one slope */
         if (s.setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0)
             layers = fmax(layers, 5);
         every = strcmp(s.model->family, "gemma2") == 0 ? 2 : 1; /* its sections are pairs */

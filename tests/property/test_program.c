@@ -4,6 +4,7 @@
  */
 #include "../unit/catalog.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +271,40 @@ static void products_that_sum_over_tokens_do_not_want_them_even(void **state)
         }
     }
     assert_true(compared > 10 * MFU_METHOD_COUNT);
+}
+
+/* Layers that are not checkpointed keep more and take less: from none to all, step by step; all is the same as not counted. */
+static void fewer_checkpointed_layers_keep_more_and_take_less(void **state)
+{
+    static const char *const models[] = {"llama-3.2-1b", "deepseek-v2-lite", "gpt2"};
+    static const char *const checkpoints[] = {"full", "selective"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (size_t k = 0; k < sizeof checkpoints / sizeof *checkpoints; k++) {
+            double time_s = 0, bytes = INFINITY, none_s;
+            const char *settings[] = {"checkpoint", "none",      "seq", "512", "batch", "4",
+                                      "precision",  "bf16-pure", NULL,  NULL,  NULL};
+            char layers[16];
+
+            assert_true(make(&plan, "h100-sxm", models[m], settings));
+            none_s = plan.step.time_s;
+            settings[1] = checkpoints[k];
+            settings[8] = "checkpoint_layers";
+            settings[9] = layers;
+            for (int n = 1; n <= mfu_config_dim(&plan.config, "n_layer"); n++) {
+                snprintf(layers, sizeof layers, "%d", n);
+                assert_true(make(&plan, "h100-sxm", models[m], settings));
+                assert_true(plan.step.time_s >= fmax(time_s, none_s));
+                assert_true(plan.memory.peak.bytes <= bytes * (1 + EXACT));
+                time_s = plan.step.time_s;
+                bytes = plan.memory.peak.bytes;
+            }
+            settings[8] = NULL;
+            assert_true(make(&plan, "h100-sxm", models[m], settings));
+            assert_near(plan.step.time_s, time_s, EXACT);
+            assert_near(plan.memory.peak.bytes, bytes, EXACT);
+        }
 }
 
 static void adapters_stand_beside_modules_of_the_code(void **state)
@@ -1285,6 +1320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
         cmocka_unit_test(products_that_sum_over_tokens_do_not_want_them_even),
+        cmocka_unit_test(fewer_checkpointed_layers_keep_more_and_take_less),
         cmocka_unit_test(adapters_stand_beside_modules_of_the_code),
         cmocka_unit_test(settings_of_adapters_act_or_are_refused),
         cmocka_unit_test(layers_train_by_their_numbers),

@@ -84,6 +84,8 @@ static inline struct pairs any_pairs(void)
         add(&p, "attention", pick(mfu_attention_names));
     if (any(2))
         add(&p, "checkpoint", pick(mfu_checkpoint_names));
+    if (any(8) == 0)
+        add_number(&p, "checkpoint_layers", 1 + any(12));
     if (any(2))
         add(&p, "optimizer", pick(mfu_optimizer_names));
     if (any(2))

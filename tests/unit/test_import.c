@@ -481,6 +481,22 @@ static void megatron_experts_have_all_heads(void **state)
     done();
 }
 
+/* Of method block, the first layers of each stage. */
+static void megatron_recomputes_some_layers(void **state)
+{
+    (void)state;
+    read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-method block --recompute-num-layers 3",
+            "megatron", NULL);
+    assert_int_equal(config.checkpoint, MFU_FULL);
+    assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 3, 0);
+    done();
+    read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-method uniform --recompute-num-layers 3",
+            "megatron", NULL);
+    assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 0, 0);
+    assert_int_equal(fate("--recompute-num-layers"), MFU_UNMODELLED);
+    done();
+}
+
 /* "--fp8-format hybrid" in quotes; fp8 wins over --bf16, wherever it stands. */
 static void megatron_lists_may_be_quoted(void **state)
 {
@@ -719,7 +735,8 @@ static void torchtitan_of_2024_is_understood(void **state)
     assert_int_equal(config.precision, MFU_BF16);
     assert_int_equal(fate("model.norm_type"), MFU_IGNORED);
     assert_int_equal(fate("experimental.pipeline_parallel_degree"), MFU_UNDERSTOOD);
-    assert_int_equal(fate("activation_checkpoint.selective_ac_option"), MFU_UNMODELLED);
+    assert_int_equal(config.checkpoint, MFU_FULL);
+    assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 16, 0);
     assert_int_equal(fate("float8.enable_fsdp_float8_all_gather"), MFU_IGNORED);
     assert_null(mfu_import_find(import, "training.local_batch_size"));
     done();
@@ -1664,6 +1681,7 @@ int main(void)
         cmocka_unit_test(llmc_is_found_in_a_script),
         cmocka_unit_test(megatron_has_its_own_defaults),
         cmocka_unit_test(megatron_experts_have_all_heads),
+        cmocka_unit_test(megatron_recomputes_some_layers),
         cmocka_unit_test(megatron_lists_may_be_quoted),
         cmocka_unit_test(megatron_holds_weights_in_fp8),
         cmocka_unit_test(megatron_names_modules_to_recompute),

@@ -817,6 +817,8 @@ static void spellings_are_understood(void **state)
         {"act_ckpt", "on", "full"},
         {"act_ckpt", "full (uniform)", "full"},
         {"act_ckpt", "False", "none"},
+        {"act_ckpt", "every 2nd layer", "6 of 12 layers"},
+        {"act_ckpt", "12 of 12 layers", "full"},
         {"act_ckpt", "selective-op", "selective"},
         {"sharding", "fully_shard", "fsdp-full"},
         {"sharding", "ZeRO stage 2", "zero2"},

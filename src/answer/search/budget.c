@@ -99,22 +99,49 @@ static bool find_budget(struct mfu_scenario *s, double target_bytes, struct mfu_
     return ok;
 }
 
+/* The fewest layers that `checkpoint` has to be of, by halving; false: it takes all, or all do not suffice. */
+static bool find_layers(struct mfu_scenario *s, double target_bytes, struct mfu_plan *plan, struct mfu_simulation *x,
+                        double *layers, struct mfu_error *err)
+{
+    double few = 0, enough;
+
+    if (mfu_plan_make(plan, s, err) < 0)
+        return false;
+    enough = *layers = mfu_model_dim_find(s->model, "n_layer", NULL) < 0 ? 0 : mfu_config_dim(&plan->config, "n_layer");
+    while (enough - few > 1) {
+        double middle = floor((few + enough) / 2);
+
+        set(s, MFU_S_CHECKPOINT_LAYERS, middle);
+        if (mfu_plan_make(plan, s, err) < 0 || mfu_simulate_plan(plan, x, err) < 0)
+            return false;
+        *(plan->memory.smi_bytes <= target_bytes ? &enough : &few) = middle;
+    }
+    if (enough == *layers)
+        return false;
+    *layers = enough;
+    set(s, MFU_S_CHECKPOINT_LAYERS, enough);
+    return true;
+}
+
 int mfu_solve_memory(const struct mfu_scenario *scenario, double target_bytes, struct mfu_plan *plan,
                      struct mfu_simulation *x, struct mfu_scenario *best_of, struct mfu_budget_answer *a,
                      struct mfu_error *err)
 {
     struct mfu_error unseen = {0};
     struct mfu_scenario s;
+    bool whole_fits = false; /* without checkpoints */
 
     err = err ? err : &unseen;
     *a = (struct mfu_budget_answer){.target_bytes = target_bytes, .best = -1};
     *best_of = *scenario;
     for (int k = 0; k < MFU_CHECKPOINT_COUNT; k++)
         for (int offload = 0; offload < 2; offload++) {
-            struct mfu_way w = {.checkpoint = mfu_checkpoint_names[k], .budget = NAN, .offload = offload};
+            struct mfu_way w = {
+                .checkpoint = mfu_checkpoint_names[k], .budget = NAN, .layers = NAN, .offload = offload};
 
             s = *scenario;
             set(&s, MFU_S_CHECKPOINT, k);
+            set(&s, MFU_S_CHECKPOINT_LAYERS, 0);
             set(&s, MFU_S_OFFLOAD_ACTIVATIONS, offload);
             if (mfu_checkpoints[k].by_budget) {
                 if (offload)
@@ -124,6 +151,10 @@ int mfu_solve_memory(const struct mfu_scenario *scenario, double target_bytes, s
             }
             if (w.budget != 0)
                 try_way(&s, w, plan, x, best_of, a, err);
+            if (!offload && !whole_fits && mfu_checkpoints[k].recomputes && !mfu_checkpoints[k].by_budget
+                && find_layers(&s, target_bytes, plan, x, &w.layers, err))
+                try_way(&s, w, plan, x, best_of, a, err);
+            whole_fits |= !mfu_checkpoints[k].recomputes && !offload && a->best >= 0;
             if (err->code == MFU_ENOMEM)
                 return -1;
         }

@@ -607,14 +607,39 @@ static bool set_attention(struct mfu_row *r)
     return mfu_row_set(r, "attention", "math");
 }
 
+/* "16 of 32 layers", "every 2nd layer" (in the notes, too): the layers of a stage that are computed again; NAN: no such
+ * words. */
+static double layers_again(const struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "act_ckpt"), *every = strcasestr(text, "every"),
+               *noted = mfu_cell_is(r, "act_ckpt", "selective") ? strcasestr(mfu_row_cell(r, "notes"), "every ") : NULL;
+    double some, all, stages = fmax(1, mfu_cell_number(r, "pp"));
+    struct mfu_config config;
+    char unit[8];
+
+    if (sscanf(text, "%lf of %lf layers", &some, &all) == 2)
+        return floor(some / stages);
+    if (every ? sscanf(every + strlen("every"), "%*[ -]%lf", &some) != 1
+              : !noted || sscanf(noted, "%*s %lf%2[a-z] layer", &some, unit) != 2)
+        return NAN;
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    return some >= 1 ? floor(mfu_config_dim(&config, "n_layer") / stages / some) : NAN;
+}
+
 /* Megatron's --recompute-modules in the notes ("recompute_modules=moe_act+layernorm") name what "selective" recomputes;
  * what is usual where nothing is said. */
 static bool set_checkpoint(struct mfu_row *r)
 {
     const char *modules = strstr(mfu_row_cell(r, "notes"), "recompute_modules=");
     enum mfu_checkpoint usual = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_checkpoint;
+    double layers = layers_again(r);
     char list[128];
 
+    if (layers >= 1) {
+        snprintf(list, sizeof list, "%.0f", layers);
+        mfu_row_assume(r, "checkpoint=full, checkpoint_layers=%s: the first, for those that are named", list);
+        return mfu_row_set(r, "checkpoint", "full") && mfu_row_set(r, "checkpoint_layers", list);
+    }
     if (modules && mfu_cell_is(r, "act_ckpt", "selective")) {
         modules += strlen("recompute_modules=");
         snprintf(list, sizeof list, "%.*s", (int)strspn(modules, "abcdefghijklmnopqrstuvwxyz_+,"), modules);

@@ -51,6 +51,7 @@ struct solved_memory {
 #define WAY(X) \
     X(TEXT,         checkpoint,          0,           w->checkpoint,   "value of that setting") \
     X(MAYBE_NUMBER, checkpoint_budget,   MFU_COUNT,   w->budget,       "value of that setting") \
+    X(MAYBE_NUMBER, checkpoint_layers,   MFU_COUNT,   w->layers,       "value of that setting; null: all") \
     X(FLAG,         offload_activations, 0,           w->offload,      "value of that setting") \
     X(NUMBER,       smi_used_bytes,      MFU_BYTES,   w->memory_bytes, "as nvidia-smi shows the process") \
     X(NUMBER,       step_time_s,         MFU_SECONDS, w->time_s,       "of a step") \
@@ -98,6 +99,8 @@ static const char *settings_of(const struct mfu_way *w, char text[128])
 
     if (!isnan(w->budget))
         n += snprintf(text + n, 128 - (size_t)n, " checkpoint_budget %g", w->budget);
+    if (!isnan(w->layers))
+        n += snprintf(text + n, 128 - (size_t)n, " checkpoint_layers %g", w->layers);
     if (w->offload)
         snprintf(text + n, 128 - (size_t)n, " offload_activations on");
     return text;
@@ -151,8 +154,9 @@ static int solve_memory(struct mfu_session *s, const char *size, struct mfu_erro
         fprintf(s->out, "the least is %s\n", settings_of(least, text));
         return 0;
     }
-    fprintf(s->out, "\nset %s: the fastest within %s. Every layer\n", settings_of(&a.ways[a.best], text),
-            mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, bytes, MFU_BYTES));
+    fprintf(s->out, "\nset %s: the fastest within %s. %s\n", settings_of(&a.ways[a.best], text),
+            mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, bytes, MFU_BYTES),
+            isnan(a.ways[a.best].layers) ? "Every layer" : "Each of these layers");
     print_policy(s, "  recomputes", a.ways[a.best].recomputed);
     print_policy(s, "  runs once", a.ways[a.best].once);
     return 0;

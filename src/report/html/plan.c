@@ -106,6 +106,9 @@ static void model(FILE *out, const struct mfu_plan *p)
     snprintf(text, sizeof text, "%s, %s%s%s%s, %s, checkpoint %s", mfu_precision_names[c->precision],
              mfu_runtime_names[c->runtime], attends ? ", " : "", attends ? mfu_attention_names[c->attention] : "",
              attends ? " attention" : "", mfu_optimizer_names[c->optimizer], mfu_checkpoint_names[c->checkpoint]);
+    if (c->setting[MFU_S_CHECKPOINT_LAYERS] > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " of %.0f layers",
+                 c->setting[MFU_S_CHECKPOINT_LAYERS]);
     row(out, "parameters", "params.total", p->program.params, MFU_PARAMS, text);
 }
 

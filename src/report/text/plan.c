@@ -108,6 +108,8 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     if (mfu_checkpoints[c->checkpoint].recomputes)
         mfu_flow_piece(&f, MFU_PLAIN, mfu_checkpoints[c->checkpoint].by_budget ? "checkpoint %s %g" : "checkpoint %s",
                        mfu_checkpoint_names[c->checkpoint], c->setting[MFU_S_CHECKPOINT_BUDGET]);
+    if (mfu_checkpoints[c->checkpoint].recomputes && c->setting[MFU_S_CHECKPOINT_LAYERS] > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "checkpoint_layers %.0f", c->setting[MFU_S_CHECKPOINT_LAYERS]);
     if (c->setting[MFU_S_CUDA_GRAPHS] > 0)
         mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
     if (c->setting[MFU_S_LOSS_CHUNKS] > 1)

@@ -85,7 +85,7 @@ static const struct mfu_import_row rows[] = {
     {"--enable-cuda-graph", "cuda_graphs", "=on true=on", NULL, false},
     {"--recompute-activations", "checkpoint", "=selective true=selective", NULL, false},
     {"--recompute-granularity", "checkpoint", "selective=selective full=full", NULL, false},
-    {"--recompute-method", NULL, "uniform=-", "all layers are recomputed", true},
+    {"--recompute-method", NULL, "uniform=- block=-", "how layers are recomputed", true},
     {"--recompute-num-layers", NULL, "1=-", "each layer is recomputed by itself", true},
     {"--recompute-modules", NULL, NULL, "granularity selective alone reads them", false},
     {"--use-flash-attn", "attention", "=flash true=flash", NULL, false},
@@ -398,6 +398,15 @@ static void settle_doubles(struct mfu_import *m)
         mfu_import_leave(mfu_import_find(m, "--recompute-activations"), MFU_IGNORED, "the granularity says it");
 }
 
+/* Granularity full is of the first layers of each stage (method block, core/recompute.py of d98e8a64), or of all. */
+static void find_recomputed_layers(struct mfu_import *m)
+{
+    struct mfu_entry *layers = mfu_import_find(m, "--recompute-num-layers");
+
+    if (layers && is(m, "--recompute-method", "block"))
+        mfu_import_set(m, layers, "checkpoint_layers", "method block", "%s", layers->value);
+}
+
 /* --recompute-activations is granularity selective, of attention unless modules are named; --moe-layer-recompute is that
  * granularity, too, and adds a module (transformer_config.py). */
 static void find_recomputed(struct mfu_import *m)
@@ -446,6 +455,7 @@ static void find_rest(struct mfu_import *m)
     if (!has(m, "--bf16") && !has(m, "--fp16") && !has(m, "--fp8-format"))
         mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
     find_recomputed(m);
+    find_recomputed_layers(m);
     if (!has(m, "--use-distributed-optimizer") && !has(m, "--use-torch-fsdp2")
         && !has(m, "--data-parallel-sharding-strategy"))
         mfu_import_assume(m, "zero", "0", "Megatron's default");

@@ -228,6 +228,8 @@ static void find_checkpointing(struct mfu_import *m)
 {
     struct mfu_entry *mode = mfu_import_find(m, "activation_checkpoint.mode");
     struct mfu_entry *option = mfu_import_find(m, "activation_checkpoint.selective_ac_option");
+    double every = mfu_import_number(m, "activation_checkpoint.selective_ac_option"),
+           layers = mfu_import_dim(m, "n_layer") / fmax(1, mfu_import_set_number(m, "pp"));
 
     if (strcmp(mode->value, "selective") != 0) {
         if (option)
@@ -237,6 +239,10 @@ static void find_checkpointing(struct mfu_import *m)
                         "the default: every second layer whole; planned by operators");
     else if (strcmp(option->value, "1") == 0)
         mfu_import_set(m, mode, "checkpoint", "every layer", "full");
+    else if (every > 1 && layers >= every) { /* of those, as many of the first are planned */
+        mfu_import_set(m, mode, "checkpoint", "every so manieth layer", "full");
+        mfu_import_set(m, option, "checkpoint_layers", "", "%.0f", floor(layers / every));
+    }
 }
 
 static void finish(struct mfu_import *m)
