@@ -559,9 +559,9 @@ struct search {
     const struct mfu_audit *audit;
     struct terms *x;
     int power[TERMS], found_power[TERMS], best, factors;
-    bool exact;  /* no noun may be left over */
-    bool strict; /* and it must hold */
-    bool collective;
+    bool exact;      /* no noun may be left over */
+    bool strict;     /* and it must hold */
+    bool collective; /* the traffic is up to twice the data, and of all GPUs */
     struct computed found;
 };
 
@@ -574,7 +574,7 @@ static void search(struct search *s, int from)
     if (s->factors >= 2 && (left = left_over(x, s->power)) >= 0 && !(left > 0 && s->exact)) {
         for (int i = 0; i < x->n; i++)
             rates += s->power[i] != 0 && (x->list[i].rate || x->list[i].factor);
-        for (int i = 0; i < x->n && s->collective; i++) /* its traffic is up to twice the data, and of all GPUs */
+        for (int i = 0; i < x->n && s->collective; i++)
             rates = s->power[i] != 0 && x->list[i].of[GPU] > 0 && !x->list[i].rate ? INT_MIN : rates;
         if (rates > 0 && s->factors > 2) {
             struct computed c = compute(x, s->power);
@@ -587,6 +587,8 @@ static void search(struct search *s, int from)
                     if ((holds = overlap(all, c.said)))
                         c.is = all;
                 }
+            if (s->collective && !holds && overlap(widen(c.is, 2.2), c.said))
+                return;
             bool bound = isinf(c.said.high) || c.said.low == 0;
             int rank = 100 * holds - 10 * left - s->factors;
 
@@ -648,9 +650,13 @@ static void search_ratio(struct search *s, int i)
     const struct mfu_claim_text *t = s->x->nouns.t;
     struct amount *n = &s->x->list[i], *a, *b;
     int first = i >= 2 ? i - 2 : i == 1 && s->x->n > 2 ? 0 : -1;
-    bool change = false, of = stands(t, mfu_claim_blanks(n->end), "of") && i + 2 < s->x->n; /* "67 % of 96, so 64" */
+    bool change = false, share = stands(t, mfu_claim_blanks(n->end), "of"),
+         of = share && i + 2 < s->x->n; /* "67 % of 96, so 64" */
     struct mfu_interval r, ways[3];
 
+    if (share && i > 0 && i + 1 < s->x->n /* "0.99 GB/s, half of the 2 GB/s" */
+        && memcmp(s->x->list[i - 1].of, s->x->list[i + 1].of, sizeof n->of) == 0 && s->x->list[i - 1].unit)
+        first = i - 1, of = false;
     first = of ? i + 1 : first;
     if (first < 0)
         return;
@@ -686,6 +692,23 @@ static void search_ratio(struct search *s, int i)
     mfu_claim_text_quote(t, a->at < b->at ? a->at : b->at, a->at < b->at ? b->end : a->end, s->found.left,
                          sizeof s->found.left);
     mfu_claim_text_quote(t, n->at, n->end, s->found.right, sizeof s->found.right);
+}
+
+/* Its claims are those of one relation that holds, if that says of what one has an amount: who took it for all was
+ * wrong. */
+static void relate(struct mfu_audit *a, const struct search *s, const struct mfu_claim_text *t, unsigned relation)
+{
+    bool each = false;
+
+    for (int i = 0; i < s->x->n; i++)
+        for (int k = TOKEN; k < NOUNS; k++)
+            each |= s->found_power[i] != 0 && k != GPU && s->x->list[i].of[k] < 0;
+    if (!each)
+        return;
+    for (int i = 0; i < a->n_claims; i++)
+        for (int k = 0; k < s->x->n; k++)
+            if (s->found_power[k] != 0 && a->claims[i].at > 0 && t->text + a->claims[i].at == s->x->list[k].at)
+                a->claims[i].relations |= relation;
 }
 
 /* What the units explain was not what its unit alone was taken for; what more says stays, and is bound. */
@@ -748,6 +771,7 @@ static void find_sums(struct mfu_audit *audit, struct mfu_claim_text *t, struct 
 void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
 {
     struct terms x = {.nouns.t = t};
+    int relations = 0;
     bool collective = mfu_claim_is_collective(t);
 
     for (const char *p = t->text + 1; *p && x.n < TERMS;) {
@@ -802,6 +826,8 @@ void mfu_claim_units(struct mfu_audit *audit, struct mfu_claim_text *t)
         if (s.best == INT_MIN || (guess && !overlap(s.found.is, s.found.said)))
             continue;
         tell(audit, &s.found);
+        if (overlap(s.found.is, s.found.said) && relations < 32)
+            relate(audit, &s, t, 1U << relations++);
         drop_guesses(audit, &s, t);
         for (int k = 0; k < x.n; k++)
             if (s.found_power[k] != 0 || s.power[k] != 0 || k == i)

@@ -388,6 +388,21 @@ static int doubtful(const struct system *s)
     return figures < 2 ? guess : -1;
 }
 
+/* Of a set that contradicts, the claim that is something else: all its figures are those of one product that holds; -1:
+ * they are not. */
+static int explained(const struct system *s)
+{
+    unsigned relations = ~0U;
+    int last = -1;
+
+    for (int i = 0; i < s->audit->n_claims; i++)
+        if (s->claim_on[i] && s->audit->claims[i].at > 0) {
+            relations &= s->audit->claims[i].relations;
+            last = i;
+        }
+    return last >= 0 && relations != 0 ? last : -1;
+}
+
 /* Set after set; what is left is in `s`. */
 static void find_contradictions(struct system *s, struct mfu_catalog *catalog)
 {
@@ -398,7 +413,10 @@ static void find_contradictions(struct system *s, struct mfu_catalog *catalog)
     while (without >= 0 && s->audit->n_contradictions < MFU_CONTRADICTIONS && !solve(s, &b)) {
         memcpy(claims, s->claim_on, sizeof claims);
         shrink(s);
-        if ((without = doubtful(s)) >= 0 && (s->audit->n_contradictions == 0 || s->audit->claims[without].inferred))
+        if ((without = explained(s)) >= 0)
+            claims[without] = false;
+        else if ((without = doubtful(s)) >= 0
+                 && (s->audit->n_contradictions == 0 || s->audit->claims[without].inferred))
             snprintf(s->audit->unread_figure, sizeof s->audit->unread_figure, "%s", s->audit->claims[without].text);
         else if (without < 0) {
             tell(s, catalog);

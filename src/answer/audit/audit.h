@@ -36,14 +36,15 @@ struct mfu_claim {
         double value, cost;   /* cost: how much less likely it is than the likeliest */
     } readings[MFU_READINGS]; /* what else it may be, the likeliest first */
     int n_readings;
-    int at;           /* where its number stands in the text as it is read; 0: no number says it */
-    bool guessed;     /* only by its unit */
-    bool computed;    /* an equation of the claim, or its units, bind it */
-    bool inferred;    /* told after another figure of its kind, by no word: of something else, or afterwards */
-    bool flat;        /* not said whether of one or of all */
-    bool follows;     /* told as what follows from the rest: "so", "i.e." */
-    bool contradicts; /* part of a contradiction */
-    bool matters;     /* or of an identity that is told of */
+    int at;             /* where its number stands in the text as it is read; 0: no number says it */
+    unsigned relations; /* which products of amounts that hold it is a part of */
+    bool guessed;       /* only by its unit */
+    bool computed;      /* an equation of the claim, or its units, bind it */
+    bool inferred;      /* told after another figure of its kind, by no word: of something else, or afterwards */
+    bool flat;          /* not said whether of one or of all */
+    bool follows;       /* told as what follows from the rest: "so", "i.e." */
+    bool contradicts;   /* part of a contradiction */
+    bool matters;       /* or of an identity that is told of */
 };
 
 struct mfu_audit_finding {

@@ -200,7 +200,8 @@ static struct mfu_claim *read_change(struct mfu_reading *r, struct mfu_told *f)
         value = 1 + sign * v;
         in = sign > 0 ? (struct mfu_interval){1 + in.low, 1 + in.high}
                       : (struct mfu_interval){fmax(0, 1 - in.high), fmax(0, 1 - in.low)};
-        if (speed && sign > 0 && v < 1) /* time or rate: both are said so */
+        if (speed && sign > 0 && v < 1
+            && !mfu_claim_stated(r->audit, MFU_Q_TOKENS_PER_S, MFU_AFTER)) /* time or rate: both are said so */
             in.high = fmax(in.high, 1 / (1 - v));
         if (speed && sign < 0)
             in.high = fmax(in.high, 1 / (1 + v));
