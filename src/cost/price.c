@@ -83,19 +83,11 @@ static double elements_per_s(const struct mfu_machine *m, const struct mfu_kerne
     return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * (one_by_one ? 1 : m->loads) * hz;
 }
 
-static double element_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
-{
-    double rate = elements_per_s(m, k);
-
-    return rate > 0 ? k->m * k->n * k->batch / rate : 0;
-}
-
 /* What a kernel of this class draws from DRAM.  Loads of four elements leave too
  * few bytes in flight when these are 16-bit ones; where the law of elements in
  * flight is known, it says so itself. */
-static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel *k)
+static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel *k, bool known)
 {
-    bool known = elements_per_s(m, k) > 0;
     double slower = k->half_share > 0 && !known ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
 
     if (k->traffic == MFU_C_DRAM_CACHE)
@@ -105,13 +97,14 @@ static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel 
 
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
  * blocks of 1024 threads on every SM, a row each. */
-static double reread_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
+static double reread_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, double dram_bytes_s)
 {
-    double row_bytes = k->read_bytes / mfu_most(k->m, 1);
+    double row_bytes;
 
     if (k->reread_bytes <= 0)
         return 0;
-    return k->reread_bytes / (2 * m->sms * row_bytes <= m->l2_bytes ? m->l2_bytes_s : dram_bytes_s(m, k));
+    row_bytes = k->read_bytes / mfu_most(k->m, 1);
+    return k->reread_bytes / (2 * m->sms * row_bytes <= m->l2_bytes ? m->l2_bytes_s : dram_bytes_s);
 }
 
 void mfu_price_arithmetic(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
@@ -127,14 +120,15 @@ void mfu_price_arithmetic(const struct mfu_machine *m, const struct mfu_kernel *
 void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, double inside_bytes,
                        struct mfu_price *p)
 {
-    double bytes = k->read_bytes + k->write_bytes, elements_s;
+    double bytes = k->read_bytes + k->write_bytes, rate, dram, elements_s;
 
     p->overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD];
     if (k->launches <= 0)
         return;
-    p->memory_s =
-        mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
-    elements_s = element_seconds(m, k);
+    rate = elements_per_s(m, k);
+    dram = dram_bytes_s(m, k, rate > 0);
+    p->memory_s = mfu_most(bytes - inside_bytes, 0) / dram + inside_bytes / m->l2_bytes_s + reread_seconds(m, k, dram);
+    elements_s = rate > 0 ? k->m * k->n * k->batch / rate : 0;
     p->of_memory = elements_s > p->memory_s ? rate_of(m, k) : k->traffic;
     p->memory_s = larger(p->memory_s, elements_s);
     if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)

@@ -264,22 +264,27 @@ static int sign(double x)
 static bool follow(struct mfu_scale *s, struct mfu_program *p, double x)
 {
     struct places places = places_of(p);
+    const struct mfu_line *l = s->lines, *end = l + s->n_lines;
 
-    for (int i = 0; i < s->n_lines; i++) {
-        const struct mfu_line *l = &s->lines[i];
+    for (; l < end && l->place == COMPARED; l++) {
         double size = value(l, x), *at = size_at(&places, l);
 
-        if (!(fabs(size) < l->most) || (l->place == COMPARED && sign(size) != sign(*at)))
+        if (!(fabs(size) < l->most) || sign(size) != sign(*at))
             return false;
         *at = size;
     }
-    for (int i = 0; i < p->n_launches; i++) {
-        struct mfu_launch *l = &p->launches[i];
+    for (; l < end; l++) {
+        double size = value(l, x);
 
-        if (l->half_bytes > 0)
-            l->kernel.half_share = l->half_bytes / l->half_of_bytes;
-        if (l->passes > 0)
-            mfu_launch_passes(l);
+        if (!(fabs(size) < l->most))
+            return false;
+        *size_at(&places, l) = size;
+    }
+    for (struct mfu_launch *k = p->launches; k < p->launches + p->n_launches; k++) {
+        if (k->half_bytes > 0)
+            k->kernel.half_share = k->half_bytes / k->half_of_bytes;
+        if (k->passes > 0)
+            mfu_launch_passes(k);
     }
     for (int i = 0; i < s->n_rounded; i++)
         p->tensors[s->rounded[i]].bytes = tensor_bytes(p, s->rounded[i]);
