@@ -500,6 +500,7 @@ static void clear(struct mfu_replay *r)
     r->lives = old.lives, r->cap_lives = old.cap_lives;
     r->blocks = old.blocks, r->cap_blocks = old.cap_blocks;
     r->allocator = old.allocator;
+    r->runs = old.runs;
 }
 
 static void forget_lives(struct schedule *s)
@@ -571,6 +572,11 @@ done:
     free(p.gradients.list);
     free(p.held.list);
     free(p.state.list);
+    if (out->runs < 1) {
+        mfu_allocator_release(out->allocator);
+        out->allocator = NULL;
+        out->runs++;
+    }
     return status;
 }
 

@@ -78,7 +78,8 @@ struct mfu_replay {
     size_t n_lives, cap_lives;
     struct mfu_block_view *blocks; /* of the allocator after the recorded step; owned */
     size_t n_blocks, cap_blocks;
-    struct mfu_allocator *allocator; /* scratch, owned */
+    struct mfu_allocator *allocator; /* scratch, owned: kept from the second run on, a single one gives it back */
+    int runs;
 };
 
 /* Takes over what is replayed of a program, in the place of what was taken before; -1 when out of memory. */
