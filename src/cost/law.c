@@ -40,7 +40,9 @@ static struct mfu_grid product_grid(const struct mfu_gpu *g, const struct mfu_ma
 
 static enum mfu_coefficient product_rule(const struct mfu_kernel *k, const struct mfu_price *p)
 {
-    return p->compute_s > p->memory_s ? MFU_C_GEMM_EFFICIENCY : k->traffic;
+    return p->compute_s <= p->memory_s ? p->of_memory
+        : k->math == MFU_PEAK_FP32     ? MFU_C_GEMM_FP32
+                                       : MFU_C_GEMM_EFFICIENCY;
 }
 
 /* ---- attention ----------------------------------------------------------- */
@@ -54,8 +56,7 @@ static struct mfu_grid attention_grid(const struct mfu_gpu *g, const struct mfu_
 
 static enum mfu_coefficient attention_rule(const struct mfu_kernel *k, const struct mfu_price *p)
 {
-    (void)p;
-    return mfu_attention_rule(k->attention, k->k);
+    return p->compute_s > p->memory_s ? mfu_attention_rule(k->attention, k->k) : p->of_memory;
 }
 
 /* ---- streams ------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 #include <time.h>
 
 #include "cost/cost.h"
+#include "cost/law.h"
+#include "cost/sample.h"
 #include "descriptor/catalog.h"
 #include "scenario/scenario.h"
 
@@ -193,6 +195,35 @@ static void a_little_more_of_a_coefficient_changes_little(void **unused)
     }
 }
 
+/* Intervals vary the coefficient that is said to rule a kernel: a smaller one takes longer. */
+static void what_rules_a_kernel_moves_it(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KERNELS; i++) {
+        const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpus[any(n_gpus)], NULL);
+        struct mfu_kernel k = some_kernel();
+        double c[MFU_COEFFICIENT_COUNT];
+        enum mfu_coefficient rule;
+        struct mfu_machine m;
+        struct mfu_price before, after;
+
+        memcpy(c, g->coefficients.value, sizeof c);
+        mfu_machine_of(g, c, &m);
+        mfu_price_kernel(&m, &k, 0, 0, &before);
+        rule = mfu_law_of(&k)->rule(&k, &before);
+        if (!isfinite(before.time_s) || !(before.time_s > before.overhead_s) || !(c[rule] > 0)
+            || (before.compute_s > before.memory_s
+                && before.compute_s <= k.flops / m.roof_flops[k.math] * (1 + EXACT))) /* at its roof */
+            continue;
+        c[rule] *= 0.9;
+        mfu_machine_of(g, c, &m);
+        mfu_price_kernel(&m, &k, 0, 0, &after);
+        if (!(after.time_s > before.time_s))
+            fail_msg("%s, %s of %gx%gx%g, math %d: %g s whatever %s is", g->slug, mfu_kind_names[k.kind], k.m, k.n, k.k,
+                     k.math, before.time_s, mfu_coefficient_rows[rule].name);
+    }
+}
+
 static int start(void **unused)
 {
     const char *given = getenv("MFUPLAN_SEED");
@@ -261,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_larger_attention_takes_no_less_time),
         cmocka_unit_test(no_kernel_is_faster_than_its_elements),
         cmocka_unit_test(a_little_more_of_a_coefficient_changes_little),
+        cmocka_unit_test(what_rules_a_kernel_moves_it),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
