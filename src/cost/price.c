@@ -129,7 +129,7 @@ void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, 
     dram = dram_bytes_s(m, k, rate > 0);
     p->memory_s = mfu_most(bytes - inside_bytes, 0) / dram + inside_bytes / m->l2_bytes_s + reread_seconds(m, k, dram);
     elements_s = rate > 0 ? k->m * k->n * k->batch / rate : 0;
-    p->of_memory = elements_s > p->memory_s ? rate_of(m, k) : k->traffic;
+    p->of_memory = elements_s > p->memory_s ? rate_of(m, k) : class_of(k);
     p->memory_s = larger(p->memory_s, elements_s);
     if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)
         p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);

@@ -388,10 +388,10 @@ static struct mfu_fit_parameter *one(struct mfu_fit_parameter *list, int *n, dou
     return &list[(*n)++];
 }
 
-static void tie(struct mfu_fit_parameter *p, int id)
+static void tie(struct mfu_fit_parameter *p, int from, int to)
 {
-    if (p->n_members < MFU_FIT_MEMBERS)
-        p->member[p->n_members++] = (enum mfu_coefficient)id;
+    for (; from <= to && p->n_members < MFU_FIT_MEMBERS; from++)
+        p->member[p->n_members++] = (enum mfu_coefficient)from;
 }
 
 /* Whether a prediction would be another if this were half of what it is. */
@@ -416,7 +416,7 @@ static bool matters(struct work *w, int id)
 
 static void tie_constant(struct mfu_fit_parameter *p)
 {
-    tie(p, MFU_C_STEP_CONSTANT);
+    tie(p, MFU_C_STEP_CONSTANT, MFU_C_STEP_CONSTANT);
     p->most = LONGEST_HAND_OVER;
 }
 
@@ -452,38 +452,27 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
         fp32 |= mfu_precisions[c->precision].linear_math == MFU_PEAK_FP32;
     }
     p = one(list, &n, 0.10);
-    tie(p, MFU_C_GEMM_EFFICIENCY);
+    tie(p, MFU_C_GEMM_EFFICIENCY, MFU_C_GEMM_EFFICIENCY);
     if (fp32)
-        tie(p, MFU_C_GEMM_FP32);
+        tie(p, MFU_C_GEMM_FP32, MFU_C_GEMM_FP32);
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
-        if (used[k] && mfu_attentions[k].fused) {
-            p = one(list, &n, 0.12);
-            tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 64));
-            tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 128));
-        }
+        if (used[k] && mfu_attentions[k].fused)
+            tie(one(list, &n, 0.12), mfu_attentions[k].d64, mfu_attentions[k].d128);
     p = one(list, &n, 0.20);
-    for (int id = MFU_C_DRAM_POINTWISE; id <= MFU_C_DRAM_OPTIMIZER; id++)
-        tie(p, id);
-    for (int id = MFU_C_RATE_POINTWISE; id <= MFU_C_RATE_NORM; id++) /* which rules where loads are narrow */
-        tie(p, id);
+    tie(p, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_OPTIMIZER);
+    tie(p, MFU_C_RATE_POINTWISE, MFU_C_RATE_NORM); /* which rules where loads are narrow */
     if (constant)
         tie_constant(one(list, &n, 1));
-    if (eager) {
-        p = one(list, &n, 0.4);
-        tie(p, MFU_C_DISPATCH_EAGER);
-        tie(p, MFU_C_DISPATCH_BACKWARD);
-    }
-    if (compiled) {
-        p = one(list, &n, 0.4);
-        tie(p, MFU_C_DISPATCH_COMPILE);
-        tie(p, MFU_C_DISPATCH_C);
-    }
+    if (eager)
+        tie(one(list, &n, 0.4), MFU_C_DISPATCH_EAGER, MFU_C_DISPATCH_BACKWARD);
+    if (compiled)
+        tie(one(list, &n, 0.4), MFU_C_DISPATCH_COMPILE, MFU_C_DISPATCH_C);
     if (several) {
-        tie(one(list, &n, 0), MFU_C_SYSTEM);
+        tie(one(list, &n, 0), MFU_C_SYSTEM, MFU_C_SYSTEM);
         p = one(list, &n, 0.25);
         for (int id = MFU_C_LINK_NVLINK; id <= MFU_C_LINK_HOST; id++)
             if (matters(w, id))
-                tie(p, id);
+                tie(p, id, id);
     }
     return mfu_fit_share_host(&w->prior, list, n);
 }
