@@ -466,6 +466,12 @@ def residual_norm(x, y):
     return F.layer_norm(x + y, x.shape[-1:])
 
 
+def norm_backward(g, x):
+    _, mean, scale = torch.ops.aten.native_layer_norm(x[:1], x.shape[-1:], None, None, 1e-5)
+    mean, scale = mean.expand(x.shape[0], 1), scale.expand(x.shape[0], 1)
+    return torch.ops.aten.native_layer_norm_backward(g, x, x.shape[-1:], mean, scale, None, None, [True, False, False])[0]
+
+
 ROWS = [(8192, 4096), (8192, 768), (32768, 1024), (2048, 8192), (1024, 768)]
 LOGITS = [(4096, VOCABULARY), (2048, 32000)]
 SCORES = [(49152, 2048), (98304, 512)]
@@ -494,6 +500,7 @@ STREAMS = [
     (1, "embedding", "scatter", "backward", ROWS[:3], (FP32,), embedding_backward),
     (0, "compiled", "gelu_residual", "", ROWS, ("half", FP32), compiled(gelu_residual, 2)),
     (1, "compiled", "residual_norm", "", ROWS[:3], ("half",), compiled(residual_norm, 2)),
+    (1, "compiled", "norm", "backward", ROWS[:3], ("half",), compiled(norm_backward, 2)),
 ]
 
 

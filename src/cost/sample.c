@@ -222,6 +222,7 @@ static const struct stream {
                {"irregular", "", "", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR, 1},
                {"dropout", "", "", MFU_POINTWISE, MFU_C_DRAM_DROPOUT, 3},
                {"reduction", "", "", MFU_REDUCTION, MFU_C_DRAM_REDUCTION, 1},
+               {"compiled", "backward", "", MFU_NORM, MFU_C_DRAM_FUSED_NORM_BACKWARD, 14},
                {"compiled", "", "", MFU_POINTWISE, MFU_C_DRAM_FUSED, 10},
                {"adamw", "", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 12},
                {"embedding", "", "", MFU_EMBEDDING, MFU_C_DRAM_EMBEDDING, 0}};
@@ -235,6 +236,7 @@ static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu
 {
     double rows = or_else(e->x[ROWS], 1), columns = or_else(e->x[COLUMNS], 1);
     const struct stream *row = NULL;
+    enum mfu_coefficient traffic;
     bool fused = e->x[FUSED] > 0, torch = is(e->by, "torch");
     char name[96];
 
@@ -244,10 +246,12 @@ static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu
             row = &streams[i];
     if (!row || !(or_else(e->x[READ_BYTES], 0) + or_else(e->x[WRITE_BYTES], 0) > 0))
         return false;
+    traffic = row->plain == MFU_C_DRAM_NORM_BACKWARD ? MFU_C_DRAM_FUSED_NORM_BACKWARD : MFU_C_DRAM_FUSED;
     /* Fused optimizers and losses of one pass are what PyTorch has, too. */
-    to->kernel = mfu_kernel_stream(
-        row->kind, fused && mfu_kinds[row->kind].group != MFU_GROUP_UPDATES ? MFU_C_DRAM_FUSED : row->plain, rows,
-        columns, row->flops * rows * columns, or_else(e->x[READ_BYTES], 0), or_else(e->x[WRITE_BYTES], 0));
+    if (!fused || mfu_kinds[row->kind].group == MFU_GROUP_UPDATES)
+        traffic = row->plain;
+    to->kernel = mfu_kernel_stream(row->kind, traffic, rows, columns, row->flops * rows * columns,
+                                   or_else(e->x[READ_BYTES], 0), or_else(e->x[WRITE_BYTES], 0));
     to->kernel.launches = or_else(e->x[LAUNCHES], 1);
     to->kernel.half_share = or_else(e->x[HALF_SHARE], 0);
     to->kernel.reread_bytes = or_else(e->x[REREAD_BYTES], 0);

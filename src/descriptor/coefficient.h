@@ -72,6 +72,8 @@ struct mfu_yaml;
     X(DRAM_NORM_LONG, "dram.norm_long", MFU_RATIO, 0.01, 1.2, "the same of longer rows, which are read twice")         \
     X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1.2,                                                  \
       "fraction that norm backward (input gradient) reaches")                                                          \
+    X(DRAM_FUSED_NORM_BACKWARD, "dram.fused_norm_backward", MFU_RATIO, 0.01, 1.2,                                      \
+      "the same of compiled and hand-written kernels, which sum over rows and leave sums of columns")                  \
     X(DRAM_SOFTMAX, "dram.softmax", MFU_RATIO, 0.01, 1.2,                                                              \
       "fraction that softmax and log-softmax reach, rows of more than 1024")                                           \
     X(DRAM_SOFTMAX_SHORT, "dram.softmax_short", MFU_RATIO, 0.01, 1.2,                                                  \
