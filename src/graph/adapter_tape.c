@@ -8,7 +8,7 @@
 #include "scenario/setting.h"
 
 enum { MOST = 48 }; /* values, steps */
-enum kind { CAST, PRODUCT, TIMES, PLUS, SCALE, MAP, LOOK, DROP, CALL };
+enum kind { CAST, PRODUCT, TIMES, PLUS, SCALE, MAP, KEEP, DROP, CALL };
 enum { NOT_A_WEIGHT = -1, SHARED = 2 };
 
 struct value {
@@ -442,20 +442,6 @@ int mfu_tape_map(struct mfu_tape *t, const char *suffix, int a, double rows, dou
     return p->out;
 }
 
-int mfu_tape_look(struct mfu_tape *t, int a, double rows, double columns)
-{
-    struct value v = t->value[a];
-    struct step *p;
-
-    v.rows = rows, v.columns = columns;
-    p = add_step(t, LOOK, a, -1, v);
-    if (emits(t) && t->value[a].view != MFU_NO_VIEW)
-        t->value[p->out].view = mfu_view_slice(t->s, t->value[a].view, rows, columns);
-    if (t->value[a].parameter == SHARED)
-        t->value[p->out].parameter = SHARED;
-    return p->out;
-}
-
 int mfu_tape_drop(struct mfu_tape *t, int a)
 {
     struct step *p;
@@ -504,10 +490,11 @@ int mfu_tape_call(struct mfu_tape *t, const struct mfu_tape_function *f, int a, 
 
 int mfu_tape_keep(struct mfu_tape *t, int a)
 {
-    int same = mfu_tape_look(t, a, t->value[a].rows, t->value[a].columns);
+    struct step *p = add_step(t, KEEP, a, -1, t->value[a]);
 
-    t->step[t->n_steps - 1].saved[0] = save(t, t->value[a].trains, t->value[a].view);
-    return same;
+    t->value[p->out].view = t->value[a].view;
+    p->saved[0] = save(t, t->value[a].trains, t->value[a].view);
+    return p->out;
 }
 
 void mfu_tape_hold(struct mfu_tape *t, int a)
@@ -599,11 +586,10 @@ static void walk(struct mfu_tape *t, int i)
         if (a->trains)
             give(t, p->in[0], mfu_emit_pointwise(t->s, "lora_dropout_grad", a->type, 2, g, p->saved[0], MFU_NO_VIEW));
         break;
-    case LOOK:
+    case KEEP:
         if (p->saved[0] != MFU_NO_VIEW)
             mfu_tensor_extend(t->s, p->saved[0]);
-        if (a->trains)
-            give(t, p->in[0], mfu_view_slice(t->s, g, a->rows, a->columns));
+        give(t, p->in[0], g);
         break;
     case CAST: give(t, p->in[0], g); break;
     case CALL: {

@@ -40,8 +40,7 @@ int mfu_tape_fixed(struct mfu_tape *, double rows, double columns);
 int mfu_tape_frozen(struct mfu_tape *);
 
 /* Operations.  A value in another type; batch times [m, k] [k, n]; a * b and a + b, where b may be smaller; one kernel (or
- * `launches`) over a value that gives another, of which backward needs `saves` elements more (of 4 bytes); a look at another
- * shape. */
+ * `launches`) over a value that gives another, of which backward needs `saves` elements more (of 4 bytes). */
 int mfu_tape_cast(struct mfu_tape *, int a, enum mfu_type);
 int mfu_tape_product(struct mfu_tape *, int a, int b, double batch, double m, double n, double k);
 int mfu_tape_times(struct mfu_tape *, int a, int b);
@@ -53,7 +52,6 @@ int mfu_tape_add_in_place(struct mfu_tape *, int a, int b);
 int mfu_tape_kron(struct mfu_tape *, int a, int b);
 int mfu_tape_map(struct mfu_tape *, const char *suffix, int a, double rows, double columns, double launches,
                  double saves);
-int mfu_tape_look(struct mfu_tape *, int a, double rows, double columns);
 /* a W^T with W of [width, depth]. */
 int mfu_tape_linear(struct mfu_tape *, int a, int weight, double width, double depth);
 /* A value that is written anew and never trains. */

@@ -23,7 +23,8 @@ static double power_of_two(double x)
     return power;
 }
 
-bool mfu_rows_of_16_bytes(double n, double element_bytes)
+/* Tensor cores want rows of 16 bytes of every contiguous dimension of A, B and C. */
+static bool rows_of_16_bytes(double n, double element_bytes)
 {
     double sixteens = n * power_of_two(element_bytes) / 16; /* scales are beside the elements */
 
@@ -43,7 +44,7 @@ struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double
         .n = n,
         .k = k,
         .batch = batch,
-        .aligned = mfu_rows_of_16_bytes(n, in_bytes) && mfu_rows_of_16_bytes(k, in_bytes),
+        .aligned = rows_of_16_bytes(n, in_bytes) && rows_of_16_bytes(k, in_bytes),
         .flops = 2 * mn * k,
         .read_bytes = batch * (m * k + k * n) * in_bytes + (accumulate ? mn * out_bytes : 0),
         .write_bytes = mn * out_bytes,
@@ -56,6 +57,6 @@ struct mfu_kernel mfu_kernel_weight_gradient(enum mfu_peak math, double m, doubl
 {
     struct mfu_kernel g = mfu_kernel_gemm(math, m, n, k, batch, in_bytes, out_bytes, accumulate);
 
-    g.aligned = mfu_rows_of_16_bytes(m, in_bytes) && mfu_rows_of_16_bytes(n, in_bytes);
+    g.aligned = rows_of_16_bytes(m, in_bytes) && rows_of_16_bytes(n, in_bytes);
     return g;
 }

@@ -46,10 +46,6 @@ struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double
 struct mfu_kernel mfu_kernel_weight_gradient(enum mfu_peak math, double m, double n, double k, double batch,
                                              double in_bytes, double out_bytes, bool accumulate);
 
-/* Whether rows of n elements are multiples of 16 bytes, which tensor cores want
- * of every contiguous dimension of A, B and C. */
-bool mfu_rows_of_16_bytes(double n, double element_bytes);
-
 /* What a fused attention needs to know. */
 struct mfu_attention {
     enum mfu_attention_kind kind;
