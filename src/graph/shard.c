@@ -664,7 +664,8 @@ static void end_segment(struct sharder *x, int k)
 
 /* ---- the pass ------------------------------------------------------------ */
 
-/* Buffers that are there all the time: DDP's buckets, an engine's. */
+/* Buffers that are there all the time: DDP's buckets, an engine's, two where sums run beside backward (DeepSpeed edaa7221,
+ * stage_1_and_2.py: setup_buckets). */
 static double standing_bytes(struct sharder *x)
 {
     struct mfu_builder *s = x->s;
@@ -675,7 +676,7 @@ static double standing_bytes(struct sharder *x)
     bool several = x->spread || copies(s) > 1, engine = mfu_half_engine(s->config);
     bool whole = engine && mfu_trainers[s->config->trainer].half_shards; /* however little trains */
     double buffer = !whole && mfu_compare(s, p->rank_trained, bucket) < 0 ? p->rank_trained : bucket;
-    bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER);
+    bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER), doubled;
 
     if (rule->by_block && (several || offloads(s, MFU_S_OFFLOAD_PARAMS)))
         return 0;
@@ -687,7 +688,8 @@ static double standing_bytes(struct sharder *x)
         return several ? 2 * gradient * buffer : 0;     /* two with overlap_comm */
     for (int i = 0; i < p->n_weights && offloaded; i++) /* where sums of micro-steps pass through */
         largest = fmax(largest, p->weights[i].elements);
-    return mfu_type_bytes[s->numerics.weight] * ((rule->by_block ? 2 : 1) * buffer + largest);
+    doubled = rule->by_block || s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0;
+    return mfu_type_bytes[s->numerics.weight] * ((doubled ? 2 : 1) * buffer + largest);
 }
 
 static int last_gradient(const struct mfu_program *p)

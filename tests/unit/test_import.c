@@ -759,12 +759,13 @@ static void deepspeed_completes_the_batch(void **state)
     assert_near(setting(MFU_S_HALF_WEIGHTS), 1, 0);
     assert_near(setting(MFU_S_GRAD_CLIP), 0, 0); /* DeepSpeed's default */
     assert_near(setting(MFU_S_OFFLOAD_OPTIMIZER), 0, 0);
-    assert_int_equal(fate("zero_optimization.reduce_bucket_size"), MFU_UNMODELLED);
+    assert_near(next.coefficient[MFU_C_ENGINE_BUCKET], 2e8, 0);
     done();
     read_as("a.json",
             "{\"train_batch_size\": 64, \"gradient_accumulation_steps\": 4, \"zero_optimization\": "
             "{\"stage\": 1}}",
             "deepspeed", "4");
+    assert_near(setting(MFU_S_OVERLAP_GRAD_REDUCE), 0, 0); /* its default below stage 3 */
     assert_near(config.batch, 4, 0);
     assert_int_equal(config.precision, MFU_FP32); /* neither bf16 nor fp16 */
     done();

@@ -201,10 +201,10 @@ double mfu_import_set_number(const struct mfu_import *m, const char *key)
     return NAN;
 }
 
-/* That the file sets; NULL: none. */
+/* That the file sets, or that was chosen before; NULL: none. */
 static const struct mfu_model *model_of(const struct mfu_import *m)
 {
-    const struct mfu_model *model = NULL;
+    const struct mfu_model *model = m->start->model_given ? m->start->model : NULL;
 
     for (int i = 0; i < m->n; i++)
         if (m->entries[i].set && strcmp(m->entries[i].key, "model") == 0)
@@ -216,7 +216,6 @@ static bool has_tower(const struct mfu_import *m)
 {
     const struct mfu_model *model = model_of(m);
 
-    model = !model && m->start->model_given ? m->start->model : model;
     for (int i = 0; model && i < model->n_ops; i++)
         if (model->ops[i].module_kind == MFU_MODULE_VISION)
             return true;

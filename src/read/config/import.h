@@ -118,7 +118,7 @@ double mfu_import_number(struct mfu_import *, const char *name);
 /* What the entries set for a key of ours, the last of them; NAN: nothing. */
 double mfu_import_set_number(const struct mfu_import *, const char *key);
 
-/* A dimension of the model that was set; NAN where none was, or it has no such dimension. */
+/* A dimension of the model that was set, or chosen before; NAN where none was, or it has no such dimension. */
 double mfu_import_dim(const struct mfu_import *, const char *dim);
 
 /* Adapters of all linears are of those of an image encoder, too, and of its projector, unless these are frozen; whether

@@ -386,7 +386,7 @@ static const struct {
 } programs[] = {
     /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
      * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
-     * ds_config_zero2.json: two buckets of 2e8 elements). */
+     * ds_config_zero2.json: buckets of 2e8 elements). */
     {"QwenLM", "software", "2023", NULL, NULL, false},
     {"QwenLM", "trainer", "deepspeed", NULL, "lora", true},
     {"QwenLM", "zero", "2", NULL, "lora", true},
@@ -403,7 +403,7 @@ static const struct {
     {"QwenLM", "precision", "fp16", NULL, "qlora", false},
     {"QwenLM", "optimizer", "adamw", NULL, "qlora", false},
     {"QwenLM", "upcast_logits", "0", NULL, "qlora", false},
-    {"QwenLM", "memory.engine_bucket", "4e8", NULL, "qlora", false},
+    {"QwenLM", "memory.engine_bucket", "2e8", NULL, "lora", false},
     /* swift 1.5: weights in 16 bits, whatever trains, in transformers' Trainer with autocast, whose outputs become fp32
      * (de234ce1, swift/llm/utils/argument.py: select_dtype). */
     {"ms-swift", "precision", "bf16-pure", NULL, "full", false},

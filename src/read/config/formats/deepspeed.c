@@ -16,7 +16,7 @@ static bool recognise(const char *path, const char *text)
 
 static const char training[] = "concerns what is learnt, not how fast", files[] = "logging";
 static const char tuning[] = "tuning of communication";
-static const char offloading[] = "details of offloading", buckets[] = "buckets are planned as 5e8 elements";
+static const char offloading[] = "details of offloading";
 static const char quantised[] = "ZeRO++: quantised or hierarchical communication",
                   other[] = "another part of DeepSpeed";
 
@@ -40,8 +40,8 @@ static const struct mfu_import_row rows[] = {
     {"zero_optimization.cpu_offload", "offload_optimizer", "true=on false=off", NULL, false},
     {"zero_optimization.cpu_offload_params", "offload_params", "true=on false=off", NULL, false},
     {"zero_optimization.cpu_offload_*", NULL, NULL, offloading, false},
-    {"zero_optimization.reduce_bucket_size", NULL, "5e8=- 5e+8=- 500000000=-", buckets, true},
-    {"zero_optimization.allgather_bucket_size", NULL, "5e8=- 5e+8=- 500000000=-", buckets, true},
+    {"zero_optimization.reduce_bucket_size", "memory.engine_bucket", NULL, NULL, false},
+    {"zero_optimization.overlap_comm", "overlap_grad_reduce", "true=on false=off", NULL, false},
     {"zero_optimization.zero_hpz_partition_size", NULL, "1=-", quantised, true},
     {"zero_optimization.zero_quantized_*", NULL, NULL, quantised, true},
     {"zero_optimization.mics_*", NULL, "-1=-", "MiCS: shards within groups", true},
@@ -159,6 +159,19 @@ static bool is_true(const struct mfu_entry *e)
     return e && strcasecmp(e->value, "true") == 0;
 }
 
+/* Sums beside backward are stage 3's default alone (runtime/zero/config.py: overlap_comm_valid); "auto" buckets have as many
+ * elements as the hidden size squared (transformers 5.23, integrations/deepspeed.py: trainer_config_finalize). */
+static void find_buckets(struct mfu_import *m)
+{
+    struct mfu_entry *bucket = mfu_import_find(m, "zero_optimization.reduce_bucket_size");
+    double stage = mfu_import_number(m, "zero_optimization.stage"), width = mfu_import_dim(m, "n_embd");
+
+    if ((stage == 1 || stage == 2) && !mfu_import_find(m, "zero_optimization.overlap_comm"))
+        mfu_import_assume(m, "overlap_grad_reduce", "off", "DeepSpeed's default below stage 3");
+    if (is_auto(bucket) && width > 0)
+        mfu_import_set(m, bucket, "memory.engine_bucket", "the hidden size squared", "%.0f", width * width);
+}
+
 static void find_pipeline(struct mfu_import *m)
 {
     static const char *const names[] = {"none", "read", "write", "both"};
@@ -178,6 +191,7 @@ static void finish(struct mfu_import *m)
     for (int i = 0; i < m->n; i++)
         if (is_auto(&m->entries[i]))
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "\"auto\": the Trainer fills it in");
+    find_buckets(m);
     find_batch(m);
     find_precision(m);
     mfu_import_assume(m, "trainer", "deepspeed", "its engine runs the loop");
