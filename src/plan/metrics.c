@@ -55,7 +55,7 @@ const struct mfu_meter mfu_meters[] = {
     {"hfu", "HFU", "FLOP computed over peak", AT(hfu),
      "recomputed FLOP count as well"},
     {"mfu", "MFU", "model FLOP over peak", AT(mfu),
-     "how much, not where: see `kernels`"},
+     "how much, not where: see kernels"},
 };
 // clang-format on
 const size_t mfu_meter_count = sizeof mfu_meters / sizeof mfu_meters[0];

@@ -41,9 +41,13 @@ static int check_arguments(struct mfu_session *s, const struct mfu_command *c, i
              *c->usage ? " " : "", c->usage);
     if (mfu_assignment(argv[c->most_args + 1]) || mfu_parse_subject(argv[c->most_args + 1])
         || mfu_key_find_set(s->memory.now.model, argv[c->most_args + 1], NULL, NULL).kind != MFU_KEY_NONE) {
-        char hint[96];
+        char hint[160];
 
-        snprintf(hint, sizeof hint, "set %.40s ...; %.20s", argv[c->most_args + 1], c->name);
+        /* Dimensions belong to the model that is chosen first. */
+        if (strcmp(c->group, "describe") == 0)
+            snprintf(hint, sizeof hint, "%.20s %.60s; set %.40s ...", c->name, argv[1], argv[c->most_args + 1]);
+        else
+            snprintf(hint, sizeof hint, "set %.40s ...; %.20s", argv[c->most_args + 1], c->name);
         mfu_error_suggest(err, hint);
     }
     return mfu_error_caret(s, err, c->most_args + 1);

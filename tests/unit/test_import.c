@@ -670,6 +670,7 @@ static void torchtitan_shards_over_the_scenarios_gpus(void **state)
     assert_int_equal(config.checkpoint, MFU_NONE);
     assert_int_equal(config.optimizer, MFU_ADAMW);
     assert_near(setting(MFU_S_GRAD_REDUCE), MFU_REDUCE_FP32, 0); /* torchtitan's default */
+    assert_near(setting(MFU_S_EXPANDABLE_SEGMENTS), 1, 0);       /* of run_train.sh */
     done();
     read_as("a.toml", "[model]\nname = \"llama3\"\n[training]\nmixed_precision_reduce = \"bfloat16\"\n[parallelism]\n",
             "torchtitan", NULL);
@@ -957,6 +958,7 @@ static void files_of_programs_around_the_trainer_are_theirs(void **state)
     done();
     read_as("llama.yml", axolotl, "huggingface", NULL);
     assert_string_equal(import->title, "axolotl configuration");
+    assert_near(setting(MFU_S_EXPANDABLE_SEGMENTS), 1, 0); /* the program sets it, the file does not */
     assert_near(setting(MFU_S_OPTIMIZER), MFU_PAGED_ADAM8BIT, 0);
     assert_near(setting(MFU_S_LORA_DTYPE), 1, 0);
     assert_near(setting(MFU_S_LOSS_CHUNKS), 8, 0);

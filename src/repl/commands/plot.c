@@ -52,7 +52,9 @@ static int parse(struct mfu_session *s, int argc, char **argv, struct request *r
             r->file_word = i;
         }
     if (!r->file && !r->plot->text)
-        return mfu_fail(err, MFU_EINPUT, "a file for the picture is missing, such as %s.svg", r->plot->name);
+        return mfu_fail(err, MFU_EINPUT,
+                        "a file for the picture is missing, such as %s.svg; memory, roofline and step draw here",
+                        r->plot->name);
     return 0;
 }
 

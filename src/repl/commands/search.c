@@ -39,6 +39,7 @@ static void goal_first(int argc, char **argv)
     memcpy(argv + 1, goal, (size_t)n * sizeof *goal);
 }
 
+/* Without a goal it is speed. */
 static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sweep_words *w, int *from,
                      struct mfu_error *err)
 {
@@ -46,8 +47,13 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
 
     spell_goal(argc, argv);
     goal_first(argc, argv);
-    maximize = strcmp(argv[1], "maximize") == 0;
     mfu_sweep_words_begin(s, w);
+    if (argc < 2 || !is_goal(argv[1])) {
+        *from = 1;
+        w->sweep.maximize = true;
+        return mfu_sweep_column(&w->sweep, "tokens_per_s", err);
+    }
+    maximize = strcmp(argv[1], "maximize") == 0;
     w->sweep.pareto = strcmp(argv[1], "pareto") == 0;
     if (w->sweep.pareto) { /* speed against memory */
         *from = 2;
@@ -57,7 +63,7 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
             ? -1
             : 0;
     }
-    if (!(maximize || strcmp(argv[1], "minimize") == 0) || argc < 3)
+    if (argc < 3)
         return mfu_fail(err, MFU_EINPUT, "expected `maximize RESULT`, `minimize RESULT` or `pareto`");
     w->sweep.maximize = maximize;
     *from = 3;
@@ -83,7 +89,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     static const char *const usual[] = {"step_time_s", "tokens_per_s", "mfu", "smi_used_bytes"};
     struct mfu_sweep_words w = {.top = BEST};
     struct mfu_sweep_result r = {0};
-    bool layout = argc > 2 && strcmp(argv[1], "layout") == 0;
+    bool layout = argc > 1 && strcmp(argv[1], "layout") == 0;
     int from = argc, status;
 
     argv += layout;
@@ -105,7 +111,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0 && !w.sweep.where)
         status = (w.sweep.where = mfu_question_compile(w.sweep.scenario, "fits", err)) ? 0 : -1;
     for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0]; i++)
-        if (strcmp(usual[i], argv[2]) != 0 && w.sweep.n_columns < MFU_COLUMNS)
+        if (strcmp(usual[i], w.sweep.column_names[0]) != 0 && w.sweep.n_columns < MFU_COLUMNS)
             status = mfu_sweep_column(&w.sweep, usual[i], err);
     w.sweep.keep = w.sweep.pareto ? 0 : (size_t)w.top;
     w.sweep.confirmed = true;
@@ -129,28 +135,27 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_search = {
     .name = "search",
-    .usage = "[layout] maximize RESULT ...",
+    .usage = "[layout] [maximize RESULT] ...",
     .group = "plan",
     .summary = "find the best settings",
     .help = "Plans every combination of some keys' values and shows the best, simulated as\n"
             "`plan` does.  Without KEY=VALUES it varies everything `advise` may change\n"
             "except numerics, hardware and environment; equal results are shown once.\n"
-            "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
-            "speed and memory; `shard I/N` searches the I-th of N equal parts.  Of more than\n"
-            "a hundred thousand combinations, those that need no less memory than others\n"
-            "which do not fit, or whose least time puts them behind the best, are left out:\n"
-            "the answer is the same.\n"
+            "The goal is tokens_per_s and `where EXPR` is `fits` unless given; `pareto`\n"
+            "shows what nothing beats in both speed and memory; `shard I/N` searches the\n"
+            "I-th of N equal parts.  Of more than a hundred thousand combinations, those\n"
+            "that need no less memory than others which do not fit, or whose least time\n"
+            "puts them behind the best, are left out: the answer is the same.\n"
             "\n"
             "layout varies how the GPUs share the work: tp, pp, vpp, cp, ep, zero,\n"
             "micro-batch and checkpointing; dp and accum follow, GPUs and tokens per step\n"
             "stay.\n"
             "\n"
-            "    set gpus 64 accum 16; search layout maximize tokens_per_s where fits\n"
+            "    set gpus 64 accum 16; search layout\n"
             "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
             "    search minimize step_time_s batch=1..64 accum=1..64 where batch*accum==512\n"
             "    search pareto batch=1..64*2 checkpoint=all",
     .compares = "where",
-    .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_keys},
     .answers = MFU_ANSWERS(&mfu_record_search),

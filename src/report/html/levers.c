@@ -13,9 +13,9 @@ static void row(FILE *out, const struct mfu_lever *l, int i)
     mfu_markup_text(out, l->change);
     fputs("</td><td class=\"n\">", out);
     snprintf(key, sizeof key, "advise.levers.%d.speedup", i);
-    snprintf(speed, sizeof speed, "%.2f", l->speedup);
+    snprintf(speed, sizeof speed, "× %.2f", l->speedup);
     mfu_markup_named(out, key, l->speedup, speed);
-    fputs("</td><td class=\"n\">", out);
+    fputs("</td><td class=\"n more\">", out);
     snprintf(key, sizeof key, "advise.levers.%d.step_time_s", i);
     mfu_markup_figure(out, key, l->outcome.step_s, MFU_SECONDS);
     fprintf(out, "</td><td class=\"n more\">%s</td><td class=\"n%s\">", MFU_P(l->outcome.mfu),
@@ -55,7 +55,7 @@ int mfu_html_levers(FILE *out, const struct mfu_html_report *page, struct mfu_er
             continue;
         if (shown++ == 0)
             fputs("<p>Each of these was planned and simulated; speed is per token.</p>\n<div class=\"scroll\"><table>\n"
-                  "<tr><th>change</th><th class=\"n\">times as fast</th><th class=\"n\">step</th><th class=\"n "
+                  "<tr><th>change</th><th class=\"n\">speed</th><th class=\"n more\">step</th><th class=\"n "
                   "more\">MFU</th>"
                   "<th class=\"n\">memory</th></tr>\n",
                   out);

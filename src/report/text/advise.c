@@ -39,17 +39,17 @@ static const char *fits(const struct mfu_outcome *o)
                       : "fits";
 }
 
-/* "other maths" and the like. */
+/* "other numerics" and the like; of what does not fit that is enough, and names have the room. */
 static void notes(const struct mfu_lever *l, char *text, size_t size)
 {
     const char *first = l->outcome.fits && l->outcome.fill <= 1 ? ""
         : l->outcome.fits                                       ? "without cache"
                                                                 : "does not fit";
+    bool numerics = l->changes_mathematics && l->outcome.fits;
 
     snprintf(text, size, "%s%s%s%s%s", first, *first && !l->keeps_tokens_per_step ? ", " : "",
              l->keeps_tokens_per_step ? "" : "more tokens/step",
-             l->changes_mathematics && (*first || !l->keeps_tokens_per_step) ? ", " : "",
-             l->changes_mathematics ? "other numerics" : "");
+             numerics && (*first || !l->keeps_tokens_per_step) ? ", " : "", numerics ? "other numerics" : "");
 }
 
 static void add_rows(struct mfu_table *tab, const struct mfu_term *t, const struct mfu_advice *a, bool hardware)

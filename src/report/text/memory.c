@@ -102,6 +102,7 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
         mfu_flow_words(&f, MFU_PLAIN, "PyTorch would print:");
         mfu_flow_break(&f);
         mfu_flow_words(&f, MFU_FAINT, "%s", m->message);
+        mfu_flow_break(&f);
     } else if (m->fill > 1)
         mfu_flow_words(&f, MFU_WARN, "Fits only when the allocator gives back what it caches: %s are left for that.",
                        Q(-m->missing_bytes, MFU_BYTES));

@@ -62,6 +62,26 @@ static void tell_the_same(FILE *out, const struct mfu_term *t, const struct mfu_
         mfu_flow_end(&f);
 }
 
+/* What to type to have the first row, where the keys are many. */
+static void tell_first(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s, const struct mfu_sweep_result *r)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+    char text[MFU_QUANTITY_MAX];
+
+    mfu_flow_words(&f, MFU_GOOD, "set");
+    for (size_t a = 0; a < s->n_axes; a++) {
+        double value = mfu_sweep_value(s, r->rows[0].combination, a);
+        const char *word = mfu_axis_word(text, &s->axes[a], value);
+
+        if (word)
+            mfu_flow_words(&f, MFU_GOOD, "%s %s", s->axes[a].name, word);
+        else
+            mfu_flow_words(&f, MFU_GOOD, "%s %.15g", s->axes[a].name, value);
+    }
+    mfu_flow_words(&f, MFU_PLAIN, "gives the first row.");
+    mfu_flow_end(&f);
+}
+
 static const char *column_value(const struct mfu_sweep *s, size_t c, double value, char buf[MFU_QUANTITY_MAX])
 {
     if (strcmp(s->column_names[c], "fits") == 0)
@@ -167,4 +187,6 @@ void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep 
     if (shown < r->n_rows)
         fprintf(out, "%zu more rows; --json or `top N` shows them\n", r->n_rows - shown);
     tell_how(out, t, s, r);
+    if (s->keep && s->n_axes > MOST_AXES && shown)
+        tell_first(out, t, s, r);
 }

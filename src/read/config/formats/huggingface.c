@@ -683,6 +683,14 @@ static void take_liger(struct mfu_import *m)
     mfu_import_assume_number(m, "loss_chunks", ceil(tokens / at_once), "its loss, in pieces");
 }
 
+/* axolotl tells PyTorch's allocator before it trains (utils/__init__.py, set_pytorch_cuda_alloc_conf, since 0.4.1). */
+static void find_allocator(struct mfu_import *m)
+{
+    if (mfu_import_find(m, "base_model"))
+        mfu_import_assume(m, "expandable_segments", "on",
+                          "axolotl sets it; its roundup_power2_divisions, blocks up to 6 % larger, is not planned");
+}
+
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing"), *optimizer;
@@ -692,6 +700,7 @@ static void finish(struct mfu_import *m)
                                                 : m->title;
     find_model(m);
     find_adapters(m);
+    find_allocator(m);
     find_tower(m);
     find_precision(m);
     find_sharding(m);

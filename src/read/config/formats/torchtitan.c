@@ -253,6 +253,7 @@ static void finish(struct mfu_import *m)
     find_precision(m);
     find_checkpointing(m);
     mfu_import_assume(m, "trainer", "torchtitan", "whose loop it is");
+    mfu_import_assume(m, "expandable_segments", "on", "run_train.sh sets it");
 }
 
 const struct mfu_import_format mfu_import_format_torchtitan = {
