@@ -103,6 +103,18 @@ double mfu_rank_layers(const struct mfu_config *c, double layers, int rank)
     return sum;
 }
 
+double mfu_chunk_layers(const struct mfu_config *c)
+{
+    const struct mfu_model *m = c->model;
+    double cut = mfu_repeats(c, &m->sections[cut_section(c)]), most = 0, others = 0;
+
+    for (int i = 0; i < m->n_sections; i++)
+        others += m->sections[i].repeat && i != cut_section(c) ? mfu_repeats(c, &m->sections[i]) : 0;
+    for (int rank = 0; rank < c->pipeline.pp; rank++)
+        most = fmax(most, mfu_rank_layers(c, cut, rank));
+    return m->sections[cut_section(c)].repeat ? ceil((most + others) / mfu_pipeline_chunks(&c->pipeline)) : 0;
+}
+
 double mfu_rank_layers_below(const struct mfu_config *c, double layers, int rank, double n)
 {
     double sum = 0, before = 0;

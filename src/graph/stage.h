@@ -16,6 +16,8 @@ double mfu_stage_repeats(const struct mfu_builder *, int section);
 /* Of that many layers, those of a stage of the model, from 0; of a rank, in all its chunks. */
 double mfu_stage_layers(const struct mfu_config *, double layers, int stage);
 double mfu_rank_layers(const struct mfu_config *, double layers, int rank);
+/* The most layers of a rank, of all sections that repeat, for each of its chunks: so many checkpoint_layers are all. */
+double mfu_chunk_layers(const struct mfu_config *);
 /* Those of a rank that are among the model's first n. */
 double mfu_rank_layers_below(const struct mfu_config *, double layers, int rank, double n);
 

@@ -92,16 +92,17 @@ static double memory_with(const struct mfu_scenario *scenario, double budget)
 }
 
 /* The best way is the fastest that is within the target, and a fresh plan of its settings says the same; the budget
- * is the largest of all hundredths. */
+ * is the largest of all hundredths; some layers are another way than all. */
 static void what_is_answered_is_planned(void **unused)
 {
     static const struct {
-        const char *gpu, *model, *batch, *runtime;
+        const char *gpu, *model, *batch, *runtime, *pp;
         double target;
     } rows[] = {
-        {"rtx4090", "gpt2", "8", "eager", 10 * 0x1p30},
-        {"h100-sxm", "llama-3.2-1b", "8", "compile", 80 * 0x1p30},
-        {"h100-sxm", "llama-3.2-1b", "4", "fused", 50 * 0x1p30},
+        {"rtx4090", "gpt2", "8", "eager", "1", 10 * 0x1p30},
+        {"h100-sxm", "llama-3.2-1b", "8", "compile", "1", 80 * 0x1p30},
+        {"h100-sxm", "llama-3.2-1b", "4", "fused", "1", 50 * 0x1p30},
+        {"h100-sxm", "llama-3.1-8b", "1", "eager", "4", 48.5 * 0x1p30},
     };
 
     (void)unused;
@@ -115,6 +116,8 @@ static void what_is_answered_is_planned(void **unused)
 
         assert_int_equal(mfu_scenario_set(&s, "batch", rows[i].batch, NULL), 0);
         assert_int_equal(mfu_scenario_set(&s, "runtime", rows[i].runtime, NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "gpus", rows[i].pp, NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "pp", rows[i].pp, NULL), 0);
         assert_int_equal(mfu_solve_memory(&s, rows[i].target, &plan, &simulation, &best, &a, NULL), 0);
         assert_true(a.n_ways > 4 && a.best >= 0);
         w = &a.ways[a.best];
@@ -126,6 +129,8 @@ static void what_is_answered_is_planned(void **unused)
         assert_near(plan.memory.smi_bytes, w->memory_bytes, EXACT);
         for (int k = 0; k < a.n_ways; k++)
             assert_true(!a.ways[k].within || a.ways[k].time_s >= w->time_s);
+        for (int k = 1; k < a.n_ways; k++)
+            assert_true(isnan(a.ways[k].layers) || a.ways[k].time_s < a.ways[k - 1].time_s);
         for (int k = 0; k <= 100; k += 5)
             if (memory_with(&s, k / 100.) <= rows[i].target)
                 largest = k / 100.;

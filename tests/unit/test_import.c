@@ -490,6 +490,10 @@ static void megatron_recomputes_some_layers(void **state)
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 3, 0);
     done();
+    read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-method block --recompute-num-layers 0",
+            "megatron", NULL);
+    assert_int_equal(config.checkpoint, MFU_NONE);
+    done();
     read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-method uniform --recompute-num-layers 3",
             "megatron", NULL);
     assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 0, 0);

@@ -870,6 +870,17 @@ static void spellings_are_understood(void **state)
     }
 }
 
+/* Layers that are named are of all stages, virtual ones too; the setting is of each. */
+static void layers_are_of_stages(void **state)
+{
+    struct mfu_validation *all = one("n_gpus,pp,vpp,step_time_ms,act_ckpt", "4,2,3,9340,6 of 12 layers");
+
+    (void)state;
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_non_null(strstr(all->rows[0].assumed, "checkpoint_layers=1:"));
+    mfu_validation_free(all);
+}
+
 static void outcomes_count_without_figures(void **state)
 {
     struct mfu_validation *all = one("outcome", "ran");
@@ -942,6 +953,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(what_is_open_widens_the_interval),
         cmocka_unit_test(spellings_are_understood),
+        cmocka_unit_test(layers_are_of_stages),
         cmocka_unit_test(outcomes_count_without_figures),
         cmocka_unit_test(other_tables_are_refused),
     };

@@ -550,6 +550,18 @@ static void arguments_that_change_the_model(void **state)
     assert_int_equal(o->plan.config.precision, MFU_FP8);
     mfu_observation_free(o);
 
+    for (int block = 0; block < 2; block++) {
+        o = megatron_with(block ? "  recompute_granularity ................... full\n"
+                                  "  recompute_method ........................ block\n"
+                                  "  recompute_num_layers .................... 3"
+                                : "  recompute_granularity ................... full\n"
+                                  "  recompute_method ........................ uniform\n"
+                                  "  recompute_num_layers .................... 1");
+        assert_int_equal(o->plan.config.checkpoint, MFU_FULL);
+        assert_near(o->plan.config.setting[MFU_S_CHECKPOINT_LAYERS], block ? 3 : 0, 0);
+        mfu_observation_free(o);
+    }
+
     o = megatron_with("  group_query_attention ................... True\n"
                       "  num_query_groups ........................ 4\n"
                       "  untie_embeddings_and_output_weights ..... True");

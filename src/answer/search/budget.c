@@ -10,6 +10,7 @@
 
 #include "answer/search/solve.h"
 #include "base/error.h"
+#include "graph/stage.h"
 #include "scenario/setting.h"
 
 #define STEP 0.01 /* of budgets */
@@ -107,7 +108,7 @@ static bool find_layers(struct mfu_scenario *s, double target_bytes, struct mfu_
 
     if (mfu_plan_make(plan, s, err) < 0)
         return false;
-    enough = *layers = mfu_model_dim_find(s->model, "n_layer", NULL) < 0 ? 0 : mfu_config_dim(&plan->config, "n_layer");
+    enough = *layers = mfu_chunk_layers(&plan->config);
     while (enough - few > 1) {
         double middle = floor((few + enough) / 2);
 

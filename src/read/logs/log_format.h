@@ -75,7 +75,7 @@ struct mfu_log_setting {
 
 #define MFU_LOG_SETTINGS 96    /* that are kept */
 #define MFU_LOG_RECORDS 200000 /* steps that are looked at */
-#define MFU_LOG_SUMS 15        /* of a format's own */
+#define MFU_LOG_SUMS 17        /* of a format's own */
 #define MFU_LOG_COLUMNS 256    /* of a table */
 
 struct mfu_log {

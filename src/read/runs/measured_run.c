@@ -613,7 +613,7 @@ static double layers_again(const struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "act_ckpt"), *every = strcasestr(text, "every"),
                *noted = mfu_cell_is(r, "act_ckpt", "selective") ? strcasestr(mfu_row_cell(r, "notes"), "every ") : NULL;
-    double some, all, stages = fmax(1, mfu_cell_number(r, "pp"));
+    double some, all, stages = fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "vpp"));
     struct mfu_config config;
     char unit[8];
 

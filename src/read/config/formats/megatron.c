@@ -398,13 +398,19 @@ static void settle_doubles(struct mfu_import *m)
         mfu_import_leave(mfu_import_find(m, "--recompute-activations"), MFU_IGNORED, "the granularity says it");
 }
 
-/* Granularity full is of the first layers of each stage (method block, core/recompute.py of d98e8a64), or of all. */
+/* Granularity full is of the first layers of each stage, if any (method block, core/recompute.py of d98e8a64), or of all. */
 static void find_recomputed_layers(struct mfu_import *m)
 {
     struct mfu_entry *layers = mfu_import_find(m, "--recompute-num-layers");
 
-    if (layers && is(m, "--recompute-method", "block"))
+    if (!layers || !is(m, "--recompute-method", "block") || !is(m, "--recompute-granularity", "full"))
+        return;
+    if (mfu_import_number(m, "--recompute-num-layers") == 0) {
+        mfu_import_leave(mfu_import_find(m, "--recompute-granularity"), MFU_IGNORED, "no layer is recomputed");
+        mfu_import_set(m, layers, "checkpoint", "method block", "none");
+    } else {
         mfu_import_set(m, layers, "checkpoint_layers", "method block", "%s", layers->value);
+    }
 }
 
 /* --recompute-activations is granularity selective, of attention unless modules are named; --moe-layer-recompute is that

@@ -33,6 +33,8 @@ enum {
     EP,
     ETP,
     FP8_WEIGHTS,
+    BLOCK,
+    RECOMPUTED,
     ARGUMENTS
 };
 _Static_assert(ARGUMENTS <= MFU_LOG_SUMS, "log_format.h: too few sums");
@@ -120,6 +122,10 @@ static void read_argument(struct mfu_log *log, const char *line)
     else if (strncmp(name, "recompute_granularity ", 22) == 0
              && (strncmp(value, "full", 4) == 0 || strncmp(value, "selective", 9) == 0))
         mfu_log_set(log, "checkpoint", *value == 'f' ? "full" : "selective");
+    else if (strncmp(name, "recompute_method ", 17) == 0)
+        flag(log, BLOCK, "recompute_method block", strncmp(value, "block", 5) == 0);
+    else if (strncmp(name, "recompute_num_layers ", 21) == 0)
+        log->sum[RECOMPUTED] = number;
 }
 
 static void read(struct mfu_log *log, const char *line)
@@ -175,6 +181,8 @@ static void finish(struct mfu_log *log)
         mfu_log_set(log, "zero", "1");
     if (is[ZERO] > 0 && is[FP8] > 0 && is[FP8_WEIGHTS] > 0)
         mfu_log_set(log, "fp8_param_gather", "on");
+    if (is[BLOCK] > 0 && is[RECOMPUTED] > 0)
+        mfu_log_set_number(log, "checkpoint_layers", is[RECOMPUTED]);
     if (is[LATENT] > 0)
         snprintf(log->unplanned, sizeof log->unplanned, "multi-latent attention is not planned");
 }
