@@ -813,6 +813,8 @@ static void spellings_are_understood(void **state)
         {"precision", "amp-bf16", "bf16-amp"},
         {"precision", "bf16 (mixed)", "bf16-amp"},
         {"precision", "pure bf16", "bf16-pure"},
+        {"precision", "bf16 (pure)", "bf16-pure"},
+        {"optimizer", "adamw (8bit)", "adam8bit"},
         {"precision", "O1", "fp16-amp"},
         {"act_ckpt", "on", "full"},
         {"act_ckpt", "full (uniform)", "full"},
@@ -879,6 +881,11 @@ static void layers_are_of_stages(void **state)
     assert_string_equal(all->rows[0].skipped, "");
     assert_non_null(strstr(all->rows[0].assumed, "checkpoint_layers=1:"));
     mfu_validation_free(all);
+    for (int experts = 0; experts < 2; experts++) {
+        all = one("act_ckpt,notes", experts ? "selective,experts in every 2nd layer" : "selective,SAC every 2nd layer");
+        assert_int_equal(strstr(all->rows[0].assumed, "checkpoint_layers=6:") != NULL, !experts);
+        mfu_validation_free(all);
+    }
 }
 
 static void outcomes_count_without_figures(void **state)

@@ -159,6 +159,19 @@ static bool says(const char *text, const char *phrase)
     return false;
 }
 
+/* The choice that all words are, with those in parentheses: "bf16 (pure)", "adamw (8bit)". */
+static int choice_of_all(enum mfu_setting_id id, const char *text, bool *stands_for)
+{
+    char all[48];
+    size_t n = 0;
+
+    for (; *text && n + 1 < sizeof all; text++)
+        if (!strchr("()", *text))
+            all[n++] = *text;
+    all[n] = '\0';
+    return mfu_setting_choice(id, all, stands_for);
+}
+
 /* Sets a key to what the word of a column means: by the maps above ("" leaves the default),
  * else by the names that the choices of the key have elsewhere. */
 static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const struct word *words)
@@ -166,7 +179,7 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
     const char *text = mfu_row_cell(r, column), *key = mfu_settings[id].key;
     char outside[48];
     bool stands_for;
-    int choice;
+    int choice = choice_of_all(id, text, &stands_for);
 
     for (const struct word *w = words; w->theirs; w++)
         if (mfu_same_letters(w->theirs, text)) {
@@ -179,7 +192,7 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
             return *w->ours == '\0' || mfu_row_set(r, key, w->ours);
         }
     snprintf(outside, sizeof outside, "%.*s", (int)strcspn(text, "("), text); /* "full (uniform)" */
-    if ((choice = mfu_setting_choice(id, outside, &stands_for)) < 0)
+    if (choice < 0 && (choice = mfu_setting_choice(id, outside, &stands_for)) < 0)
         return mfu_row_skip(r, "%s '%s' is not known", column, text);
     if (stands_for || strlen(outside) < strlen(text))
         mfu_row_assume(r, "%s=%s for %s", key, mfu_settings[id].choices[choice], text);
@@ -607,20 +620,22 @@ static bool set_attention(struct mfu_row *r)
     return mfu_row_set(r, "attention", "math");
 }
 
-/* "16 of 32 layers", "every 2nd layer" (in the notes, too): the layers of a stage that are computed again; NAN: no such
- * words. */
+/* "16 of 32 layers", "every 2nd layer" (in the notes "AC every 2nd layer": experts have such layers, too): the layers of
+ * a stage that are computed again; NAN: no such words. */
 static double layers_again(const struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "act_ckpt"), *every = strcasestr(text, "every"),
-               *noted = mfu_cell_is(r, "act_ckpt", "selective") ? strcasestr(mfu_row_cell(r, "notes"), "every ") : NULL;
+    static const char *const what[] = {"AC every ", "selective every ", "checkpointing every ", "recompute every "};
+    const char *text = mfu_row_cell(r, "act_ckpt"), *every = strcasestr(text, "every"), *noted = NULL;
     double some, all, stages = fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "vpp"));
     struct mfu_config config;
     char unit[8];
 
+    for (size_t i = 0; i < sizeof what / sizeof *what && !noted && mfu_cell_is(r, "act_ckpt", "selective"); i++)
+        noted = strcasestr(mfu_row_cell(r, "notes"), what[i]);
     if (sscanf(text, "%lf of %lf layers", &some, &all) == 2)
         return floor(some / stages);
     if (every ? sscanf(every + strlen("every"), "%*[ -]%lf", &some) != 1
-              : !noted || sscanf(noted, "%*s %lf%2[a-z] layer", &some, unit) != 2)
+              : !noted || sscanf(noted, "%*s %*s %lf%2[a-z] layer", &some, unit) != 2)
         return NAN;
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     return some >= 1 ? floor(mfu_config_dim(&config, "n_layer") / stages / some) : NAN;
@@ -957,6 +972,8 @@ static bool set_optimizer(struct mfu_row *r)
     char word[64];
     size_t n;
 
+    if (strchr(text, '(') && choice_of_all(MFU_S_OPTIMIZER, text, NULL) >= 0)
+        return translate(r, "optimizer", MFU_S_OPTIMIZER, optimizers);
     if (strstr(text, "DeepSpeed") && !mfu_row_set(r, "zero", "3"))
         return false;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "("), text); /* "adamw (in backward)" */
