@@ -23,4 +23,13 @@ for file in "$here"/*.md; do
         failed=1
     fi
 done
+# The screen of README is the program's.
+LC_ALL=C.UTF-8 "$program" --data-dir "$data" -q -e 'gpu rtx4070; model gpt2; set batch 8 accum 64 runtime compile; plan' >screen
+awk '/^> plan$/ {print; while ((getline line <"screen") > 0) print line; skip = 1}
+     /^```$/ {skip = 0} !skip' "$data/README.md" >out
+if [ "$accept" = --accept ]; then
+    cmp -s "$data/README.md" out || cp out "$data/README.md"
+elif ! diff -u "$data/README.md" out; then
+    failed=1
+fi
 exit $failed
