@@ -679,7 +679,7 @@ static double standing_bytes(struct sharder *x)
     bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER), doubled;
 
     if (rule->by_block && (several || offloads(s, MFU_S_OFFLOAD_PARAMS)))
-        return 0;
+        return whole ? mfu_type_bytes[s->numerics.weight] * bucket : 0; /* stage3.py: contiguous_gradients */
     if (rule->when == MFU_LAST_MICRO_STEP && !offloaded)
         return several && !s->runtime->half_weights && !mfu_trainers[s->config->trainer].adds_up_wide
             ? gradient * p->rank_trained
