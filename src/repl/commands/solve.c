@@ -170,6 +170,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     bool smallest = argc > 2 && strcmp(argv[2], "smallest") == 0;
     bool largest = argc > 2 && strcmp(argv[2], "largest") == 0;
     const char *name;
+    char where[] = "where", most[64];
     int status;
     enum mfu_dim dim;
 
@@ -180,6 +181,11 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return solve_memory(s, argv[3], err);
     if (key.kind == MFU_KEY_COEFFICIENT || (key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices))
         return mfu_fail(err, MFU_EINPUT, "%s: expected a key with a number, such as batch", argv[1]);
+    if (argc == 4 && strcmp(argv[2], "memory") == 0) {
+        snprintf(most, sizeof most, "smi_used_bytes <= %.40s", argv[3]);
+        argv[2] = where;
+        argv[3] = most;
+    }
     name = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key : s->memory.now.model->dims[key.id].name;
     dim = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].dim : MFU_COUNT;
     status = mfu_sweep_words_read(s, 2 + (smallest || largest), argc, argv, &w, err);
@@ -196,7 +202,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_solve = {
     .name = "solve",
-    .usage = "KEY [smallest] [where] | checkpoint memory SIZE",
+    .usage = "KEY [smallest] [where] | KEY memory SIZE",
     .group = "plan",
     .summary = "the value that suffices",
     .help = "Finds the largest value of a key that fits the card, or the largest (smallest)\n"
@@ -204,6 +210,7 @@ const struct mfu_command mfu_command_solve = {
             "next value: memory, the condition, or a rule.\n"
             "\n"
             "    solve batch\n"
+            "    solve batch memory 10GiB\n"
             "    solve accum smallest where tokens_per_step >= 500000\n"
             "    solve n_embd smallest where mfu > 50%\n"
             "\n"
