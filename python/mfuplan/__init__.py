@@ -260,7 +260,8 @@ class Plan:
         return _json.loads(_text_of("json", self._handle.pointer, answer.encode()))
 
     def html(self) -> str:
-        """The page that `report` writes: memory, a step, the roofline, the meters."""
+        """The page that `report` writes: memory, a step, the roofline, the meters, of the simulated plan, which this one is
+        afterwards."""
         return _text_of("html", self._handle.pointer).decode()
 
     def to_dict(self) -> dict[str, float]:

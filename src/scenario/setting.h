@@ -55,8 +55,7 @@ struct mfu_error;
       "share of what a layer keeps without checkpointing that it may keep with `checkpoint budget`: the results "      \
       "whose recomputation would be most FLOPs",                                                                       \
       .fractional = true)                                                                                              \
-    X(CHECKPOINT_LAYERS, "checkpoint_layers", "recompute_num_layers activations_checkpoint_num_layers", MFU_COUNT, 0,  \
-      10000, 0, NULL, "runtime",                                                                                       \
+    X(CHECKPOINT_LAYERS, "checkpoint_layers", "", MFU_COUNT, 0, 10000, 0, NULL, "runtime",                             \
       "layers that `checkpoint` is of, the first of each stage (Megatron's recompute_method block); 0: all")           \
     X(RECOMPUTE_MODULES, "recompute_modules", "", MFU_COUNT, 0, (1u << MFU_RECOMPUTED_MODULE_COUNT) - 1,               \
       MFU_RECOMPUTED_BIT(AGAIN_CORE_ATTN), NULL, "runtime",                                                            \

@@ -587,7 +587,8 @@ static void every_probe_is_read_and_predicted(void **state)
     }
     assert_near(s.rows[0].spread, 0.004, 1e-9);
     assert_true(s.rows[1].sustained && s.rows[1].kernel.math == MFU_PEAK_FP8);
-    assert_true(s.rows[3].kernel.traffic == MFU_C_DRAM_FUSED && s.rows[4].kernel.traffic == MFU_C_DRAM_SOFTMAX);
+    assert_true(s.rows[3].kernel.traffic == MFU_C_DRAM_FUSED_NORM_BACKWARD
+                && s.rows[4].kernel.traffic == MFU_C_DRAM_SOFTMAX);
     assert_true(s.rows[11].kernel.backward && s.rows[11].kernel.attention == MFU_CUDNN);
     mfu_samples_free(&s);
 }

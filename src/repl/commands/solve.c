@@ -216,8 +216,9 @@ const struct mfu_command mfu_command_solve = {
             "\n"
             "`solve checkpoint memory SIZE` looks for the fastest way to keep, compute again\n"
             "or offload what backward needs within so much memory. It compares no, selective\n"
-            "and full checkpointing, their offload, and the largest checkpoint_budget that\n"
-            "suffices, and says which products every layer computes again.\n"
+            "and full checkpointing, of all layers and of the fewest that suffice, their\n"
+            "offload, and the largest checkpoint_budget that suffices, and says which\n"
+            "products every layer computes again.\n"
             "\n"
             "    solve checkpoint memory 22GiB",
     .compares = "where",
