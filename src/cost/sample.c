@@ -246,10 +246,8 @@ static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu
             row = &streams[i];
     if (!row || !(or_else(e->x[READ_BYTES], 0) + or_else(e->x[WRITE_BYTES], 0) > 0))
         return false;
-    traffic = row->plain == MFU_C_DRAM_NORM_BACKWARD ? MFU_C_DRAM_FUSED_NORM_BACKWARD : MFU_C_DRAM_FUSED;
     /* Fused optimizers and losses of one pass are what PyTorch has, too. */
-    if (!fused || mfu_kinds[row->kind].group == MFU_GROUP_UPDATES)
-        traffic = row->plain;
+    traffic = fused && mfu_kinds[row->kind].group != MFU_GROUP_UPDATES ? mfu_fused_traffic(row->plain) : row->plain;
     to->kernel = mfu_kernel_stream(row->kind, traffic, rows, columns, row->flops * rows * columns,
                                    or_else(e->x[READ_BYTES], 0), or_else(e->x[WRITE_BYTES], 0));
     to->kernel.launches = or_else(e->x[LAUNCHES], 1);

@@ -412,8 +412,7 @@ static void put_merged(struct fusion *f, const int *members, int n)
     kernel->m = f->open.rows;
     kernel->n = main->kernel.n;
     kernel->traffic = main->kernel.traffic == MFU_C_DRAM_EMBEDDING && n == 1 ? MFU_C_DRAM_EMBEDDING
-        : main->kernel.traffic == MFU_C_DRAM_NORM_BACKWARD                   ? MFU_C_DRAM_FUSED_NORM_BACKWARD
-                                                                             : MFU_C_DRAM_FUSED;
+                                                                             : mfu_fused_traffic(main->kernel.traffic);
     put(f, f->open.segment);
 }
 

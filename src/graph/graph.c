@@ -345,8 +345,7 @@ static unsigned differences(const struct mfu_config *a, const struct mfu_config 
         return other;
     if (a->setting[MFU_S_EP] > 1 && mfu_config_unit_gpus(a) != mfu_config_unit_gpus(b)) /* how far tokens go */
         return other;
-    if (a->setting[MFU_S_CHECKPOINT_LAYERS] > 0 /* of each chunk */
-        && mfu_pipeline_chunks(&a->pipeline) != mfu_pipeline_chunks(&b->pipeline))
+    if (mfu_checkpointed_layers(a) != mfu_checkpointed_layers(b))
         return other;
     for (size_t i = 0; i < sizeof read_by_graphs / sizeof *read_by_graphs; i++)
         if (mfu_config_coefficient(a, read_by_graphs[i]) != mfu_config_coefficient(b, read_by_graphs[i]))

@@ -206,7 +206,7 @@ static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
     st->n_nodes = s->n_nodes - st->first_node;
 }
 
-/* Layers that are alike, but for their weights: these train, and backward computes the layer again. */
+/* Layers that are alike: whether none of their weights trains, and whether `checkpoint` is of them. */
 struct alike {
     double times;
     bool frozen, again;
@@ -259,8 +259,7 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
 {
     const struct mfu_model *m = s->config->model;
     int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
-    double some = s->config->setting[MFU_S_CHECKPOINT_LAYERS] * mfu_pipeline_chunks(&s->config->pipeline),
-           checkpointed = some > 0 && mfu_checkpoints[s->config->checkpoint].recomputes ? some : INFINITY; /* still */
+    double checkpointed = mfu_checkpointed_layers(s->config); /* still */
 
     for (int i = 0; i < m->n_ops; i++)
         at[i] = ELSEWHERE;

@@ -676,7 +676,8 @@ static double standing_bytes(struct sharder *x)
     bool several = x->spread || copies(s) > 1, engine = mfu_half_engine(s->config);
     bool whole = engine && mfu_trainers[s->config->trainer].half_shards; /* however little trains */
     double buffer = !whole && mfu_compare(s, p->rank_trained, bucket) < 0 ? p->rank_trained : bucket;
-    bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER), doubled;
+    bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER);
+    bool doubled = rule->by_block || s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0;
 
     if (rule->by_block && (several || offloads(s, MFU_S_OFFLOAD_PARAMS)))
         return whole ? mfu_type_bytes[s->numerics.weight] * bucket : 0; /* stage3.py: contiguous_gradients */
@@ -688,7 +689,6 @@ static double standing_bytes(struct sharder *x)
         return several ? 2 * gradient * buffer : 0;     /* two with overlap_comm */
     for (int i = 0; i < p->n_weights && offloaded; i++) /* where sums of micro-steps pass through */
         largest = fmax(largest, p->weights[i].elements);
-    doubled = rule->by_block || s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0;
     return mfu_type_bytes[s->numerics.weight] * ((doubled ? 2 : 1) * buffer + largest);
 }
 

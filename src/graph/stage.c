@@ -115,6 +115,13 @@ double mfu_chunk_layers(const struct mfu_config *c)
     return m->sections[cut_section(c)].repeat ? ceil((most + others) / mfu_pipeline_chunks(&c->pipeline)) : 0;
 }
 
+double mfu_checkpointed_layers(const struct mfu_config *c)
+{
+    double some = c->setting[MFU_S_CHECKPOINT_LAYERS] * mfu_pipeline_chunks(&c->pipeline);
+
+    return some > 0 && mfu_checkpoints[c->checkpoint].recomputes ? some : INFINITY;
+}
+
 double mfu_rank_layers_below(const struct mfu_config *c, double layers, int rank, double n)
 {
     double sum = 0, before = 0;

@@ -18,6 +18,8 @@ double mfu_stage_layers(const struct mfu_config *, double layers, int stage);
 double mfu_rank_layers(const struct mfu_config *, double layers, int rank);
 /* The most layers of a rank, of all sections that repeat, for each of its chunks: so many checkpoint_layers are all. */
 double mfu_chunk_layers(const struct mfu_config *);
+/* Layers of a rank that `checkpoint` computes again: the first, in all its chunks; INFINITY: all that there are. */
+double mfu_checkpointed_layers(const struct mfu_config *);
 /* Those of a rank that are among the model's first n. */
 double mfu_rank_layers_below(const struct mfu_config *, double layers, int rank, double n);
 

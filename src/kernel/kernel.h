@@ -79,6 +79,12 @@ double mfu_attention_share_of_step(const struct mfu_attention *);
 /* Temporary bytes of a step of a backward pass: fp32 accumulator of dQ, dot(dO, O). */
 double mfu_attention_backward_bytes(const struct mfu_attention *);
 
+/* The class of traffic of a kernel that a compiler, or somebody by hand, makes of eager PyTorch's. */
+static inline enum mfu_coefficient mfu_fused_traffic(enum mfu_coefficient eager)
+{
+    return eager == MFU_C_DRAM_NORM_BACKWARD ? MFU_C_DRAM_FUSED_NORM_BACKWARD : MFU_C_DRAM_FUSED;
+}
+
 /* Anything that streams through memory: pointwise, casts, norms, softmax, reductions,
  * gathers, optimizers.  Their arithmetic runs on the CUDA cores.  Into `k`, all of which is zero. */
 static inline void mfu_kernel_set_stream(struct mfu_kernel *k, enum mfu_kind kind, enum mfu_coefficient traffic,

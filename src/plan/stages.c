@@ -582,10 +582,7 @@ bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, co
             || mfu_rank_holds(next, i, 0) != mfu_rank_holds(now, i, 0)
             || mfu_rank_holds(next, i, last[1]) != mfu_rank_holds(now, i, last[0]))
             return false;
-    if (next->setting[MFU_S_CHECKPOINT_LAYERS] > 0
-        && mfu_pipeline_chunks(&next->pipeline) != mfu_pipeline_chunks(&now->pipeline))
-        return false;
-    return mfu_layers_suffice(next, p->program.layers)
+    return mfu_checkpointed_layers(next) == mfu_checkpointed_layers(now) && mfu_layers_suffice(next, p->program.layers)
         && mfu_pipeline_chunks(&next->pipeline) * now->pipeline.vpp
         == mfu_pipeline_chunks(&now->pipeline) * next->pipeline.vpp;
 }
