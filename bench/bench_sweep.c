@@ -46,6 +46,39 @@ static int bench(const struct mfu_scenario *s, const char *batch, int threads, e
     return 0;
 }
 
+/* 98 304 rows on so many GPUs, as `sweep` makes them. */
+static int bench_rows(const struct mfu_scenario *one, const char *const set[][2])
+{
+    static const char *const axes[][2] = {{"batch", "1..64"},
+                                          {"accum", "1..64"},
+                                          {"seq", "1024,2048,4096,8192"},
+                                          {"checkpoint", "none,selective,full"},
+                                          {"precision", "bf16,bf16-pure"}};
+    struct mfu_scenario s = *one;
+    struct mfu_sweep sweep = {.scenario = &s, .threads = 1};
+    struct mfu_sweep_result r;
+    struct mfu_error err;
+    double begin;
+
+    for (size_t i = 0; set[i][0]; i++)
+        if (mfu_scenario_set(&s, set[i][0], set[i][1], &err) < 0)
+            return fprintf(stderr, "bench_sweep: %s\n", err.text);
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        if (mfu_axis_read(&sweep.axes[sweep.n_axes++], &s, axes[i][0], axes[i][1], &err) < 0)
+            return fprintf(stderr, "bench_sweep: %s\n", err.text);
+    sweep.columns[sweep.n_columns++] = mfu_question_compile(&s, "tokens_per_s", &err);
+    begin = now_ns();
+    if (mfu_sweep_run(&sweep, &r, &err) < 0)
+        return fprintf(stderr, "bench_sweep: %s\n", err.text);
+    printf("{\"name\": \"sweep %s", s.model->slug);
+    for (size_t i = 0; set[i][0]; i++)
+        printf(" %s %s", set[i][0], set[i][1]);
+    printf("\", \"rows\": %zu, \"cpu_s\": %.3f}\n", r.n_rows, (now_ns() - begin) * 1e-9);
+    mfu_sweep_result_free(&r);
+    mfu_sweep_clear(&sweep);
+    return 0;
+}
+
 /* The best of 10^8 combinations. */
 static int bench_large(const struct mfu_scenario *s, int threads)
 {
@@ -87,6 +120,11 @@ int main(int argc, char **argv)
     struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, NULL, &err);
     struct mfu_scenario s =
         mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", &err), mfu_catalog_gpu(catalog, "h100-sxm", &err));
+    static const char *const layouts[][4][2] = {{{NULL}},
+                                                {{"gpus", "8"}},
+                                                {{"gpus", "8"}, {"zero", "3"}},
+                                                {{"gpus", "8"}, {"tp", "2"}},
+                                                {{"gpus", "8"}, {"pp", "4"}}};
     int failed = 0;
 
     for (int threads = 1; threads <= 4; threads *= 2)
@@ -97,6 +135,8 @@ int main(int argc, char **argv)
         failed |= bench(&s, "1..64*4", threads, SIMULATED);
     s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3-8b", &err), s.gpu);
     failed |= bench_large(&s, 1) | bench_large(&s, 2);
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
+        failed |= bench_rows(&s, layouts[i]);
     mfu_catalog_free(catalog);
     return failed;
 }

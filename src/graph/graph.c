@@ -359,6 +359,14 @@ static unsigned differences(const struct mfu_config *a, const struct mfu_config 
     return what;
 }
 
+double mfu_graph_accum(const struct mfu_config *c)
+{
+    if (c->setting[MFU_S_PP] <= 1)
+        return c->accum;
+    /* What runs in both directions shares the microbatches. */
+    return fmax(1, c->accum * c->pipeline.vpp / mfu_pipeline_chunks(&c->pipeline));
+}
+
 bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
 {
     return differences(a, b) == 0;
@@ -458,9 +466,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     mfu_arena_reset(&p->ends);
     s->n_ends = 0;
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
-    p->accum = c->accum;
-    if (s->stages > 1) /* what runs in both directions shares the microbatches */
-        p->accum = fmax(1, c->accum * c->pipeline.vpp / mfu_pipeline_chunks(&c->pipeline));
+    p->accum = mfu_graph_accum(c);
     p->tokens = c->tokens;
     mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
     if (s->failed)

@@ -41,6 +41,8 @@ bool mfu_graph_scales_by(const struct mfu_model *, struct mfu_key);
 bool mfu_graph_grows_with_batch(const struct mfu_config *);
 /* What leads from one configuration to another whose graph may have the same form (scale.h); `by` none: nothing does. */
 struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const struct mfu_config *to);
+/* Micro-steps of the program of a configuration: of a pipeline's rank, its passes. */
+double mfu_graph_accum(const struct mfu_config *);
 /* The program for another number of micro-steps per optimizer step. */
 void mfu_program_accumulate(struct mfu_program *, double accum);
 void mfu_launch_accumulate(struct mfu_program *, int launch, double accum); /* of one launch alone */

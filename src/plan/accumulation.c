@@ -65,6 +65,7 @@ static bool add_product(struct mfu_accumulation *a, const struct mfu_program *g,
             return false;
         a->throttled[a->n_throttled++] = (struct mfu_equal_launches){.first = launch};
     }
+    a->seconds[launch].like = i;
     a->throttled[i].times.micro += times->micro;
     a->throttled[i].times.once += times->once;
     return true;
@@ -75,6 +76,7 @@ static bool same_varying(const struct mfu_program *g, const struct mfu_pricing *
     const struct mfu_launch *x = &g->launches[a], *y = &g->launches[b];
 
     return p->uses[a].hot_bytes == p->uses[b].hot_bytes && x->phase == y->phase && x->when == y->when
+        && x->stream == y->stream && x->communicates == y->communicates
         && (x->accumulated_bytes > 0) == (y->accumulated_bytes > 0)
         && memcmp(&x->kernel, &y->kernel, sizeof x->kernel) == 0;
 }
@@ -93,16 +95,16 @@ static bool add_varying(struct mfu_accumulation *a, const struct mfu_program *g,
     return true;
 }
 
-/* Whether nothing waits for other ranks, and what varies leaves clocks alone. */
+/* Whether collectives take as long whatever is beside them, and what varies leaves clocks alone. */
 static bool adds_up(const struct mfu_machine *m, const struct mfu_program *g)
 {
     for (int i = 0; i < g->n_launches; i++) {
         const struct mfu_launch *l = &g->launches[i];
 
-        if (l->communicates || l->stream != MFU_STREAM_COMPUTE || (varies(l) && mfu_throttles(m, l)))
+        if (l->beside != 0 || l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_EP) || (varies(l) && mfu_throttles(m, l)))
             return false;
     }
-    return true;
+    return m->c[MFU_C_SYSTEM] == 1 || mfu_mesh_ranks(&g->mesh) <= 1;
 }
 
 /* Bytes of the traffic that stay in L2. */
@@ -129,14 +131,22 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
 {
     const struct mfu_launch *l = &g->launches[i];
     struct mfu_sums *sums = times->micro > 0 ? &a->often : &a->once;
+    double all = times->micro + times->once;
 
-    if (varies(l))
+    a->seconds[i] = (struct mfu_launch_seconds){p->prices[i].time_s * mfu_launch_whole(l, MFU_ACCUMULATED), -1, -1};
+    a->communicates |= l->communicates;
+    if (varies(l) && l->collective.axes != 0) { /* as much in each step */
+        sums = &a->once;
+        all = times_of(times, MFU_ACCUMULATED);
+    } else if (varies(l)) {
         return add_varying(a, g, p, i, times);
-    add_seconds(mfu_fills_tensor_cores(l, &p->prices[i]) ? &a->tensor_s : &a->other_s, times, p->prices[i].time_s);
-    mfu_sums_add_amount(sums, l, times->micro + times->once);
+    }
+    if (!l->communicates)
+        add_seconds(mfu_fills_tensor_cores(l, &p->prices[i]) ? &a->tensor_s : &a->other_s, times, p->prices[i].time_s);
+    mfu_sums_add_amount(sums, l, all);
     if (mfu_throttles(m, l))
         return add_product(a, g, p->prices, i, times);
-    mfu_sums_add_time(sums, l, &p->prices[i], times->micro + times->once, a->rules);
+    mfu_sums_add_time(sums, l, &p->prices[i], all, a->rules);
     return true;
 }
 
@@ -145,6 +155,7 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
 {
     a->state = MFU_ACCUMULATION_FAILS;
     a->rules = rules;
+    a->communicates = a->cut = false;
     if (!adds_up(m, g))
         return 0;
     mfu_program_accumulate(g, MFU_ACCUMULATED);
@@ -156,7 +167,8 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
     a->least_known = false;
     a->reach_bytes = mfu_l2_reach(m);
     a->n_throttled = a->n_varying = a->n_firsts = 0;
-    if (!MFU_ROOM(a->alike, g->n_launches, a->cap_alike) || !MFU_ROOM(a->firsts, g->n_launches, a->cap_firsts))
+    if (!MFU_ROOM(a->alike, g->n_launches, a->cap_alike) || !MFU_ROOM(a->firsts, g->n_launches, a->cap_firsts)
+        || !MFU_ROOM(a->seconds, g->n_launches, a->cap_seconds))
         return -1;
     for (int i = 0; i < g->n_launches; i++)
         a->alike[i] = -1;
@@ -198,7 +210,8 @@ static int first_alike(struct mfu_accumulation *a, const struct mfu_program *g, 
     for (int i = 0; i < a->n_firsts && a->alike[launch] < 0; i++) {
         int first = a->firsts[i];
 
-        if (l->phase == g->launches[first].phase && p->uses[launch].hot_bytes == p->uses[first].hot_bytes
+        if (l->phase == g->launches[first].phase && l->communicates == g->launches[first].communicates
+            && l->stream == g->launches[first].stream && p->uses[launch].hot_bytes == p->uses[first].hot_bytes
             && p->uses[launch].absorbed_bytes == p->uses[first].absorbed_bytes
             && memcmp(&l->kernel, &g->launches[first].kernel, sizeof l->kernel) == 0)
             a->alike[launch] = first;
@@ -259,6 +272,7 @@ static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, stru
         mfu_price_kernel(m, k, inside(v->hot_bytes, absorbed, k) - absorbed, absorbed, &c->price);
         flush(m, k, c);
     }
+    a->seconds[v->launch].priced = (int)(c - a->priced);
     return dirty_behind(dirty_bytes, absorbed, c->flushed_bytes);
 }
 
@@ -286,6 +300,7 @@ static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, co
         mfu_price_traffic(m, k, inside(p->uses[launch].hot_bytes, absorbed_bytes, k), &c->price);
         flush(m, k, c);
     }
+    a->seconds[launch].priced = (int)(c - a->priced);
     return dirty_behind(dirty_bytes, absorbed_bytes, c->flushed_bytes);
 }
 
@@ -309,6 +324,8 @@ static bool walk(struct mfu_accumulation *a, const struct mfu_machine *m, struct
             const struct mfu_l2_use *learned = &p->uses[at];
             double room = reach - dirty, absorbed = learned->kept_bytes < room ? learned->kept_bytes : room;
 
+            if (g->launches[at].collective.axes != 0) /* L2 is not asked for it */
+                continue;
             dirty = absorbed == learned->absorbed_bytes ? dirty_behind(dirty, absorbed, learned->flushed_bytes)
                                                         : follow(a, m, g, p, at, &segment, dirty, absorbed);
         }
@@ -316,13 +333,37 @@ static bool walk(struct mfu_accumulation *a, const struct mfu_machine *m, struct
     return dirty >= 0;
 }
 
-static void add_throttled(const struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_launch *l,
-                          const struct mfu_price *before, double duty, double times, struct mfu_sums *sums)
+/* Returns the seconds of one. */
+static double add_throttled(const struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_launch *l,
+                            const struct mfu_price *before, double duty, double times, struct mfu_sums *sums)
 {
     struct mfu_price price = *before;
 
     mfu_price_throttle(m, &l->kernel, duty, &price);
     mfu_sums_add_time(sums, l, &price, times, a->rules);
+    return price.time_s;
+}
+
+/* The program at this number, and how long each of its launches takes when it happens, in stretches. */
+static bool stretch(struct mfu_accumulation *a, struct mfu_program *g, double accum, struct mfu_overlap_stretches *all)
+{
+    g->accum = accum;
+    if (!MFU_ROOM(all->seconds, g->n_launches, all->cap_seconds))
+        return false;
+    for (int i = 0; i < g->n_launches; i++) {
+        struct mfu_launch_seconds *s = &a->seconds[i];
+
+        if (varies(&g->launches[i]))
+            mfu_launch_accumulate(g, i, accum);
+        all->seconds[i] = s->priced >= 0 ? a->priced[s->priced].time_s * mfu_launch_whole(&g->launches[i], accum)
+            : s->like >= 0               ? a->throttled[s->like].time_s
+                                         : s->base_s;
+        s->priced = -1;
+    }
+    a->cut = a->cut || mfu_overlap_cut(all, g);
+    if (a->cut)
+        mfu_overlap_sum(all, g);
+    return a->cut;
 }
 
 /* Whether inputs are as hot as where that was learned; nobody knows of a share at which they change, but for rounding. */
@@ -332,7 +373,8 @@ static bool is_between(const struct mfu_accumulation *a, double share)
 }
 
 bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
-                           const struct mfu_pricing *p, double accum, struct mfu_sums *sums)
+                           const struct mfu_pricing *p, double accum, struct mfu_sums *sums,
+                           struct mfu_overlap_stretches *stretches)
 {
     double share = (accum - 1) / accum, duty;
     double tensor_s = times_of(&a->tensor_s, accum), other_s = times_of(&a->other_s, accum);
@@ -342,7 +384,7 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
     memcpy(sums, &a->once, a->rules ? sizeof *sums : offsetof(struct mfu_sums, rules_s));
     mfu_sums_add(sums, &a->often, accum, a->rules);
     for (int i = 0; i < a->n_priced; i++) {
-        const struct mfu_priced_launches *c = &a->priced[i];
+        struct mfu_priced_launches *c = &a->priced[i];
         const struct mfu_launch *l = &g->launches[c->launch];
         const struct mfu_price *before = &p->prices[c->launch];
         double times = times_of(&c->all, accum);
@@ -350,6 +392,11 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
         if (c->varies) {
             mfu_sums_add_amount(sums, l, times);
             mfu_sums_add_time(sums, l, &c->price, times, a->rules);
+            c->time_s = c->price.time_s;
+        }
+        if (l->communicates)
+            continue;
+        if (c->varies) {
             other_s += times * c->price.time_s;
             continue;
         }
@@ -358,19 +405,20 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
     }
     duty = mfu_tensor_duty(m, tensor_s, other_s);
     for (int i = 0; i < a->n_throttled; i++)
-        add_throttled(a, m, &g->launches[a->throttled[i].first], &p->prices[a->throttled[i].first], duty,
-                      times_of(&a->throttled[i].times, accum), sums);
+        a->throttled[i].time_s =
+            add_throttled(a, m, &g->launches[a->throttled[i].first], &p->prices[a->throttled[i].first], duty,
+                          times_of(&a->throttled[i].times, accum), sums);
     for (int i = 0; i < a->n_priced; i++) {
-        const struct mfu_priced_launches *c = &a->priced[i];
+        struct mfu_priced_launches *c = &a->priced[i];
         const struct mfu_launch *l = &g->launches[c->launch];
         double times = times_of(&c->all, accum), falls = mfu_throttles(m, l) ? duty : 0;
 
         if (c->varies)
             continue;
         add_throttled(a, m, l, &p->prices[c->launch], falls, -times, sums);
-        add_throttled(a, m, l, &c->price, falls, times, sums);
+        c->time_s = add_throttled(a, m, l, &c->price, falls, times, sums);
     }
-    return true;
+    return !a->communicates || stretch(a, g, accum, stretches);
 }
 
 /* Only searches ask. */
@@ -384,7 +432,7 @@ static void learn_least(struct mfu_accumulation *a, const struct mfu_machine *m,
         const struct mfu_often times = times_in(s);
 
         for (int i = s->first; i < s->first + s->count; i++)
-            if (!varies(&g->launches[i]))
+            if (!varies(&g->launches[i]) && !g->launches[i].communicates)
                 add_seconds(&a->least_s, &times,
                             least_s(m, &g->launches[i], &p->prices[i], &p->uses[i], a->reach_bytes));
     }
@@ -412,5 +460,6 @@ void mfu_accumulation_release(struct mfu_accumulation *a)
     free(a->priced);
     free(a->alike);
     free(a->firsts);
+    free(a->seconds);
     memset(a, 0, sizeof *a);
 }

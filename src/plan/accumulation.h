@@ -13,6 +13,7 @@
 
 #include "plan/pricing.h"
 #include "plan/sums.h"
+#include "simulate/overlap.h"
 
 #define MFU_ACCUMULATED 2
 
@@ -25,6 +26,7 @@ struct mfu_often {
 struct mfu_equal_launches {
     int first;
     struct mfu_often times;
+    double time_s; /* of one, at the last number */
 };
 
 /* A launch that varies. */
@@ -43,6 +45,7 @@ struct mfu_priced_launches {
     struct mfu_often all;
     struct mfu_price price;
     double absorbed_bytes, flushed_bytes; /* as in struct mfu_l2_use */
+    double time_s;                        /* with clocks as they fall */
 };
 
 struct mfu_accumulation {
@@ -53,6 +56,13 @@ struct mfu_accumulation {
     struct mfu_varying_launch *varying;
     struct mfu_priced_launches *priced; /* scratch: at the last number */
     int n_throttled, n_varying, n_priced, cap_throttled, cap_varying, cap_priced;
+    bool communicates, cut; /* then, too, in stretches once they are cut: */
+    struct mfu_launch_seconds {
+        double base_s; /* each time that it happens, as learned */
+        int like;      /* of the products that clocks slow down, or -1; */
+        int priced;    /* of those that are priced anew, or -1 */
+    } * seconds;       /* of each launch */
+    int cap_seconds;
     int *alike, *firsts; /* of each launch that changed once: the first that is equal, or -1; those firsts */
     int n_firsts, cap_alike, cap_firsts;
     double reach_bytes;        /* of L2 */
@@ -64,14 +74,15 @@ struct mfu_accumulation {
 };
 
 /* Prices the program at MFU_ACCUMULATED micro-steps, where it stays, and adds it up; prices are those
- * before clocks fall.  Fails where launches wait for other ranks, and then changes nothing.  -1: out of memory. */
+ * before clocks fall.  Fails where prices hang on what runs beside, and then changes nothing.  -1: out of memory. */
 int mfu_accumulation_learn(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
                            struct mfu_pricing *, bool rules);
 
-/* Sums of a step of `accum` micro-steps (2 or more), of the pricing that was learned from; changes the
- * kernels of launches that vary.  False: other inputs are in L2, or no memory; every launch has to be priced. */
+/* Sums of a step of `accum` micro-steps (2 or more), of the pricing that was learned from, and its stretches where GPUs
+ * communicate; changes the kernels of launches that vary.  False: other inputs are in L2, or no memory; every launch has
+ * to be priced. */
 bool mfu_accumulation_sums(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
-                           const struct mfu_pricing *, double accum, struct mfu_sums *);
+                           const struct mfu_pricing *, double accum, struct mfu_sums *, struct mfu_overlap_stretches *);
 
 /* What the same step takes at least, by all that does not vary: less than the sums' time; and its FLOP
  * and kernels.  False where the sums say nothing. */

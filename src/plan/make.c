@@ -47,8 +47,7 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
         change = mfu_graph_change(&p->config, &next);
     p->peak_known &= same;
     p->accumulation.state = MFU_ACCUMULATION_UNKNOWN;
-    if (next.setting[MFU_S_PP] <= 1 || !mfu_stages_same(p, &next, scenario))
-        p->known = MFU_STAGES_UNKNOWN;
+    p->known = next.setting[MFU_S_PP] > 1 ? mfu_stages_keep(p, &next, scenario) : MFU_STAGES_UNKNOWN;
     p->scenario = *scenario;
     p->config = next;
     p->config.scenario = &p->scenario;
@@ -70,7 +69,7 @@ static bool from_sums(struct mfu_plan *p)
 {
     double accum = p->config.accum;
 
-    if (!mfu_accumulation_sums(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums))
+    if (!mfu_accumulation_sums(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums, &p->stretches))
         return false;
     p->program.accum = accum;
     mfu_plan_add_up(p);
@@ -98,7 +97,8 @@ static int add_up(struct mfu_plan *p, bool sums, struct mfu_error *err)
     if (mfu_price_program(&p->machine, &p->program, &p->config.experts, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (!added) {
-        mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
+        if (mfu_plan_sum_up(p, err) < 0)
+            return -1;
         mfu_plan_add_up(p);
         mfu_plan_settle_time(p);
     }

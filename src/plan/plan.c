@@ -13,7 +13,6 @@
 #include "cost/collective.h"
 #include "graph/graph.h"
 #include "graph/runtime.h"
-#include "simulate/overlap.h"
 #include "simulate/pipeline.h"
 #include "cost/law.h"
 #include "scenario/adapter.h"
@@ -162,7 +161,7 @@ static void find_dispatch(struct mfu_plan *p)
 static struct mfu_overlap overlap(const struct mfu_plan *p, const double slower[MFU_PHASE_COUNT])
 {
     struct mfu_overlap_input in = {.program = &p->program,
-                                   .prices = p->pricing.prices,
+                                   .stretches = &p->stretches,
                                    .contention = p->config.ranks > 1 ? p->machine.c[MFU_C_LINK_CONTENTION] : 0};
 
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
@@ -522,11 +521,20 @@ void mfu_plan_add_up(struct mfu_plan *p)
     mfu_plan_add_up_amounts(p);
 }
 
+int mfu_plan_sum_up(struct mfu_plan *p, struct mfu_error *err)
+{
+    mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
+    if (p->sums.communication_s > 0 && !mfu_overlap_price(&p->stretches, &p->program, p->pricing.prices))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    return 0;
+}
+
 int mfu_plan_price(struct mfu_plan *p, struct mfu_error *err)
 {
     if (mfu_price_program(&p->machine, &p->program, &p->config.experts, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
+    if (mfu_plan_sum_up(p, err) < 0)
+        return -1;
     mfu_plan_add_up(p);
     return 0;
 }
@@ -607,6 +615,7 @@ void mfu_plan_release(struct mfu_plan *p)
     mfu_scale_release(&p->scale);
     mfu_pricing_release(&p->pricing);
     mfu_accumulation_release(&p->accumulation);
+    mfu_overlap_release(&p->stretches);
     for (int i = 0; i < p->cap_programs; i++)
         mfu_program_free(&p->programs[i]);
     free(p->programs);

@@ -11,6 +11,7 @@
 #include "graph/lifetime.h"
 #include "graph/program.h"
 #include "graph/scale.h"
+#include "simulate/overlap.h"
 #include "scenario/scenario.h"
 
 struct mfu_error;
@@ -141,10 +142,11 @@ struct mfu_plan {
     bool peak_known; /* and memory.peak is its peak */
     bool
         without_interval; /* nobody asks for step.low_s and high_s, nor what rules the step: plans of sums leave them */
-    struct mfu_scale scale;               /* from program to that of another batch */
-    struct mfu_pricing pricing;           /* prices of program.launches, */
-    struct mfu_sums sums;                 /* and of a step */
-    struct mfu_accumulation accumulation; /* from sums to those of another number of micro-steps */
+    struct mfu_scale scale;                 /* from program to that of another batch */
+    struct mfu_pricing pricing;             /* prices of program.launches, */
+    struct mfu_sums sums;                   /* and of a step; */
+    struct mfu_overlap_stretches stretches; /* of that, where GPUs communicate */
+    struct mfu_accumulation accumulation;   /* from sums to those of another number of micro-steps */
     struct mfu_memory_answer memory;
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
@@ -204,7 +206,9 @@ int mfu_plan_price(struct mfu_plan *, struct mfu_error *);
 /* What of the states that are paged the host holds, with so much reserved, and what that costs; the others are part of
  * nvidia-smi's figure.  PyTorch's memory drives them out, and never the other way round. */
 void mfu_plan_page(struct mfu_plan *);
-/* The step's time and FLOP, from the sums; and its FLOP and tokens alone. */
+/* Sums and stretches of the program at hand, from its prices. */
+int mfu_plan_sum_up(struct mfu_plan *, struct mfu_error *);
+/* The step's time and FLOP, from these; and its FLOP and tokens alone. */
 void mfu_plan_add_up(struct mfu_plan *);
 void mfu_plan_add_up_amounts(struct mfu_plan *);
 

@@ -390,6 +390,8 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
             if (l->collective.axes != 0) {
                 if (!price_collective(m, g, l, i, layer, p))
                     return -1;
+                if (!g->fold)
+                    p->uses[i] = (struct mfu_l2_use){.dirty_bytes = l2.dirty_bytes};
                 tensors = tensors ? tensors + l->n_in + l->n_out : NULL;
                 continue;
             }

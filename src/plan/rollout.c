@@ -214,7 +214,8 @@ static int price(const struct mfu_scenario *from, const struct pass *x, struct m
     keep_forward(x, p, z);
     if (mfu_price_program(&p->machine, &p->program, &(struct mfu_expert_waits){.load = 1, .fill = 1}, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
+    if (mfu_plan_sum_up(p, err) < 0)
+        return -1;
     kernels = p->sums.launches[MFU_FORWARD];
     layer_s = c[MFU_C_HOST_GENERATE] * (held[(int)x->o->weights].bytes < 2 ? c[MFU_C_HOST_QUANTISED] : 1);
     c[MFU_C_DISPATCH_EAGER] = fmax(c[MFU_C_DISPATCH_EAGER], layer_s * p->program.layers / kernels);

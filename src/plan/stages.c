@@ -265,6 +265,8 @@ static int weigh_ranks(struct mfu_plan *p, int from, int to, bool fitting, struc
 static int show(struct mfu_plan *p, const struct mfu_stage *s, struct mfu_error *err)
 {
     take_program(p, s->program);
+    if (p->program.accum != mfu_graph_accum(&p->config))
+        mfu_program_accumulate(&p->program, mfu_graph_accum(&p->config));
     p->shown_stage = s->same;
     return mfu_plan_price(p, err);
 }
@@ -562,9 +564,11 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     return fitting && !p->memory.fits;
 }
 
-bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, const struct mfu_scenario *scenario)
+enum mfu_stages_known mfu_stages_keep(const struct mfu_plan *p, const struct mfu_config *next,
+                                      const struct mfu_scenario *scenario)
 {
     const struct mfu_config *now = &p->config;
+    bool several = mfu_graph_accum(now) > 1 && mfu_graph_accum(next) > 1;
     int last[2] = {mfu_pipeline_stages(&now->pipeline) - 1, mfu_pipeline_stages(&next->pipeline) - 1};
 
     if (p->known == MFU_STAGES_UNKNOWN || next->model != now->model || next->gpu != now->gpu
@@ -573,18 +577,21 @@ bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, co
         || memcmp(scenario->coefficient, p->scenario.coefficient, sizeof scenario->coefficient) != 0
         || memcmp(scenario->coefficient_given, p->scenario.coefficient_given, sizeof scenario->coefficient_given) != 0
         || memcmp(next->dim, now->dim, (size_t)now->model->n_dims * sizeof *now->dim) != 0)
-        return false;
+        return MFU_STAGES_UNKNOWN;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (next->setting[i] != now->setting[i] && i != MFU_S_VPP && i != MFU_S_SCHEDULE && i != MFU_S_OVERLAP_P2P)
-            return false;
+        if (next->setting[i] != now->setting[i] && i != MFU_S_VPP && i != MFU_S_SCHEDULE && i != MFU_S_OVERLAP_P2P
+            && !(i == MFU_S_ACCUM && several))
+            return MFU_STAGES_UNKNOWN;
     for (int i = 0; i < p->n_stages; i++)
         if (mfu_rank_layers(next, p->program.layers, i) != p->stages[i].layers
             || mfu_rank_holds(next, i, 0) != mfu_rank_holds(now, i, 0)
             || mfu_rank_holds(next, i, last[1]) != mfu_rank_holds(now, i, last[0]))
-            return false;
-    return mfu_checkpointed_layers(next) == mfu_checkpointed_layers(now) && mfu_layers_suffice(next, p->program.layers)
-        && mfu_pipeline_chunks(&next->pipeline) * now->pipeline.vpp
-        == mfu_pipeline_chunks(&now->pipeline) * next->pipeline.vpp;
+            return MFU_STAGES_UNKNOWN;
+    if (mfu_checkpointed_layers(next) != mfu_checkpointed_layers(now) || !mfu_layers_suffice(next, p->program.layers)
+        || mfu_pipeline_chunks(&next->pipeline) * now->pipeline.vpp
+            != mfu_pipeline_chunks(&now->pipeline) * next->pipeline.vpp)
+        return MFU_STAGES_UNKNOWN;
+    return next->accum != now->accum && p->known == MFU_STAGES_PRICED ? MFU_STAGES_WEIGHED : p->known;
 }
 
 int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)

@@ -13,9 +13,10 @@
  * of the worst stage in the plan.  1: it is to be `fitting` and does not, and only that is known. */
 int mfu_stages_plan(struct mfu_plan *, bool fitting, struct mfu_error *);
 
-/* Whether the ranks of a plan's pipeline have the same programs at the same prices in
- * another configuration: only the schedule differs. */
-bool mfu_stages_same(const struct mfu_plan *, const struct mfu_config *next, const struct mfu_scenario *);
+/* What of the ranks of a plan's pipeline holds in another configuration: all where only the schedule differs, but prices
+ * where the number of microbatches does, several in both. */
+enum mfu_stages_known mfu_stages_keep(const struct mfu_plan *, const struct mfu_config *next,
+                                      const struct mfu_scenario *);
 
 /* Puts another rank's program into a plan with pp > 1, which answers as before; nothing
  * without a pipeline. */

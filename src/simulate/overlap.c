@@ -4,9 +4,11 @@
 #include "simulate/overlap.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/extreme.h"
+#include "base/list.h"
 #include "simulate/streams.h"
 
 /* Of layers and micro-steps that are alike so many are walked at most (chosen; those that follow each other
@@ -15,6 +17,82 @@
 
 /* Clocks repeat themselves when they move as far as in the round before, but for this share of a round. */
 #define STEADY 1e-9
+
+/* ---- stretches ----------------------------------------------------------- */
+
+static bool goes_on(const struct mfu_overlap_stretch *s, const struct mfu_launch *before, const struct mfu_launch *l)
+{
+    return before->stream == MFU_STREAM_COMPUTE && l->stream == MFU_STREAM_COMPUTE && l->wait_behind < 0
+        && l->when == before->when && mfu_launch_pass(l) == s->pass;
+}
+
+bool mfu_overlap_cut(struct mfu_overlap_stretches *all, const struct mfu_program *g)
+{
+    int n = 0;
+
+    if (!MFU_ROOM(all->begin, g->n_segments + 1, all->cap_begin))
+        return false;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        struct mfu_overlap_stretch *s = NULL;
+
+        all->begin[k] = n;
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = &g->launches[i];
+
+            if (!(l->kernel.launches > 0))
+                continue;
+            if (!s || !goes_on(s, &g->launches[s->first], l)) {
+                if (!MFU_ROOM(all->list, n + 1, all->cap_list))
+                    return false;
+                s = &all->list[n++];
+                *s = (struct mfu_overlap_stretch){.first = i, .pass = mfu_launch_pass(l)};
+            }
+            s->count = i + 1 - s->first;
+        }
+    }
+    all->begin[g->n_segments] = n;
+    return true;
+}
+
+void mfu_overlap_sum(struct mfu_overlap_stretches *all, const struct mfu_program *g)
+{
+    for (int k = 0; k < all->begin[g->n_segments]; k++) {
+        struct mfu_overlap_stretch *s = &all->list[k];
+
+        s->seconds = s->way_s = s->kernels = 0;
+        for (int i = s->first; i < s->first + s->count; i++) {
+            s->seconds += all->seconds[i];
+            if (g->launches[i].communicates)
+                s->way_s += all->seconds[i];
+            else
+                s->kernels += g->launches[i].kernel.launches;
+        }
+        s->kernels *= mfu_launch_whole(&g->launches[s->first], g->accum);
+    }
+}
+
+bool mfu_overlap_price(struct mfu_overlap_stretches *all, const struct mfu_program *g, const struct mfu_price *prices)
+{
+    if (!MFU_ROOM(all->seconds, g->n_launches, all->cap_seconds))
+        return false;
+    for (int i = 0; i < g->n_launches; i++)
+        all->seconds[i] = prices[i].time_s * mfu_launch_whole(&g->launches[i], g->accum);
+    if (!mfu_overlap_cut(all, g))
+        return false;
+    mfu_overlap_sum(all, g);
+    return true;
+}
+
+void mfu_overlap_release(struct mfu_overlap_stretches *all)
+{
+    free(all->seconds);
+    free(all->list);
+    free(all->begin);
+    memset(all, 0, sizeof *all);
+}
+
+/* ---- clocks -------------------------------------------------------------- */
 
 /* A GPU that runs one kernel after the other, and the host that launches them, since a pass began. */
 struct clocks {
@@ -60,8 +138,7 @@ static void jump(struct walk *w, double times, const struct moment *before)
 
 static bool happens(const struct walk *w, const struct mfu_launch *l)
 {
-    return l->kernel.launches > 0
-        && (l->when == MFU_EVERY_MICRO_STEP || (l->when == MFU_LAST_MICRO_STEP ? w->last : w->first));
+    return l->when == MFU_EVERY_MICRO_STEP || (l->when == MFU_LAST_MICRO_STEP ? w->last : w->first);
 }
 
 /* The GPU's clock goes on to where that much is reached. */
@@ -82,38 +159,55 @@ static double beside_s(const struct walk *w)
     return w->queues[MFU_STREAM_COMMUNICATION].free_s - w->at.all.begin_s - w->at.all.gpu_s;
 }
 
-static void run(struct walk *w, int i)
+/* By how much communication beside them slows these kernels down: each as far as there is some when it begins. */
+static double slowed_s(const struct walk *w, const struct mfu_overlap_stretch *s)
 {
-    const struct mfu_launch *l = &w->in->program->launches[i];
-    double whole, seconds, host_s, needed_s = -INFINITY;
+    const double *seconds = w->in->stretches->seconds;
+    double contention = w->in->contention, beside = contention > 0 ? beside_s(w) : 0, slowed = 0;
+
+    if (beside <= 0)
+        return 0;
+    if (beside >= (1 + contention) * s->seconds)
+        return contention * s->seconds;
+    for (int i = s->first; i < s->first + s->count && beside > 0; i++) {
+        double more = contention * mfu_least(beside, seconds[i]);
+
+        slowed += more;
+        beside -= seconds[i] + more;
+    }
+    return slowed;
+}
+
+/* `times` one after the other: more than one where nothing interrupts them or slows them down. */
+static void run(struct walk *w, const struct mfu_overlap_stretch *s, double times)
+{
+    const struct mfu_launch *l = &w->in->program->launches[s->first];
+    double host_s, needed_s = -INFINITY;
 
     if (!happens(w, l))
         return;
-    whole = mfu_launch_whole(l, w->in->program->accum);
-    seconds = w->in->prices[i].time_s * whole;
     if (l->wait_behind >= 0)
         needed_s = mfu_queue_ended_s(&w->queues[l->wait_stream], l->wait_behind);
     if (l->stream != MFU_STREAM_COMPUTE) {
-        mfu_queue_issue(&w->queues[l->stream], mfu_most(reached_s(w, &w->at.all), needed_s), seconds);
+        mfu_queue_issue(&w->queues[l->stream], mfu_most(reached_s(w, &w->at.all), needed_s), s->seconds);
         return;
     }
     if (l->wait_behind >= 0)
         wait_for(w, needed_s);
-    w->at.all.gpu_s += seconds + w->in->contention * mfu_most(mfu_least(beside_s(w), seconds), 0);
-    w->at.alone.gpu_s += seconds;
-    if (l->communicates) {
-        w->at.way_s += seconds;
-        return;
-    }
-    host_s = l->kernel.launches * whole * w->in->hosts[mfu_launch_pass(l)].dispatch_s;
+    w->at.all.gpu_s += times * s->seconds + slowed_s(w, s);
+    w->at.alone.gpu_s += times * s->seconds;
+    w->at.way_s += times * s->way_s;
+    host_s = times * s->kernels * w->in->hosts[s->pass].dispatch_s;
     w->at.all.host_s += host_s;
     w->at.alone.host_s += host_s;
 }
 
-static void run_segment(struct walk *w, const struct mfu_segment *seg)
+static void run_segment(struct walk *w, int k)
 {
-    for (int i = seg->first; i < seg->first + seg->count; i++)
-        run(w, i);
+    const struct mfu_overlap_stretches *all = w->in->stretches;
+
+    for (int i = all->begin[k]; i < all->begin[k + 1]; i++)
+        run(w, &all->list[i], 1);
 }
 
 /* The host, which was ahead, waits for a pass to end. */
@@ -166,11 +260,14 @@ static bool steady(const double move[CLOCKS], const double moved[CLOCKS])
 }
 
 /* Runs `times` rounds: segments of a layer, or all of a micro-step. */
-static void repeat(struct walk *w, double times, void (*round)(struct walk *, const struct mfu_segment *),
-                   const struct mfu_segment *seg)
+static void repeat(struct walk *w, double times, void (*round)(struct walk *, int), int segment)
 {
     double at[CLOCKS], move[CLOCKS] = {0};
 
+    if (times == 1) {
+        round(w, segment);
+        return;
+    }
     for (int walked = 1; times > 0; walked++) {
         struct moment before = w->at;
         double was[CLOCKS], moved[CLOCKS], more = 0;
@@ -179,7 +276,7 @@ static void repeat(struct walk *w, double times, void (*round)(struct walk *, co
             before.free_s[i] = w->queues[i].free_s;
         memcpy(moved, move, sizeof moved);
         read_clocks(w, was);
-        round(w, seg);
+        round(w, segment);
         read_clocks(w, at);
         for (int i = 0; i < CLOCKS; i++)
             move[i] = at[i] - was[i];
@@ -191,20 +288,37 @@ static void repeat(struct walk *w, double times, void (*round)(struct walk *, co
     }
 }
 
+/* The one stretch of a segment that nothing interrupts or slows down, or NULL. */
+static const struct mfu_overlap_stretch *only_kernels(const struct walk *w, int k)
+{
+    const struct mfu_overlap_stretches *all = w->in->stretches;
+    const struct mfu_overlap_stretch *s = &all->list[all->begin[k]];
+    const struct mfu_launch *l;
+
+    if (all->begin[k + 1] - all->begin[k] != 1 || (w->in->contention > 0 && beside_s(w) > 0))
+        return NULL;
+    l = &w->in->program->launches[s->first];
+    return l->stream == MFU_STREAM_COMPUTE && l->wait_behind < 0 ? s : NULL;
+}
+
 static void run_passes(struct walk *w, bool optimizer)
 {
     const struct mfu_program *p = w->in->program;
+    const struct mfu_overlap_stretch *s;
 
     for (int k = 0; k < p->n_segments; k++) {
         if ((p->segments[k].phase == MFU_OPTIMIZER_PHASE) != optimizer)
             continue;
         if (k == 0 || p->segments[k].phase != p->segments[k - 1].phase)
             begin_pass(w, p->segments[k].phase);
-        repeat(w, p->segments[k].repeat, run_segment, &p->segments[k]);
+        if ((s = only_kernels(w, k)))
+            run(w, s, p->segments[k].repeat);
+        else
+            repeat(w, p->segments[k].repeat, run_segment, k);
     }
 }
 
-static void run_micro_step(struct walk *w, const struct mfu_segment *unused)
+static void run_micro_step(struct walk *w, int unused)
 {
     (void)unused;
     run_passes(w, false);
@@ -223,7 +337,7 @@ struct mfu_overlap mfu_overlap_run(const struct mfu_overlap_input *in)
     struct walk w = {.in = in, .host = &in->hosts[MFU_FORWARD], .first = true};
     double alone_s;
 
-    repeat(&w, in->program->accum - 1, run_micro_step, NULL);
+    repeat(&w, in->program->accum - 1, run_micro_step, 0);
     w.last = true;
     run_passes(&w, false);
     run_passes(&w, true);
