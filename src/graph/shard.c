@@ -780,6 +780,14 @@ static void update_on_host(struct sharder *x)
         update_part(x, 1);
 }
 
+/* Whether the last segment of forward. */
+static bool ends_forward(const struct sharder *x, int k)
+{
+    const struct mfu_segment *seg = &x->p->segments[k];
+
+    return seg->phase == MFU_FORWARD && (k + 1 == x->p->n_segments || seg[1].phase != MFU_FORWARD);
+}
+
 static void write_segment(struct sharder *x, int k, int last)
 {
     struct mfu_segment *seg = &x->p->segments[k];
@@ -790,6 +798,8 @@ static void write_segment(struct sharder *x, int k, int last)
         begin_segment(x, k);
     if (k == 0 && gathers_beside(x))
         gather_new(x, MFU_FIRST_MICRO_STEP);
+    if (k > 0 && gathers_beside(x) && x->rule->when == MFU_LAST_MICRO_STEP && ends_forward(x, k))
+        x->wanted = x->issued - 1; /* the last weights; in other micro-steps they are there */
     if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k)) {
         for (int i = 0; i < POOLS && !x->by_block && !in_buckets(x); i++)
             if (x->pool[i].ranks > 0)
