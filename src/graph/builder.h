@@ -280,12 +280,6 @@ static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
 {
     return (op->primitive->traits & trait) != 0;
 }
-
-/* Whether its table is looked up by positions, not by tokens. */
-static inline bool mfu_is_of_positions(const struct mfu_operation *op)
-{
-    return op->primitive->has_position && op->primitive->has_position(op);
-}
 /* Whether one kernel computes the activation `index` and the product that it is the first factor of. */
 bool mfu_is_gate(const struct mfu_builder *, int index);
 /* Whether such an activation is a gate's: GELU and SiLU. */

@@ -260,7 +260,7 @@ void mfu_count_parameters(struct mfu_builder *s)
                 continue;
             }
             p->table_params += times * all;
-            if (mfu_is_of_positions(op))
+            if (op->primitive->has_position && op->primitive->has_position(op))
                 p->position_params += times * all;
         }
     }

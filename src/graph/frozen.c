@@ -153,7 +153,8 @@ static bool takes_adapter(const struct mfu_builder *s, int i)
     switch (method_of(s)->place) {
     case MFU_ADAPTS_TOKENS:
     case MFU_ADAPTS_KEYS:
-        return mfu_is(op, MFU_LOOKS_UP) && s->config->model->ops[i].n_in == 0 && !mfu_is_of_positions(op);
+        return mfu_is(op, MFU_LOOKS_UP) && s->config->model->ops[i].n_in == 0
+            && !(op->primitive->has_position && op->primitive->has_position(op));
     case MFU_ADAPTS_RESULT:
     case MFU_ADAPTS_SCALE:
     case MFU_ADAPTS_INPUT:
@@ -260,8 +261,8 @@ static int check_positions(const struct mfu_builder *s, struct mfu_error *err)
     for (int i = 0; i < m->n_ops; i++) {
         const struct mfu_operation *op = &s->operations[i];
 
-        learned |=
-            !s->left_out[i] && mfu_is(op, MFU_LOOKS_UP) && mfu_is_of_positions(op) && !op->primitive->params(op).fixed;
+        learned |= !s->left_out[i] && mfu_is(op, MFU_LOOKS_UP) && op->primitive->has_position
+            && op->primitive->has_position(op) && !op->primitive->params(op).fixed;
     }
     if (!learned || seq < 0)
         return 0;

@@ -87,17 +87,18 @@ static void add_parameter(struct mfu_builder *s, struct mfu_node *n, int which, 
                                                               .trains = held.trains};
 }
 
-/* Whether its result needs a gradient: checkpointing asks for that of the tokens' embeddings, not of their positions'
- * (transformers' enable_input_require_grads hooks get_input_embeddings()). */
+/* Whether its result needs a gradient: checkpointing asks for that of the embeddings
+ * (transformers' enable_input_require_grads), not of tables that are no weights. */
 static void find_whether_it_trains(const struct mfu_builder *s, const struct mfu_model_section *section,
                                    struct mfu_node *n)
 {
     bool asked = mfu_checkpoints[s->config->checkpoint].recomputes && mfu_is(n->op, MFU_LOOKS_UP)
-        && !mfu_is_of_positions(n->op) && mfu_apart(s->config, section) == 0;
+        && mfu_apart(s->config, section) == 0;
 
-    n->requires_gradient = asked || mfu_is(n->op, MFU_ENDS_IN_LOSS);
+    n->requires_gradient = mfu_is(n->op, MFU_ENDS_IN_LOSS);
     for (int which = 0; which < 2; which++)
-        if (mfu_trains(s, n, which) && s->parameters[n->parameter[which]].elements > 0)
+        if ((asked || mfu_trains(s, n, which)) && n->parameter[which] >= 0
+            && s->parameters[n->parameter[which]].elements > 0)
             n->requires_gradient = true;
     for (int k = 0; k < MFU_INPUTS; k++)
         if (mfu_wants_gradient(s, n, k))

@@ -110,7 +110,7 @@ static enum mfu_split choose(const struct mfu_builder *s, const struct mfu_model
     if (mfu_is(op, MFU_ROUTES) || ranks_of(s, s->routed[i] ? MFU_AXIS_ETP : MFU_AXIS_TP) <= 1)
         return MFU_SPLIT_NONE;
     if (mfu_is(op, MFU_LOOKS_UP))
-        return op->primitive->split_rows && !mfu_is_of_positions(op) ? MFU_SPLIT_ROWS : MFU_SPLIT_NONE;
+        return op->primitive->split_rows && !op->primitive->has_position(op) ? MFU_SPLIT_ROWS : MFU_SPLIT_NONE;
     if (split_input)
         return mfu_is(op, MFU_MULTIPLIES) ? MFU_SPLIT_ROWS : MFU_SPLIT_WITHIN;
     if (mfu_is(op, MFU_MULTIPLIES) && reaches_product(s, sec, i, false))
