@@ -7,6 +7,7 @@
 #define MFU_HASH_H
 
 #include <stdint.h>
+#include <string.h>
 
 #define MFU_HASH 2166136261u /* of nothing yet */
 #define MFU_HASH64 0xcbf29ce484222325u
@@ -23,6 +24,20 @@ static inline uint32_t mfu_hash_text(uint32_t hash, const char *text)
     while (*text)
         hash = mfu_hash_byte(hash, *text++);
     return hash;
+}
+
+/* A number's bits; and from a sum of such, each times an odd number, one of 2^bits. */
+static inline uint64_t mfu_hash_bits(double x)
+{
+    uint64_t u;
+
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline unsigned mfu_hash_fold(uint64_t sum, int bits)
+{
+    return (unsigned)(sum * 0x9e3779b97f4a7c15u >> (64 - bits)); /* Knuth's multiplicative hashing: 2^64 / golden ratio */
 }
 
 /* With 64 bits; a byte, or a word at a time. */

@@ -38,6 +38,12 @@ static inline struct mfu_tensor *mfu_tensor_of(struct mfu_builder *s, int view)
 /* Room for n views that a launch reads or writes; NULL, and the builder has failed, when out of memory. */
 int *mfu_ends_new(struct mfu_builder *, int n);
 
+/* The work of launches that is so, which they share; all of it is compared, but `number` and `older`.  Of a launch that is to
+ * do other work: a copy of its own, changed, asked for here. */
+const struct mfu_work *mfu_work_of(struct mfu_builder *, const struct mfu_work *);
+/* The one appended last. */
+struct mfu_launch *mfu_latest_launch(struct mfu_builder *);
+
 /* A copy of a view in another type, as part of `part`. */
 int mfu_emit_cast_as(struct mfu_builder *, int view, enum mfu_type, enum mfu_part, enum mfu_fusion);
 

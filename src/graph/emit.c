@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "graph/builder_private.h"
 #include "graph/copies.h"
 #include "scenario/setting.h"
@@ -208,7 +209,7 @@ int *mfu_ends_new(struct mfu_builder *s, int n)
 {
     if (n > s->n_ends || !s->ends) {
         s->n_ends = n > ENDS ? n : ENDS;
-        s->ends = mfu_arena_alloc(&s->program->ends, (size_t)s->n_ends, sizeof *s->ends);
+        s->ends = mfu_arena_alloc(&s->program->room, (size_t)s->n_ends, sizeof *s->ends);
         if (!s->ends) {
             s->n_ends = 0;
             s->failed = true;
@@ -218,6 +219,37 @@ int *mfu_ends_new(struct mfu_builder *s, int n)
     s->n_ends -= n;
     s->ends += n;
     return s->ends - n;
+}
+
+const struct mfu_work *mfu_work_of(struct mfu_builder *s, const struct mfu_work *w)
+{
+    static const struct mfu_work none;
+    struct mfu_program *p = s->program;
+    const struct mfu_kernel *k = &w->kernel;
+    uint64_t sum = mfu_hash_bits(k->read_bytes) * 3 + mfu_hash_bits(k->write_bytes) * 5 + mfu_hash_bits(k->n) * 7
+        + mfu_hash_bits(k->flops) * 9 + mfu_hash_bits(w->gradient_elements) + k->kind;
+    int *newest = &s->newest_work[mfu_hash_fold(sum, MFU_WORK_BITS)];
+    struct mfu_work *made;
+
+    for (int i = *newest; i > 0; i = p->works[i - 1]->older)
+        if (memcmp(p->works[i - 1], w, offsetof(struct mfu_work, number)) == 0)
+            return p->works[i - 1];
+    made = mfu_arena_alloc(&p->room, 1, sizeof *made);
+    if (!made || !ROOM(s, p->works, p->n_works, p->cap_works)) {
+        s->failed = true;
+        return &none;
+    }
+    *made = *w;
+    made->number = p->n_works;
+    made->older = *newest;
+    p->works[p->n_works++] = made;
+    *newest = p->n_works;
+    return made;
+}
+
+struct mfu_launch *mfu_latest_launch(struct mfu_builder *s)
+{
+    return &s->program->launches[s->program->n_launches - 1];
 }
 
 /* Whether each tensor rank computes all of it; an adapter is as its product. */
@@ -305,6 +337,7 @@ static bool stays_eager(const struct mfu_builder *s, const struct mfu_launch *l)
 void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
 {
     struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
+    struct mfu_work w;
     double read = e->extra_read_bytes, write = 0, half = 0, rows = 0, columns = 0, times = 1;
     int shape = MFU_NO_VIEW;
 
@@ -326,19 +359,20 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     }
     if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && l->op[0])
         times = mfu_is(s->nodes[s->node].op, MFU_MULTIPLIES) ? 1 : mfu_logits_chunks(s, &s->nodes[s->node]);
-    mfu_kernel_set_stream(&l->kernel, e->kind, e->traffic, rows, columns, times * e->flops, times * read,
-                          times * write);
-    l->kernel.half_share = half > 0 ? half / (read + write) : 0;
-    l->half_bytes = half;
-    l->half_of_bytes = read + write;
-    l->kernel.reread_bytes = times * e->reread_bytes;
-    l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
-    l->kernel.cold = e->fusion == MFU_PARAMETER || mfu_kinds[e->kind].cold;
+    memset(&w, 0, sizeof w); /* it is compared as a whole */
+    mfu_kernel_set_stream(&w.kernel, e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
+    w.kernel.half_share = half > 0 ? half / (read + write) : 0;
+    w.half_bytes = half;
+    w.half_of_bytes = read + write;
+    w.kernel.reread_bytes = times * e->reread_bytes;
+    w.kernel.launches = times * (e->launches > 0 ? e->launches : 1);
+    w.kernel.cold = e->fusion == MFU_PARAMETER || mfu_kinds[e->kind].cold;
+    w.extra_read_bytes = e->extra_read_bytes;
+    w.temporary_bytes = e->temporary_bytes;
+    l->work = mfu_work_of(s, &w);
     l->fusion = s->apart || (e->fusion != MFU_PARAMETER && stays_eager(s, l)) ? MFU_ALONE : e->fusion;
     l->random = e->random;
     l->cast = e->cast;
-    l->extra_read_bytes = e->extra_read_bytes;
-    l->temporary_bytes = e->temporary_bytes;
 }
 
 void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const char *suffix, double temporary_bytes,
@@ -348,9 +382,8 @@ void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const ch
 
     if (!l)
         return;
-    l->kernel = *k;
+    l->work = mfu_work_of(s, &(struct mfu_work){.kernel = *k, .temporary_bytes = temporary_bytes});
     l->fusion = MFU_ALONE;
-    l->temporary_bytes = temporary_bytes;
 }
 
 double mfu_routed_rows(const struct mfu_builder *s, double top_k)
@@ -371,14 +404,15 @@ void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_kind op, uns
                          int in, int out)
 {
     struct mfu_launch *l = append(s, mfu_collective_names[op], 1, &in, 1, &out);
+    struct mfu_work w = {.collective = {.axes = axes, .kind = op, .bytes = bytes}};
 
     if (!l)
         return;
-    l->kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, calls * bytes, 0);
-    l->kernel.launches = calls;
+    w.kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, calls * bytes, 0);
+    w.kernel.launches = calls;
+    l->work = mfu_work_of(s, &w);
     l->fusion = MFU_ALONE;
     l->communicates = true;
-    l->collective = (struct mfu_collective){.axes = axes, .kind = op, .bytes = bytes};
 }
 
 static enum mfu_part part_like(struct mfu_builder *s, int view)
@@ -608,8 +642,13 @@ void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int co
         else
             quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, true, p->quantised);
         p->cast = p->quantised[1];
-        if (s->runtime->keeps_quantised && !s->failed)
-            mfu_launch_once(&s->program->launches[s->program->n_launches - 1], MFU_FIRST_MICRO_STEP, s->config->accum);
+        if (s->runtime->keeps_quantised && !s->failed) {
+            struct mfu_launch *l = mfu_latest_launch(s);
+            struct mfu_work w = *l->work;
+
+            mfu_work_once(&w, MFU_FIRST_MICRO_STEP, s->config->accum);
+            l->work = mfu_work_of(s, &w);
+        }
     }
     copies[0] = p->quantised[0];
     copies[1] = p->quantised[1];

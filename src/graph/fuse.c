@@ -226,12 +226,21 @@ static void put(struct fusion *f, int segment)
 static void put_alone(struct fusion *f, int index)
 {
     struct mfu_launch *l = next_like(f, index);
+    struct mfu_work w;
     int sources[MAX_SOURCES], n = 0;
+    bool changes;
 
     if (!l)
         return;
-    if (l->kernel.traffic == MFU_C_DRAM_IRREGULAR || l->kernel.traffic == MFU_C_DRAM_DROPOUT)
-        l->kernel.traffic = MFU_C_DRAM_FUSED; /* compiled for just this layout */
+    changes = l->fusion == MFU_COLUMN || l->work->kernel.traffic == MFU_C_DRAM_IRREGULAR
+        || l->work->kernel.traffic == MFU_C_DRAM_DROPOUT;
+    if (!changes) {
+        put(f, f->segment);
+        return;
+    }
+    w = *l->work;
+    if (w.kernel.traffic == MFU_C_DRAM_IRREGULAR || w.kernel.traffic == MFU_C_DRAM_DROPOUT)
+        w.kernel.traffic = MFU_C_DRAM_FUSED; /* compiled for just this layout */
     if (l->fusion == MFU_COLUMN) {
         double was = 0, is = 0;
 
@@ -245,9 +254,10 @@ static void put_alone(struct fusion *f, int index)
         if (!f->too_many && (l->in = mfu_ends_new(f->s, n))) {
             memcpy(l->in, sources, (size_t)n * sizeof *sources);
             l->n_in = (unsigned char)n;
-            l->kernel.read_bytes += is - was;
+            w.kernel.read_bytes += is - was;
         }
     }
+    l->work = mfu_work_of(f->s, &w);
     put(f, f->segment);
 }
 
@@ -326,29 +336,30 @@ static const struct mfu_launch *main_of(const struct fusion *f, const int *membe
         const struct mfu_launch *l = &f->p->launches[members[i]];
 
         if (l->fusion == MFU_ROW
-                ? main->fusion != MFU_ROW || mfu_compare(f->s, l->kernel.n, main->kernel.n) >= 0
-                : main->fusion != MFU_ROW && mfu_compare(f->s, l->kernel.flops, main->kernel.flops) >= 0)
+                ? main->fusion != MFU_ROW || mfu_compare(f->s, l->work->kernel.n, main->work->kernel.n) >= 0
+                : main->fusion != MFU_ROW && mfu_compare(f->s, l->work->kernel.flops, main->work->kernel.flops) >= 0)
             main = l;
     }
     return main;
 }
 
 /* Adds up what the members compute and read beside their inputs. */
-static void add_members(const struct fusion *f, const int *members, int n, int id, struct mfu_launch *merged)
+static void add_members(const struct fusion *f, const int *members, int n, int id, struct mfu_work *merged)
 {
     struct mfu_kernel *k = &merged->kernel;
 
     for (int i = 0; i < n; i++) {
         const struct mfu_launch *l = &f->p->launches[members[i]];
+        const struct mfu_work *w = l->work;
         int producer = l->n_in > 0 ? f->p->views[l->in[0]].producer : -1;
 
         if (producer < 0 || f->group_of[producer] != id) {
-            k->read_bytes += l->extra_read_bytes;
-            k->reread_bytes += l->kernel.reread_bytes / 2; /* maximum and sum in one pass */
+            k->read_bytes += w->extra_read_bytes;
+            k->reread_bytes += w->kernel.reread_bytes / 2; /* maximum and sum in one pass */
         }
-        k->flops += l->kernel.flops;
-        merged->gradient_elements += l->gradient_elements;
-        merged->gradient_experts += l->gradient_experts;
+        k->flops += w->kernel.flops;
+        merged->gradient_elements += w->gradient_elements;
+        merged->gradient_experts += w->gradient_experts;
     }
 }
 
@@ -376,12 +387,12 @@ static void put_merged(struct fusion *f, const int *members, int n)
 {
     const struct mfu_launch *main = main_of(f, members, n);
     struct mfu_launch *merged = next_like(f, members[n - 1]);
-    struct mfu_kernel *kernel;
+    struct mfu_work w;
+    struct mfu_kernel *kernel = &w.kernel;
     int id = f->n_groups;
 
     if (!merged)
         return;
-    kernel = &merged->kernel;
     for (int i = 0; i < n; i++)
         f->group_of[members[i]] = id;
     if (!ends_of(f, members, n, id, merged) && n > 1) {
@@ -395,10 +406,11 @@ static void put_merged(struct fusion *f, const int *members, int n)
     mark_written(f, merged);
     if (merged->n_out == 0 || !keep_ends(f, merged))
         return;
-    kernel->flops = kernel->reread_bytes = merged->gradient_elements = merged->gradient_experts = 0;
+    w = *merged->work;
+    kernel->flops = kernel->reread_bytes = w.gradient_elements = w.gradient_experts = 0;
     kernel->launches = 1;
-    merged->temporary_bytes = kernel->read_bytes = kernel->write_bytes = 0;
-    add_members(f, members, n, id, merged);
+    w.temporary_bytes = kernel->read_bytes = kernel->write_bytes = 0;
+    add_members(f, members, n, id, &w);
     for (int k = 0; k < merged->n_in; k++)
         kernel->read_bytes += bytes_of(f, merged->in[k]);
     for (int k = 0; k < merged->n_out; k++)
@@ -408,11 +420,13 @@ static void put_merged(struct fusion *f, const int *members, int n)
     merged->suffix = n > 1 ? (main->phase == MFU_BACKWARD ? "fused_grad" : "fused") : main->suffix;
     merged->fusion = main->fusion;
     merged->cast = n == 1 && main->cast;
-    kernel->kind = main->kernel.kind;
+    kernel->kind = main->work->kernel.kind;
     kernel->m = f->open.rows;
-    kernel->n = main->kernel.n;
-    kernel->traffic = main->kernel.traffic == MFU_C_DRAM_EMBEDDING && n == 1 ? MFU_C_DRAM_EMBEDDING
-                                                                             : mfu_fused_traffic(main->kernel.traffic);
+    kernel->n = main->work->kernel.n;
+    kernel->traffic = main->work->kernel.traffic;
+    if (kernel->traffic != MFU_C_DRAM_EMBEDDING || n > 1)
+        kernel->traffic = mfu_fused_traffic(kernel->traffic);
+    merged->work = mfu_work_of(f->s, &w);
     put(f, f->open.segment);
 }
 

@@ -247,34 +247,11 @@ static enum mfu_type gradient_type(const struct mfu_builder *s, const struct mfu
     return p->type == s->numerics.weight || p->type == s->numerics.product ? s->numerics.gradient : p->type;
 }
 
-/* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,
- * of which the first only moves a pointer. */
-static void share_out(const struct mfu_program *p, struct mfu_launch *l, double accum)
-{
-    const struct mfu_view *v = &p->views[l->in[0]];
-    double share = (accum - 1) / accum, elements = v->rows * v->columns;
-
-    l->kernel.read_bytes = share * (elements * mfu_type_bytes[v->type] + l->accumulated_bytes);
-    l->kernel.write_bytes = share * l->accumulated_bytes;
-    l->kernel.flops = share * elements;
-    l->kernel.launches = share;
-}
-
-void mfu_launch_accumulate(struct mfu_program *p, int launch, double accum)
-{
-    struct mfu_launch *l = &p->launches[launch];
-
-    if (l->accumulated_bytes > 0)
-        share_out(p, l, accum);
-    if (l->when != MFU_EVERY_MICRO_STEP)
-        mfu_launch_share(l, accum);
-}
-
 void mfu_program_accumulate(struct mfu_program *p, double accum)
 {
     p->accum = accum;
-    for (int i = 0; i < p->n_launches; i++)
-        mfu_launch_accumulate(p, i, accum);
+    for (int i = 0; i < p->n_works; i++)
+        mfu_work_accumulate(p->works[i], accum);
 }
 
 /* Parameters of which `view` is the gradient: one tensor may be that of a weight and its bias, and has a column for each
@@ -304,6 +281,7 @@ void mfu_accumulate(struct mfu_builder *s, int view)
     double elements = mfu_view_columns(s, view) * mfu_view_rows(s, view);
     double bytes = elements * mfu_type_bytes[mfu_view_type(s, view)];
     struct mfu_launch *l;
+    struct mfu_work w;
 
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "accumulate",
@@ -314,25 +292,30 @@ void mfu_accumulate(struct mfu_builder *s, int view)
              1, &view, 0, NULL);
     if (s->failed)
         return;
-    l = &s->program->launches[s->program->n_launches - 1];
-    l->kernel.read_bytes += bytes;
-    l->kernel.write_bytes = bytes;
+    l = mfu_latest_launch(s);
+    w = *l->work;
+    w.kernel.read_bytes += bytes;
+    w.kernel.write_bytes = bytes;
     if (!mfu_gradients_kept(s)) {
-        l->accumulated_bytes = bytes;
-        share_out(s->program, l, s->config->accum);
+        w.accumulated_bytes = bytes;
+        mfu_work_accumulate(&w, s->config->accum);
     }
+    l->work = mfu_work_of(s, &w);
 }
 
 /* The gradient of a parameter is complete with the launch before. */
 static void complete(struct mfu_builder *s, const struct mfu_node *n, const struct mfu_parameter *p)
 {
     struct mfu_launch *l;
+    struct mfu_work w;
 
     if (s->failed || s->program->n_launches == 0)
         return;
-    l = &s->program->launches[s->program->n_launches - 1];
-    l->gradient_elements += p->elements;
-    l->gradient_experts += mfu_of_experts(n->op) ? p->elements : 0;
+    l = mfu_latest_launch(s);
+    w = *l->work;
+    w.gradient_elements += p->elements;
+    w.gradient_experts += mfu_of_experts(n->op) ? p->elements : 0;
+    l->work = mfu_work_of(s, &w);
 }
 
 void mfu_gradient_in_place(struct mfu_builder *s, struct mfu_node *n)
@@ -362,7 +345,7 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
          * product of a linear; autocast's cast has made that a tensor of its own. */
         int born = mfu_tensor_of(s, p->gradient)->born;
         bool in_place = s->numerics.autocast || s->runtime->fuse
-            || (born >= 0 && !mfu_kind_is_gemm(s->program->launches[born].kernel.kind));
+            || (born >= 0 && !mfu_kind_is_gemm(s->program->launches[born].work->kernel.kind));
         int sum = in_place
             ? mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view))
             : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_GRADIENTS);

@@ -463,9 +463,10 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->whole_gates = mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_gates && !s->runtime->fuse;
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
-    mfu_arena_reset(&p->ends);
+    mfu_arena_reset(&p->room);
     s->n_ends = 0;
-    p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
+    memset(s->newest_work, 0, sizeof s->newest_work);
+    p->n_launches = p->n_works = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
     p->accum = mfu_graph_accum(c);
     p->tokens = c->tokens;
     mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
@@ -745,8 +746,9 @@ void mfu_program_free(struct mfu_program *p)
     mfu_fold_free(p);
     free(p->weights);
     free(p->compared);
-    mfu_arena_free(&p->ends);
+    mfu_arena_free(&p->room);
     free(p->launches);
+    free(p->works);
     free(p->tensors);
     free(p->views);
     free(p->segments);

@@ -83,8 +83,8 @@ int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             level += up[i];
-            if (level - waits + p->launches[i].temporary_bytes > highest) {
-                highest = level - waits + p->launches[i].temporary_bytes;
+            if (level - waits + p->launches[i].work->temporary_bytes > highest) {
+                highest = level - waits + p->launches[i].work->temporary_bytes;
                 where = i;
             }
             level -= down[i];
@@ -115,7 +115,7 @@ int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
         if (p->tensors[t].born != MFU_FOREVER)
             m->parts[p->tensors[t].part] += copies(p, segment_of, t, m) * p->tensors[t].bytes;
     if (m->launch >= 0)
-        m->parts[MFU_PART_WORKSPACE] += p->launches[m->launch].temporary_bytes;
+        m->parts[MFU_PART_WORKSPACE] += p->launches[m->launch].work->temporary_bytes;
     free(up);
     return 0;
 }
@@ -199,7 +199,7 @@ struct mfu_saved mfu_saved_by_place(const struct mfu_program *p)
         const struct mfu_segment *made;
 
         if (x->part == MFU_PART_COMMUNICATION || x->born < 0 || x->born >= end
-            || p->launches[x->born].when == MFU_FIRST_MICRO_STEP   /* serves them all */
+            || p->launches[x->born].work->when == MFU_FIRST_MICRO_STEP   /* serves them all */
             || (x->part == MFU_PART_WEIGHT_CASTS && x->last < end) /* made in a layer, let go of behind all */
             || (x->last == MFU_FOREVER && !read_later(p, t, end)))
             continue;

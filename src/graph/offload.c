@@ -315,10 +315,13 @@ static void copy(struct offloader *x, const struct mfu_segment *seg, const struc
                            .fusion = MFU_ALONE,
                            .communicates = true,
                            .wait_behind = -1,
-                           .stream = way == MFU_TO_HOST ? MFU_STREAM_TO_HOST : MFU_STREAM_FROM_HOST,
-                           .collective = {.kind = way, .axes = MFU_AXES_HOST, .bytes = bytes}};
+                           .stream = way == MFU_TO_HOST ? MFU_STREAM_TO_HOST : MFU_STREAM_FROM_HOST};
 
-    l.kernel = mfu_kernel_stream(MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
+    l.work =
+        mfu_work_of(x->s,
+                    &(struct mfu_work){
+                        .kernel = mfu_kernel_stream(MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0),
+                        .collective = {.kind = way, .axes = MFU_AXES_HOST, .bytes = bytes}});
     mfu_rewrite_put(x->s, &x->n_written, &l);
 }
 
@@ -377,7 +380,7 @@ static void write_launch(struct offloader *x, const struct mfu_segment *seg, int
 
     if (backward)
         read_copies(x, l, at);
-    else if (x->wanted && l->kernel.launches > 0) {
+    else if (x->wanted && l->work->kernel.launches > 0) {
         l->wait_stream = MFU_STREAM_TO_HOST;
         l->wait_behind = behind(x, &x->sent, &x->wanted->sent);
         x->wanted = NULL;

@@ -78,7 +78,7 @@ static bool is_repeated(const struct mfu_model *m, const char *section)
  * which embeddings and head are not.  Experts are one product in a batch. */
 static bool is_hidden(const struct mfu_config *c, const struct mfu_launch *l)
 {
-    return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->kernel.kind) && strstr(l->suffix, "wgrad")
+    return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->work->kernel.kind) && strstr(l->suffix, "wgrad")
         && is_repeated(c->model, l->section);
 }
 
@@ -90,7 +90,7 @@ static double hidden_params(const struct mfu_builder *s)
 
     for (int i = 0; i < p->n_segments; i++)
         for (int k = p->segments[i].first; k < p->segments[i].first + p->segments[i].count; k++) {
-            const struct mfu_kernel *g = &p->launches[k].kernel;
+            const struct mfu_kernel *g = &p->launches[k].work->kernel;
 
             if (is_hidden(s->config, &p->launches[k]))
                 params += (1 + s->layers[p->segments[i].of].copies) * p->segments[i].repeat * g->batch * g->m * g->n;
@@ -127,7 +127,7 @@ static void newton_schulz(struct mfu_builder *s, double steps)
         s->layer = seg.of; /* it is copied as that is */
         mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, seg.repeat);
         for (int k = seg.first; k < seg.first + seg.count && !s->failed; k++) {
-            const struct mfu_kernel g = p->launches[k].kernel;
+            const struct mfu_kernel g = p->launches[k].work->kernel;
             double m = fmin(g.m, g.n), n = fmax(g.m, g.n), temporary_bytes = 2 * (3 * m * n + 2 * m * m);
 
             if (!is_hidden(s->config, &p->launches[k]))
@@ -194,6 +194,7 @@ static void update_tensors(struct mfu_builder *s, const struct mfu_optimizer_row
     double read = rint(moved * 0.6 * 0x1p10) * 0x1p-10;
 
     struct narrow list[3];
+    struct mfu_work w;
     int n_narrow = find_narrow(c, list);
 
     for (int i = 0; i < n_narrow; i++) {
@@ -204,8 +205,10 @@ static void update_tensors(struct mfu_builder *s, const struct mfu_optimizer_row
          r->scratch * p * at_once + temporary_bytes, gradient);
     if (s->failed || r->launches_per_tensor > 0)
         return;
-    s->program->launches[s->program->n_launches - 1].passes = r->passes;
-    mfu_launch_passes(&s->program->launches[s->program->n_launches - 1]);
+    w = *mfu_latest_launch(s)->work;
+    w.passes = r->passes;
+    mfu_work_passes(&w);
+    mfu_latest_launch(s)->work = mfu_work_of(s, &w);
 }
 
 /* The update of `n` parameters of `all`; a loop over tensors has temporaries of one of them at a time. */

@@ -112,6 +112,6 @@ void mfu_preallocate(struct mfu_builder *s)
     p->constant_bytes[MFU_PART_WORKSPACE] = p->next_batch_bytes = 0;
     for (int t = 0; t < p->n_tensors; t++)
         p->tensors[t].bytes = 0;
-    for (int i = 0; i < p->n_launches; i++)
-        p->launches[i].temporary_bytes = 0;
+    for (int i = 0; i < p->n_works; i++)
+        p->works[i]->temporary_bytes = 0;
 }

@@ -38,24 +38,40 @@ const double mfu_type_bytes[MFU_TYPE_COUNT] = {[MFU_F32] = 4,
                                                [MFU_F4_16] = 0.5 + 1. / 16,
                                                [MFU_F4_32] = 0.5 + 1. / 32};
 
-void mfu_launch_passes(struct mfu_launch *l)
+void mfu_work_passes(struct mfu_work *w)
 {
-    l->kernel.launches = l->passes * (1 + ceil(l->kernel.n / (320 * 65536)));
+    w->kernel.launches = w->passes * (1 + ceil(w->kernel.n / (320 * 65536)));
 }
 
-void mfu_launch_share(struct mfu_launch *l, double accum)
+/* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,
+ * of which the first only moves a pointer. */
+static void share_out(struct mfu_work *w, double accum)
 {
-    l->kernel.flops = l->whole.flops / accum;
-    l->kernel.read_bytes = l->whole.read_bytes / accum;
-    l->kernel.write_bytes = l->whole.write_bytes / accum;
-    l->kernel.launches = l->whole.launches / accum;
+    double share = (accum - 1) / accum;
+
+    w->kernel.read_bytes = share * (w->half_of_bytes + w->accumulated_bytes);
+    w->kernel.write_bytes = share * w->accumulated_bytes;
+    w->kernel.flops = share * (w->kernel.m * w->kernel.n);
+    w->kernel.launches = share;
 }
 
-void mfu_launch_once(struct mfu_launch *l, enum mfu_occurrence when, double accum)
+void mfu_work_accumulate(struct mfu_work *w, double accum)
 {
-    l->when = when;
-    l->whole = (struct mfu_amount){l->kernel.flops, l->kernel.read_bytes, l->kernel.write_bytes, l->kernel.launches};
-    mfu_launch_share(l, accum);
+    if (w->accumulated_bytes > 0)
+        share_out(w, accum);
+    if (w->when == MFU_EVERY_MICRO_STEP)
+        return;
+    w->kernel.flops = w->whole.flops / accum;
+    w->kernel.read_bytes = w->whole.read_bytes / accum;
+    w->kernel.write_bytes = w->whole.write_bytes / accum;
+    w->kernel.launches = w->whole.launches / accum;
+}
+
+void mfu_work_once(struct mfu_work *w, enum mfu_occurrence when, double accum)
+{
+    w->when = when;
+    w->whole = (struct mfu_amount){w->kernel.flops, w->kernel.read_bytes, w->kernel.write_bytes, w->kernel.launches};
+    mfu_work_accumulate(w, accum);
 }
 
 const char *mfu_launch_name(const struct mfu_launch *l, char *buf, size_t size)

@@ -102,9 +102,27 @@ struct mfu_amount {
     double flops, read_bytes, write_bytes, launches;
 };
 
-/* There are thousands of them in the step of a large model: what is small is kept small. */
-struct mfu_launch {
+/* What a launch computes, moves and asks of others. */
+struct mfu_work {
     struct mfu_kernel kernel;
+    double gradient_elements; /* of parameters whose gradient is complete after it */
+    double gradient_experts;  /* of these, in experts */
+    double accumulated_bytes; /* of the gradient that it adds to, in every micro-step but the first */
+    double extra_read_bytes;  /* beyond reading every input once */
+    double half_bytes;        /* that kernel.half_share is the share of, */
+    double half_of_bytes;     /* and of which: without `extra_read_bytes`, all that it names */
+    double temporary_bytes;   /* workspace while it runs */
+    double passes;            /* of an optimizer over lists of tensors, kernel by kernel; 0: of no such */
+    struct mfu_amount whole;  /* of a launch that does not happen in every micro-step, when it does */
+    struct mfu_collective collective;
+    double beside_share; /* of it, at most */
+    enum mfu_occurrence when;
+    int number, older; /* in mfu_program.works; one behind that of another in its list (mfu_work_of()), 0: none */
+};
+
+/* There are thousands of them in the step of a large model, of a few hundred works: launches that are alike share one. */
+struct mfu_launch {
+    const struct mfu_work *work;       /* the program's */
     const char *section, *op, *suffix; /* h, attn.qkv, dgrad ("" if none) */
     int *in, *out;                     /* views, in the program's `ends`: the first n_in, n_out */
     unsigned char n_in, n_out;
@@ -112,7 +130,6 @@ struct mfu_launch {
     enum mfu_fusion fusion : 8;
     enum mfu_stream stream : 8;      /* where it runs */
     enum mfu_stream wait_stream : 8; /* it starts when what was issued there has ended, */
-    enum mfu_occurrence when : 8;
     bool random;         /* its result cannot be computed again */
     bool cast;           /* only changes the type */
     bool recomputed : 1; /* a part of forward, run again in backward */
@@ -125,17 +142,6 @@ struct mfu_launch {
     bool communicates;   /* a collective, or a copy that is made for one */
     signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
     int wait_behind;    /* but for so many of the latest; -1: it does not wait */
-    double gradient_elements; /* of parameters whose gradient is complete after it */
-    double gradient_experts;  /* of these, in experts */
-    double accumulated_bytes; /* of the gradient that it adds to, in every micro-step but the first */
-    double extra_read_bytes;  /* beyond reading every input once */
-    double half_bytes;        /* that kernel.half_share is the share of, */
-    double half_of_bytes;     /* and of which */
-    double temporary_bytes;   /* workspace while it runs */
-    double passes;            /* of an optimizer over lists of tensors, kernel by kernel; 0: of no such */
-    struct mfu_amount whole;  /* of a launch that does not happen in every micro-step, when it does */
-    struct mfu_collective collective;
-    double beside_share; /* of it, at most */
 };
 
 struct mfu_segment {
@@ -157,12 +163,13 @@ enum mfu_unrolling { MFU_LAYERS_COUNTED, MFU_LAYERS_FOLDED, MFU_LAYERS_COPIED, M
 
 struct mfu_program {
     struct mfu_launch *launches;
+    struct mfu_work **works; /* those of launches, and those that some had before they were changed */
     struct mfu_tensor *tensors;
     struct mfu_view *views;
     struct mfu_segment *segments;
-    int n_launches, n_tensors, n_views, n_segments;
-    int cap_launches, cap_tensors, cap_views, cap_segments;
-    struct mfu_arena ends; /* what launches read and write: views */
+    int n_launches, n_works, n_tensors, n_views, n_segments;
+    int cap_launches, cap_works, cap_tensors, cap_views, cap_segments;
+    struct mfu_arena room; /* works, and what launches read and write: views */
     void *workbench;       /* of the builder (struct mfu_builder), reused */
     struct mfu_fold *fold; /* where the items of a folded program are (copies.h); NULL: it is not */
     struct mfu_mesh mesh;
@@ -219,7 +226,7 @@ static inline double mfu_block_bytes(double bytes)
 /* The pass whose work a launch is: the one that it runs in, but for updates within backward. */
 static inline enum mfu_phase mfu_launch_pass(const struct mfu_launch *l)
 {
-    return mfu_kinds[l->kernel.kind].group == MFU_GROUP_UPDATES ? MFU_OPTIMIZER_PHASE : l->phase;
+    return mfu_kinds[l->work->kernel.kind].group == MFU_GROUP_UPDATES ? MFU_OPTIMIZER_PHASE : l->phase;
 }
 
 /* The phase that a launch's time belongs to: its pass, or communication. */
@@ -229,17 +236,18 @@ static inline enum mfu_phase mfu_launch_phase(const struct mfu_launch *l)
 }
 
 /* The kernels of an optimizer's passes: multi_tensor_apply takes tensors in lists. */
-void mfu_launch_passes(struct mfu_launch *);
+void mfu_work_passes(struct mfu_work *);
 
-/* The launch happens in one micro-step of `accum` only: its kernel becomes the mean. */
-void mfu_launch_once(struct mfu_launch *, enum mfu_occurrence, double accum);
-void mfu_launch_share(struct mfu_launch *, double accum); /* ... of another number */
+/* It happens in one micro-step of `accum` only: its kernel becomes the mean. */
+void mfu_work_once(struct mfu_work *, enum mfu_occurrence, double accum);
+/* The means of `accum` micro-steps, where they depend on their number. */
+void mfu_work_accumulate(struct mfu_work *, double accum);
 
 /* How much more of a launch there is each time that it happens than in the mean
  * of `accum` micro-steps. */
 static inline double mfu_launch_whole(const struct mfu_launch *l, double accum)
 {
-    return l->when == MFU_EVERY_MICRO_STEP ? 1 : accum;
+    return l->work->when == MFU_EVERY_MICRO_STEP ? 1 : accum;
 }
 
 /* The full name of a launch, "h.attn.qkv", into buf; returns buf. */

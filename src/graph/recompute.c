@@ -362,7 +362,7 @@ void mfu_choose_kept(struct mfu_builder *s, const struct mfu_layer *st)
     room = s->config->setting[MFU_S_CHECKPOINT_BUDGET] * saved_bytes(s, st);
     for (int i = st->first_kept; i < s->n_kept; i++) {
         const struct mfu_view *v = &p->views[s->kept[i].view];
-        const struct mfu_kernel *k = &p->launches[v->producer].kernel;
+        const struct mfu_kernel *k = &p->launches[v->producer].work->kernel;
 
         if (v->producer != before) { /* attention has two results */
             if (n == MFU_MOST_CHOICES)

@@ -11,24 +11,26 @@
 #include "graph/graph.h"
 
 /* Where a size is: a list, or the program itself. */
-enum place { COMPARED, LAUNCHES, VIEWS, WEIGHTS, FACTS, PLACES };
+enum place { COMPARED, WORKS, VIEWS, WEIGHTS, FACTS, PLACES };
 
 /* A size in any program of the form: base + x (slope + x curve). */
 struct mfu_line {
     enum place place;
+    int work; /* of works: which */
     size_t offset;
     double base, slope, curve;
     double most; /* up to which that is exact */
 };
 
 struct places {
+    struct mfu_work **works;
     char *at[PLACES];
 };
 
 static struct places places_of(struct mfu_program *p)
 {
-    return (struct places){{[COMPARED] = (char *)p->compared,
-                            [LAUNCHES] = (char *)p->launches,
+    return (struct places){p->works,
+                           {[COMPARED] = (char *)p->compared,
                             [VIEWS] = (char *)p->views,
                             [WEIGHTS] = (char *)p->weights,
                             [FACTS] = (char *)p}};
@@ -36,11 +38,11 @@ static struct places places_of(struct mfu_program *p)
 
 static double *size_at(const struct places *p, const struct mfu_line *l)
 {
-    return (double *)(p->at[l->place] + l->offset);
+    return (double *)((l->place == WORKS ? (char *)p->works[l->work] : p->at[l->place]) + l->offset);
 }
 
-/* What of a launch varies; the rest of it is in same_launch(). */
-#define AT(member) offsetof(struct mfu_launch, member)
+/* What of a work varies; the rest of it is in same_work(). */
+#define AT(member) offsetof(struct mfu_work, member)
 static const size_t sizes[] = {
     AT(kernel.m),          AT(kernel.n),          AT(kernel.k),           AT(kernel.batch),        AT(kernel.pairs),
     AT(kernel.flops),      AT(kernel.read_bytes), AT(kernel.write_bytes), AT(kernel.reread_bytes), AT(kernel.launches),
@@ -53,21 +55,21 @@ static const size_t sizes[] = {
 #define ONE_OF_KERNEL(member) (size == AT(kernel.member))
 
 /* Whether a size follows from others: from the number of micro-steps, or from that of elements. */
-static bool follows(const struct mfu_launch *l, size_t size)
+static bool follows(const struct mfu_work *w, size_t size)
 {
-    bool shared = l->accumulated_bytes > 0 || l->when != MFU_EVERY_MICRO_STEP;
+    bool shared = w->accumulated_bytes > 0 || w->when != MFU_EVERY_MICRO_STEP;
 
     return (shared && (ONE_OF_KERNEL(flops) || ONE_OF_KERNEL(read_bytes) || ONE_OF_KERNEL(write_bytes)))
-        || ((shared || l->passes > 0) && ONE_OF_KERNEL(launches));
+        || ((shared || w->passes > 0) && ONE_OF_KERNEL(launches));
 }
 
 /* The doubles at the end of a program. */
 #define FACTS_AT offsetof(struct mfu_program, constant_bytes)
 #define FACTS_END (offsetof(struct mfu_program, tokens) + sizeof(double))
 
-static double *size_of(struct mfu_launch *l, int i)
+static double size_of(const struct mfu_work *w, int i)
 {
-    return (double *)((char *)l + sizes[i]);
+    return *(const double *)((const char *)w + sizes[i]);
 }
 
 static bool same_kernel(const struct mfu_kernel *a, const struct mfu_kernel *b)
@@ -82,18 +84,22 @@ static bool same_tensors(const int *a, const int *b, int n)
     return n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
+static bool same_work(const struct mfu_work *a, const struct mfu_work *b)
+{
+    return same_kernel(&a->kernel, &b->kernel) && a->when == b->when && a->collective.axes == b->collective.axes
+        && a->collective.kind == b->collective.kind && a->beside_share == b->beside_share && a->passes == b->passes;
+}
+
 static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
 {
-    return same_kernel(&a->kernel, &b->kernel) && a->section == b->section && a->op == b->op && a->suffix == b->suffix
+    return same_work(a->work, b->work) && a->section == b->section && a->op == b->op && a->suffix == b->suffix
         && a->phase == b->phase && a->fusion == b->fusion && a->random == b->random && a->cast == b->cast
         && a->recomputed == b->recomputed && a->reference == b->reference && a->n_in == b->n_in && a->n_out == b->n_out
         && a->communicates == b->communicates && a->stream == b->stream && a->wait_stream == b->wait_stream
-        && a->wait_behind == b->wait_behind && a->when == b->when && a->collective.axes == b->collective.axes
-        && a->collective.kind == b->collective.kind && a->beside == b->beside && a->beside_share == b->beside_share
-        && a->passes == b->passes && same_tensors(a->in, b->in, a->n_in) && same_tensors(a->out, b->out, a->n_out);
+        && a->wait_behind == b->wait_behind && a->beside == b->beside && same_tensors(a->in, b->in, a->n_in) && same_tensors(a->out, b->out, a->n_out);
 }
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 280 && sizeof(struct mfu_kernel) == 104),
-               "a new field is a size, or belongs in same_launch()");
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 64 && sizeof(struct mfu_work) == 240),
+               "a new field is a size, or belongs in same_launch() or same_work()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)
 {
@@ -158,10 +164,21 @@ static double value(const struct mfu_line *l, double x)
     return l->base + x * (l->slope + x * l->curve);
 }
 
-/* The line through a size before and now; false if it cannot be one. */
-static bool add_line(struct mfu_scale *s, enum place place, size_t offset, double now, double before)
+/* Whether launches share works in the one as in the other: where two happen to do the same work at one x, the program
+ * says nothing of others. */
+static bool same_works(const struct mfu_program *a, const struct mfu_program *b)
 {
-    struct mfu_line l = {.place = place, .offset = offset};
+    bool same = a->n_works == b->n_works;
+
+    for (int i = 0; same && i < a->n_launches; i++)
+        same = a->launches[i].work->number == b->launches[i].work->number;
+    return same;
+}
+
+/* The line through a size before and now; false if it cannot be one. */
+static bool add_line(struct mfu_scale *s, enum place place, int work, size_t offset, double now, double before)
+{
+    struct mfu_line l = {.place = place, .work = work, .offset = offset};
 
     if (now == before)
         return true;
@@ -193,32 +210,31 @@ static bool bend(struct mfu_scale *s, struct mfu_line *l, double x, double now)
 static bool add_lines(struct mfu_scale *s, struct mfu_program *now)
 {
     struct mfu_program *before = &s->before;
-    bool ok = same_form(now, before);
+    bool ok = same_form(now, before) && same_works(now, before);
 
     s->n_lines = s->n_rounded = 0;
     for (int i = 0; ok && i < now->n_compared; i++) /* first: nothing is changed if one does not hold */
-        ok = add_line(s, COMPARED, (size_t)i * sizeof *now->compared, now->compared[i], before->compared[i]);
-    for (int i = 0; ok && i < now->n_launches; i++)
+        ok = add_line(s, COMPARED, 0, (size_t)i * sizeof *now->compared, now->compared[i], before->compared[i]);
+    for (int i = 0; ok && i < now->n_works; i++)
         for (int k = 0; ok && k < N_SIZES; k++)
-            if (!follows(&now->launches[i], sizes[k]))
-                ok = add_line(s, LAUNCHES, (size_t)i * sizeof *now->launches + sizes[k], *size_of(&now->launches[i], k),
-                              *size_of(&before->launches[i], k));
+            if (!follows(now->works[i], sizes[k]))
+                ok = add_line(s, WORKS, i, sizes[k], size_of(now->works[i], k), size_of(before->works[i], k));
     for (int i = 0; ok && i < now->n_views; i++) {
         size_t at = (size_t)i * sizeof *now->views;
 
-        ok = add_line(s, VIEWS, at + offsetof(struct mfu_view, rows), now->views[i].rows, before->views[i].rows)
-            && add_line(s, VIEWS, at + offsetof(struct mfu_view, columns), now->views[i].columns,
+        ok = add_line(s, VIEWS, 0, at + offsetof(struct mfu_view, rows), now->views[i].rows, before->views[i].rows)
+            && add_line(s, VIEWS, 0, at + offsetof(struct mfu_view, columns), now->views[i].columns,
                         before->views[i].columns);
     }
     for (int i = 0; ok && i < now->n_weights; i++) {
         const struct mfu_weight_tensor *x = &now->weights[i], *y = &before->weights[i];
         size_t at = (size_t)i * sizeof *x;
 
-        ok = add_line(s, WEIGHTS, at + offsetof(struct mfu_weight_tensor, elements), x->elements, y->elements)
-            && add_line(s, WEIGHTS, at + offsetof(struct mfu_weight_tensor, bytes), x->bytes, y->bytes);
+        ok = add_line(s, WEIGHTS, 0, at + offsetof(struct mfu_weight_tensor, elements), x->elements, y->elements)
+            && add_line(s, WEIGHTS, 0, at + offsetof(struct mfu_weight_tensor, bytes), x->bytes, y->bytes);
     }
     for (size_t at = FACTS_AT; ok && at < FACTS_END; at += sizeof(double))
-        ok = add_line(s, FACTS, at, *(double *)((char *)now + at), *(double *)((char *)before + at));
+        ok = add_line(s, FACTS, 0, at, *(double *)((char *)now + at), *(double *)((char *)before + at));
     for (int i = 0; ok && i < now->n_tensors; i++) {
         bool rounds = now->tensors[i].bytes == tensor_bytes(now, i);
 
@@ -239,9 +255,11 @@ static bool same_sizes(struct mfu_program *a, struct mfu_program *b)
         && memcmp(&a->mesh, &b->mesh, sizeof a->mesh) == 0;
 
     for (int i = 0; same && i < a->n_launches; i++) {
+        const struct mfu_work *x = a->launches[i].work, *y = b->launches[i].work;
+
         for (int k = 0; same && k < N_SIZES; k++)
-            same = *size_of(&a->launches[i], k) == *size_of(&b->launches[i], k);
-        same = same && a->launches[i].kernel.half_share == b->launches[i].kernel.half_share;
+            same = size_of(x, k) == size_of(y, k);
+        same = same && x->kernel.half_share == y->kernel.half_share;
     }
     for (int i = 0; same && i < a->n_views; i++)
         same = a->views[i].rows == b->views[i].rows && a->views[i].columns == b->views[i].columns;
@@ -280,11 +298,13 @@ static bool follow(struct mfu_scale *s, struct mfu_program *p, double x)
             return false;
         *size_at(&places, l) = size;
     }
-    for (struct mfu_launch *k = p->launches; k < p->launches + p->n_launches; k++) {
-        if (k->half_bytes > 0)
-            k->kernel.half_share = k->half_bytes / k->half_of_bytes;
-        if (k->passes > 0)
-            mfu_launch_passes(k);
+    for (int i = 0; i < p->n_works; i++) {
+        struct mfu_work *w = p->works[i];
+
+        if (w->half_bytes > 0)
+            w->kernel.half_share = w->half_bytes / w->half_of_bytes;
+        if (w->passes > 0)
+            mfu_work_passes(w);
     }
     for (int i = 0; i < s->n_rounded; i++)
         p->tensors[s->rounded[i]].bytes = tensor_bytes(p, s->rounded[i]);
@@ -342,10 +362,14 @@ static bool check(struct mfu_scale *s, struct mfu_program *p, double x)
     mfu_program_accumulate(&s->before, p->accum);
     s->before.mesh = p->mesh;
     if (same_sizes(&s->before, p)) {
+        if (!same_works(&s->before, p))
+            swap(s, p);
         s->state = MFU_SCALE_HOLDS;
         s->away = false;
         return true;
     }
+    if (!same_works(&s->before, p))
+        return false;
     for (int i = 0; s->state == MFU_SCALE_PREDICTS && i < s->n_lines; i++)
         if (*size_at(&led, &s->lines[i]) != *size_at(&traced, &s->lines[i])
             && !bend(s, &s->lines[i], x, *size_at(&traced, &s->lines[i])))

@@ -260,9 +260,10 @@ double mfu_swapped_gradients(const struct mfu_builder *s)
 
 /* ---- writing ------------------------------------------------------------- */
 
-static struct mfu_launch *put(struct sharder *x, const struct mfu_launch *l)
+static void put(struct sharder *x, struct mfu_launch *l, const struct mfu_work *w)
 {
-    return mfu_rewrite_put(x->s, &x->n, l);
+    l->work = mfu_work_of(x->s, w);
+    mfu_rewrite_put(x->s, &x->n, l);
 }
 
 static struct mfu_launch blank(const struct sharder *x, const char *suffix)
@@ -286,10 +287,10 @@ static int issue_over(struct sharder *x, unsigned axes, enum mfu_stream stream, 
                       double bytes, double calls, enum mfu_occurrence when)
 {
     struct mfu_launch l = blank(x, mfu_collective_names[op]);
+    struct mfu_work w = {.collective = {.kind = op, .axes = axes, .bytes = bytes}};
 
-    l.kernel =
+    w.kernel =
         mfu_kernel_stream(op < MFU_TO_HOST ? MFU_COLLECTIVE : MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
-    l.collective = (struct mfu_collective){.kind = op, .axes = axes, .bytes = bytes};
     l.stream = stream;
     if (x->after != MFU_STREAM_COMPUTE) {
         l.wait_stream = x->after;
@@ -297,11 +298,11 @@ static int issue_over(struct sharder *x, unsigned axes, enum mfu_stream stream, 
         x->after = MFU_STREAM_COMPUTE;
         x->behind = 0;
     }
-    l.kernel.read_bytes *= calls;
-    l.kernel.launches = calls;
+    w.kernel.read_bytes *= calls;
+    w.kernel.launches = calls;
     if (when != MFU_EVERY_MICRO_STEP)
-        mfu_launch_once(&l, when, x->p->accum);
-    put(x, &l);
+        mfu_work_once(&w, when, x->p->accum);
+    put(x, &l, &w);
     return stream == MFU_STREAM_COMMUNICATION ? x->issued++ : -1;
 }
 
@@ -315,10 +316,11 @@ static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collecti
 static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes)
 {
     struct mfu_launch l = blank(x, suffix);
+    struct mfu_work w = {
+        .kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, write_bytes, 0, read_bytes, write_bytes)};
 
-    l.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, write_bytes, 0, read_bytes, write_bytes);
-    l.kernel.cold = true;
-    put(x, &l);
+    w.kernel.cold = true;
+    put(x, &l, &w);
 }
 
 /* A buffer from the next launch on; its end follows. */
@@ -354,15 +356,15 @@ static void release(struct sharder *x, int tensor)
 static void copy_out(struct sharder *x, const struct pool *pool, double bytes)
 {
     struct mfu_launch l = blank(x, "copy_out");
+    struct mfu_work w = {.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, bytes, 0, 3 * bytes, 3 * bytes),
+                         .temporary_bytes = (1 + 1 / pool->ranks) * bytes};
 
-    l.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, bytes, 0, 3 * bytes, 3 * bytes);
-    l.kernel.launches = fmax(1, x->p->trained_tensors * pool->trained / x->p->rank_trained) * pool->ranks;
-    l.kernel.cold = true;
-    l.temporary_bytes = (1 + 1 / pool->ranks) * bytes;
+    w.kernel.launches = fmax(1, x->p->trained_tensors * pool->trained / x->p->rank_trained) * pool->ranks;
+    w.kernel.cold = true;
     l.communicates = false;
     l.wait_stream = MFU_STREAM_COMMUNICATION;
     l.wait_behind = 0;
-    put(x, &l);
+    put(x, &l, &w);
 }
 
 /* New weights of all ranks. */
@@ -463,7 +465,8 @@ static void bucket(struct sharder *x, struct pool *pool, double elements, bool l
 /* Those that are complete with a launch. */
 static void bucket_all(struct sharder *x, const struct mfu_launch *l, bool last)
 {
-    double experts = x->pool[1].ranks > 0 ? l->gradient_experts : 0, rest = l->gradient_elements - experts;
+    double experts = x->pool[1].ranks > 0 ? l->work->gradient_experts : 0,
+           rest = l->work->gradient_elements - experts;
 
     if (rest > 0 || last)
         bucket(x, &x->pool[0], rest, last);
@@ -696,7 +699,7 @@ static int last_gradient(const struct mfu_program *p)
 {
     for (int k = p->n_segments - 1; k >= 0; k--)
         for (int i = p->segments[k].first + p->segments[k].count - 1; i >= p->segments[k].first; i--)
-            if (mfu_launch_in(p, &p->segments[k], i)->gradient_elements > 0)
+            if (mfu_launch_in(p, &p->segments[k], i)->work->gradient_elements > 0)
                 return i;
     return -1;
 }
@@ -709,12 +712,12 @@ static void move(struct sharder *x, int last)
 
         if (!l)
             return;
-        if (x->wanted >= 0 && l->kernel.launches > 0 && l->wait_behind < 0) {
+        if (x->wanted >= 0 && l->work->kernel.launches > 0 && l->wait_behind < 0) {
             l->wait_stream = MFU_STREAM_COMMUNICATION;
             l->wait_behind = x->issued - 1 - x->wanted;
             x->wanted = -1;
         }
-        if (!x->by_block && in_buckets(x) && l->gradient_elements > 0)
+        if (!x->by_block && in_buckets(x) && l->work->gradient_elements > 0)
             bucket_all(x, l, i == last);
     }
 }

@@ -355,17 +355,26 @@ static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, enum mf
     return over_parts(s, op, axis, view, false);
 }
 
+/* So much of the collective just emitted runs beside the next product (1), or the latest (-1). */
+static void run_beside(struct mfu_builder *s, int product, double share)
+{
+    struct mfu_launch *l = mfu_latest_launch(s);
+    struct mfu_work w = *l->work;
+
+    w.beside_share = share;
+    l->beside = (signed char)product;
+    l->work = mfu_work_of(s, &w);
+}
+
 /* The collective just emitted runs beside the next or the latest product where the
  * trainer does so: that of a product's backward as a whole, others in pieces, the first
  * of which nothing hides. */
 static void beside(struct mfu_builder *s, int product, enum mfu_tp_overlap least)
 {
-    struct mfu_launch *l = &s->program->launches[s->program->n_launches - 1];
-
-    if (s->failed || s->config->setting[MFU_S_TP_OVERLAP] < least || l->collective.axes != MFU_AXIS_BIT(MFU_AXIS_TP))
+    if (s->failed || s->config->setting[MFU_S_TP_OVERLAP] < least
+        || mfu_latest_launch(s)->work->collective.axes != MFU_AXIS_BIT(MFU_AXIS_TP))
         return;
-    l->beside = product;
-    l->beside_share = least == MFU_TP_GRADIENTS ? 1 : 1 - 1 / ranks_of(s, MFU_AXIS_TP);
+    run_beside(s, product, least == MFU_TP_GRADIENTS ? 1 : 1 - 1 / ranks_of(s, MFU_AXIS_TP));
 }
 
 /* Where ranks share heads of keys, products are split as ever, and gathered; each rank takes its heads.  The gradient of what
@@ -441,10 +450,8 @@ static void meet_context(struct mfu_builder *s, struct mfu_node *n, bool backwar
                                                     : 2 * ring),
                              keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
     exchange(s, MFU_ALL_GATHER, MFU_AXIS_CP, (backward && row->ring ? 2 : 1) * keys, n->keys);
-    if (row->ring && !s->failed) {
-        s->program->launches[s->program->n_launches - 1].beside = 1;
-        s->program->launches[s->program->n_launches - 1].beside_share = 1;
-    }
+    if (row->ring && !s->failed)
+        run_beside(s, 1, 1);
 }
 
 static void leave_context(struct mfu_builder *s, struct mfu_node *n, bool backward)

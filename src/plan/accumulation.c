@@ -19,7 +19,7 @@
 
 static bool varies(const struct mfu_launch *l)
 {
-    return l->accumulated_bytes > 0 || l->when != MFU_EVERY_MICRO_STEP;
+    return l->work->accumulated_bytes > 0 || l->work->when != MFU_EVERY_MICRO_STEP;
 }
 
 static double times_of(const struct mfu_often *t, double accum)
@@ -45,7 +45,7 @@ static struct mfu_often times_in(const struct mfu_segment *s)
 /* Products of a pass that take as long are the same to clocks. */
 static bool same_product(const struct mfu_program *g, const struct mfu_price *prices, int a, int b)
 {
-    const struct mfu_kernel *x = &g->launches[a].kernel, *y = &g->launches[b].kernel;
+    const struct mfu_kernel *x = &g->launches[a].work->kernel, *y = &g->launches[b].work->kernel;
     const struct mfu_price *of_x = &prices[a], *of_y = &prices[b];
 
     return g->launches[a].phase == g->launches[b].phase && x->math == y->math && x->traffic == y->traffic
@@ -75,10 +75,10 @@ static bool same_varying(const struct mfu_program *g, const struct mfu_pricing *
 {
     const struct mfu_launch *x = &g->launches[a], *y = &g->launches[b];
 
-    return p->uses[a].hot_bytes == p->uses[b].hot_bytes && x->phase == y->phase && x->when == y->when
+    return p->uses[a].hot_bytes == p->uses[b].hot_bytes && x->phase == y->phase && x->work->when == y->work->when
         && x->stream == y->stream && x->communicates == y->communicates
-        && (x->accumulated_bytes > 0) == (y->accumulated_bytes > 0)
-        && memcmp(&x->kernel, &y->kernel, sizeof x->kernel) == 0;
+        && (x->work->accumulated_bytes > 0) == (y->work->accumulated_bytes > 0)
+        && memcmp(&x->work->kernel, &y->work->kernel, sizeof x->work->kernel) == 0;
 }
 
 static bool add_varying(struct mfu_accumulation *a, const struct mfu_program *g, const struct mfu_pricing *p,
@@ -121,7 +121,7 @@ static double least_s(const struct mfu_machine *m, const struct mfu_launch *l, c
     struct mfu_price best = *price;
 
     if (use->absorbed_bytes < most)
-        mfu_price_traffic(m, &l->kernel, inside(use->hot_bytes, most, &l->kernel), &best);
+        mfu_price_traffic(m, &l->work->kernel, inside(use->hot_bytes, most, &l->work->kernel), &best);
     return best.time_s;
 }
 
@@ -213,7 +213,7 @@ static int first_alike(struct mfu_accumulation *a, const struct mfu_program *g, 
         if (l->phase == g->launches[first].phase && l->communicates == g->launches[first].communicates
             && l->stream == g->launches[first].stream && p->uses[launch].hot_bytes == p->uses[first].hot_bytes
             && p->uses[launch].absorbed_bytes == p->uses[first].absorbed_bytes
-            && memcmp(&l->kernel, &g->launches[first].kernel, sizeof l->kernel) == 0)
+            && memcmp(&l->work->kernel, &g->launches[first].work->kernel, sizeof l->work->kernel) == 0)
             a->alike[launch] = first;
     }
     if (a->alike[launch] < 0)
@@ -252,12 +252,12 @@ static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, stru
                    const struct mfu_varying_launch *v, double accum, double dirty_bytes)
 {
     struct mfu_varying_launch *like = &a->varying[v->like];
-    const struct mfu_kernel *k = &g->launches[like->launch].kernel;
+    const struct mfu_kernel *k = &g->launches[like->launch].work->kernel;
     double room = reach_bytes - dirty_bytes, kept, absorbed;
     struct mfu_priced_launches *c;
 
     if (like == v) {
-        mfu_launch_accumulate(g, v->launch, accum);
+        mfu_work_accumulate(g->works[g->launches[v->launch].work->number], accum);
         like->price = -1;
     }
     kept = k->cold ? 0 : k->write_bytes;
@@ -280,7 +280,7 @@ static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, stru
 static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
                      const struct mfu_pricing *p, int launch, int *segment, double dirty_bytes, double absorbed_bytes)
 {
-    const struct mfu_kernel *k = &g->launches[launch].kernel;
+    const struct mfu_kernel *k = &g->launches[launch].work->kernel;
     struct mfu_often times;
     struct mfu_priced_launches *c = NULL;
     int like = first_alike(a, g, p, launch);
@@ -339,7 +339,7 @@ static double add_throttled(const struct mfu_accumulation *a, const struct mfu_m
 {
     struct mfu_price price = *before;
 
-    mfu_price_throttle(m, &l->kernel, duty, &price);
+    mfu_price_throttle(m, &l->work->kernel, duty, &price);
     mfu_sums_add_time(sums, l, &price, times, a->rules);
     return price.time_s;
 }
@@ -347,14 +347,12 @@ static double add_throttled(const struct mfu_accumulation *a, const struct mfu_m
 /* The program at this number, and how long each of its launches takes when it happens, in stretches. */
 static bool stretch(struct mfu_accumulation *a, struct mfu_program *g, double accum, struct mfu_overlap_stretches *all)
 {
-    g->accum = accum;
     if (!MFU_ROOM(all->seconds, g->n_launches, all->cap_seconds))
         return false;
+    mfu_program_accumulate(g, accum);
     for (int i = 0; i < g->n_launches; i++) {
         struct mfu_launch_seconds *s = &a->seconds[i];
 
-        if (varies(&g->launches[i]))
-            mfu_launch_accumulate(g, i, accum);
         all->seconds[i] = s->priced >= 0 ? a->priced[s->priced].time_s * mfu_launch_whole(&g->launches[i], accum)
             : s->like >= 0               ? a->throttled[s->like].time_s
                                          : s->base_s;

@@ -104,10 +104,10 @@ int mfu_exchanges(const struct mfu_plan *p, struct mfu_exchange *list)
             const struct mfu_launch *l = &g->launches[i];
             double times = mfu_plan_times(p, &g->segments[k]);
 
-            if (l->communicates && l->collective.axes == 0) /* a copy that is made for one */
+            if (l->communicates && l->work->collective.axes == 0) /* a copy that is made for one */
                 known_s += times * p->pricing.prices[i].time_s;
-            else if (l->collective.axes != 0 && p->pricing.prices[i].time_s > 0)
-                enter(&b, l->collective.axes, &l->collective, times * l->kernel.launches,
+            else if (l->work->collective.axes != 0 && p->pricing.prices[i].time_s > 0)
+                enter(&b, l->work->collective.axes, &l->work->collective, times * l->work->kernel.launches,
                       times * p->pricing.prices[i].time_s, l->stream != MFU_STREAM_COMPUTE);
         }
     if (p->n_stages > 0)

@@ -10,7 +10,7 @@
 
 static bool reaches_experts(const struct mfu_launch *l)
 {
-    return l->collective.kind == MFU_ALL_TO_ALL && l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_EP)
+    return l->work->collective.kind == MFU_ALL_TO_ALL && l->work->collective.axes == MFU_AXIS_BIT(MFU_AXIS_EP)
         && l->stream == MFU_STREAM_COMPUTE;
 }
 

@@ -64,7 +64,7 @@ static void spread(struct mfu_gpu_activity *a, const struct mfu_program *program
             s->communication_s += inside;
             a->communication_s += inside;
         } else {
-            const struct mfu_kernel *k = &program->launches[e->launch].kernel;
+            const struct mfu_kernel *k = &program->launches[e->launch].work->kernel;
             double share = inside / (to - from);
 
             s->busy_s[mfu_sort_of(k->kind)] += inside;

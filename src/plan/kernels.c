@@ -56,14 +56,14 @@ struct table {
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 {
-    return mfu_launch_phase(a) == mfu_launch_phase(b) && a->kernel.kind == b->kernel.kind && strcmp(a->op, b->op) == 0
+    return mfu_launch_phase(a) == mfu_launch_phase(b) && a->work->kernel.kind == b->work->kernel.kind && strcmp(a->op, b->op) == 0
         && strcmp(a->suffix, b->suffix) == 0 && strcmp(a->section, b->section) == 0;
 }
 
 static unsigned hash(const struct mfu_launch *l)
 {
     const char *const texts[] = {l->section, l->op, l->suffix};
-    unsigned h = MFU_HASH ^ (unsigned)(mfu_launch_phase(l) * MFU_KIND_COUNT + l->kernel.kind);
+    unsigned h = MFU_HASH ^ (unsigned)(mfu_launch_phase(l) * MFU_KIND_COUNT + l->work->kernel.kind);
 
     for (int i = 0; i < 3; i++)
         h = mfu_hash_text(h, texts[i]);
@@ -97,22 +97,22 @@ static void add(struct table *t, const struct mfu_launch *l, const struct mfu_pr
     row = &t->rows[i];
     if (i == t->n) {
         *slot = i + 1;
-        *row = (struct mfu_kernel_row){.phase = mfu_launch_phase(l), .kind = l->kernel.kind};
+        *row = (struct mfu_kernel_row){.phase = mfu_launch_phase(l), .kind = l->work->kernel.kind};
         name_row(row, l);
         t->of[i] = l;
         t->largest_s[i] = -1;
         t->n++;
     }
     /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a slot that is taken names a row that is filled */
-    row->count += times * l->kernel.launches;
-    row->flops += times * l->kernel.flops;
-    row->bytes += times * (l->kernel.read_bytes + l->kernel.write_bytes);
+    row->count += times * l->work->kernel.launches;
+    row->flops += times * l->work->kernel.flops;
+    row->bytes += times * (l->work->kernel.read_bytes + l->work->kernel.write_bytes);
     row->time_s += times * price->time_s;
     if (times * price->time_s > t->largest_s[i]) {
         t->largest_s[i] = times * price->time_s;
-        row->kernel = l->kernel;
+        row->kernel = l->work->kernel;
         row->price = *price;
-        row->collective = l->collective;
+        row->collective = l->work->collective;
     }
 }
 
@@ -139,7 +139,7 @@ int mfu_kernel_rows(const struct mfu_plan *p, struct mfu_kernel_row **rows, doub
         const struct mfu_segment *seg = &g->segments[k];
 
         for (int i = seg->first; i < seg->first + seg->count; i++)
-            if (g->launches[i].kernel.launches > 0) /* not what only ends a scope */
+            if (g->launches[i].work->kernel.launches > 0) /* not what only ends a scope */
                 add(&t, &g->launches[i], &p->pricing.prices[i], mfu_plan_times(p, seg));
     }
     for (int i = 0; i < t.n; i++) {

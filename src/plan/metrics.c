@@ -133,7 +133,7 @@ static double short_gaps(const struct mfu_plan *p)
             enum mfu_phase phase = mfu_launch_phase(&g->launches[i]);
 
             busy_s[phase] += mfu_plan_times(p, seg) * p->pricing.prices[i].time_s;
-            kernels[phase] += mfu_plan_times(p, seg) * g->launches[i].kernel.launches;
+            kernels[phase] += mfu_plan_times(p, seg) * g->launches[i].work->kernel.launches;
         }
     }
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
@@ -211,9 +211,9 @@ void mfu_metrics_of_plan(const struct mfu_plan *p, struct mfu_metrics *m)
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             struct mfu_reading r;
 
-            if (!(g->launches[i].kernel.launches > 0) || g->launches[i].communicates) /* the end of a scope */
+            if (!(g->launches[i].work->kernel.launches > 0) || g->launches[i].communicates) /* the end of a scope */
                 continue;
-            mfu_read_kernel(p->config.gpu, &p->machine, &g->launches[i].kernel, &p->pricing.prices[i], &r);
+            mfu_read_kernel(p->config.gpu, &p->machine, &g->launches[i].work->kernel, &p->pricing.prices[i], &r);
             mfu_metrics_add(m, &r, mfu_plan_times(p, seg) * p->pricing.prices[i].time_s,
                             p->machine.c[MFU_C_DRAM_ATTAIN]);
         }

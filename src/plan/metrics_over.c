@@ -56,7 +56,7 @@ static void put(struct strip *s, const struct mfu_event *e, double start_s)
     const struct mfu_launch *l = &s->program->launches[e->launch];
     double end_s = fmin(start_s + e->end_s - e->start_s, s->window_s);
     double flops_per_s =
-        l->recomputed || l->communicates ? 0 : l->kernel.flops * s->model_flops / (e->end_s - e->start_s);
+        l->recomputed || l->communicates ? 0 : l->work->kernel.flops * s->model_flops / (e->end_s - e->start_s);
 
     for (int i = (int)fmax(start_s / s->slice_s, 0); i < s->n && i * s->slice_s < end_s; i++) {
         double overlap_s = fmin(end_s, (i + 1) * s->slice_s) - fmax(start_s, i * s->slice_s);
@@ -131,12 +131,12 @@ static int read_launches(struct strip *s, const struct mfu_simulation *simulatio
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = &s->program->launches[i];
 
-            if (!(l->kernel.launches > 0))
+            if (!(l->work->kernel.launches > 0))
                 continue;
-            mfu_read_kernel(s->plan->config.gpu, &s->plan->machine, &l->kernel, &simulation->pricing.prices[i],
+            mfu_read_kernel(s->plan->config.gpu, &s->plan->machine, &l->work->kernel, &simulation->pricing.prices[i],
                             &s->readings[i]);
             if (!l->recomputed && !l->communicates)
-                flops += mfu_segment_times(s->program, seg) * l->kernel.flops;
+                flops += mfu_segment_times(s->program, seg) * l->work->kernel.flops;
         }
     }
     s->model_flops = flops > 0 ? s->plan->mfu.model_flops / s->plan->config.ranks / flops : 0;

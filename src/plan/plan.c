@@ -115,10 +115,10 @@ static double checks_s(const struct mfu_plan *p, enum mfu_phase phase)
             const struct mfu_launch *l = &g->launches[i];
 
             if (l->communicates
-                && (l->when == MFU_EVERY_MICRO_STEP ? g->segments[k].phase : MFU_OPTIMIZER_PHASE) == phase)
-                seconds += mfu_plan_times(p, &g->segments[k]) * l->kernel.launches
+                && (l->work->when == MFU_EVERY_MICRO_STEP ? g->segments[k].phase : MFU_OPTIMIZER_PHASE) == phase)
+                seconds += mfu_plan_times(p, &g->segments[k]) * l->work->kernel.launches
                     * mfu_check_s(&p->machine,
-                                  mfu_mesh_group(&g->mesh, l->collective.axes, p->machine.topology.unit_gpus));
+                                  mfu_mesh_group(&g->mesh, l->work->collective.axes, p->machine.topology.unit_gpus));
         }
     return seconds;
 }

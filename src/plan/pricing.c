@@ -3,6 +3,7 @@
  */
 #include "plan/pricing.h"
 #include "base/extreme.h"
+#include "base/hash.h"
 #include "base/list.h"
 #include "cost/law.h"
 
@@ -22,17 +23,17 @@ double mfu_segment_times(const struct mfu_program *g, const struct mfu_segment *
 
 bool mfu_is_product(const struct mfu_launch *l)
 {
-    return mfu_kind_is_product(l->kernel.kind);
+    return mfu_kind_is_product(l->work->kernel.kind);
 }
 
 bool mfu_throttles(const struct mfu_machine *m, const struct mfu_launch *l)
 {
-    return m->throttle > 0 && mfu_law_of(&l->kernel)->throttles;
+    return m->throttle > 0 && mfu_law_of(&l->work->kernel)->throttles;
 }
 
 bool mfu_fills_tensor_cores(const struct mfu_launch *l, const struct mfu_price *price)
 {
-    return mfu_law_of(&l->kernel)->throttles && l->kernel.math != MFU_PEAK_FP32 && price->compute_s > price->memory_s;
+    return mfu_law_of(&l->work->kernel)->throttles && l->work->kernel.math != MFU_PEAK_FP32 && price->compute_s > price->memory_s;
 }
 
 /* The share decides how far clocks fall; they fall, the share grows: a fixed point. */
@@ -71,7 +72,7 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         const struct mfu_launch *l = p->folded ? p->shared[i].example : &g->launches[i];
 
         if (mfu_throttles(m, l))
-            mfu_price_throttle(m, &l->kernel, duty, &p->prices[i]);
+            mfu_price_throttle(m, &l->work->kernel, duty, &p->prices[i]);
     }
 }
 
@@ -131,11 +132,11 @@ static double still_hot(const struct mfu_program *g, struct mfu_pricing *p, cons
 /* By how much a launch's traffic grows with the share (accum - 1) / accum. */
 static double varying_bytes(const struct mfu_launch *l, double accum)
 {
-    double bytes = l->kernel.read_bytes + l->kernel.write_bytes;
+    double bytes = l->work->kernel.read_bytes + l->work->kernel.write_bytes;
 
-    if (l->when != MFU_EVERY_MICRO_STEP)
+    if (l->work->when != MFU_EVERY_MICRO_STEP)
         return -bytes * accum;
-    return l->accumulated_bytes > 0 && accum > 1 ? bytes * accum / (accum - 1) : 0;
+    return l->work->accumulated_bytes > 0 && accum > 1 ? bytes * accum / (accum - 1) : 0;
 }
 
 /* Nothing is known of this machine. */
@@ -160,30 +161,22 @@ static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
     return p->known ? 0 : -1;
 }
 
-static uint64_t bits(double x)
-{
-    uint64_t u;
-
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
 /* The price of a kernel: one that is known, or a new one, with the arithmetic of the same kernel where that is known. */
 static struct mfu_known_price *price_of(struct mfu_known_prices *p, const struct mfu_kernel *k, double inside_bytes)
 {
-    uint64_t mixed = (bits(k->read_bytes) * 3 + bits(k->write_bytes) * 5 + bits(k->n) * 7 + bits(k->flops) + k->traffic)
-        * 0x9e3779b97f4a7c15;
-    unsigned short *newest = &p->newest[mixed >> (64 - MFU_KNOWN_BITS)];
+    uint64_t sum = mfu_hash_bits(k->read_bytes) * 3 + mfu_hash_bits(k->write_bytes) * 5 + mfu_hash_bits(k->n) * 7
+        + mfu_hash_bits(k->flops) + k->traffic;
+    unsigned short *newest = &p->newest[mfu_hash_fold(sum, MFU_KNOWN_BITS)];
     struct mfu_known_price *known;
     const struct mfu_known_price *same = NULL;
 
     for (int i = *newest; i > 0; i = p->list[i - 1].older) {
         known = &p->list[i - 1];
-        if (known->hash == mixed && known->inside_bytes == inside_bytes && memcmp(&known->kernel, k, sizeof *k) == 0)
+        if (known->hash == sum && known->inside_bytes == inside_bytes && memcmp(&known->kernel, k, sizeof *k) == 0)
             return known;
     }
     for (int i = *newest; i > 0 && !same; i = p->list[i - 1].older)
-        if (p->list[i - 1].hash == mixed && memcmp(&p->list[i - 1].kernel, k, sizeof *k) == 0)
+        if (p->list[i - 1].hash == sum && memcmp(&p->list[i - 1].kernel, k, sizeof *k) == 0)
             same = &p->list[i - 1];
     if (p->n == 1 << MFU_KNOWN_BITS) {
         forget(p);
@@ -197,7 +190,7 @@ static struct mfu_known_price *price_of(struct mfu_known_prices *p, const struct
     mfu_price_traffic(&p->machine, k, inside_bytes, &known->price);
     known->kernel = *k;
     known->inside_bytes = inside_bytes;
-    known->hash = mixed;
+    known->hash = sum;
     known->older = *newest;
     known->run = 0;
     *newest = (unsigned short)p->n;
@@ -222,7 +215,7 @@ static const struct mfu_price *share_price(struct mfu_pricing *p, const struct m
     struct mfu_known_price *known;
 
     if (layer == 0 || p->shared[at].inside_bytes != inside_bytes) {
-        known = price_of(p->known, &l->kernel, inside_bytes);
+        known = price_of(p->known, &l->work->kernel, inside_bytes);
         if (known->run != p->known->run) {
             if ((known->at = new_price(p, l, inside_bytes)) < 0)
                 return NULL;
@@ -261,11 +254,11 @@ static bool price_collective(const struct mfu_machine *m, const struct mfu_progr
         *mfu_price_of(p, i) = *mfu_price_at(p, i - layer);
         return true;
     }
-    group = mfu_mesh_group(&g->mesh, l->collective.axes, m->topology.unit_gpus);
-    once = mfu_collective_price(m, &group, l->collective.kind, l->collective.bytes);
+    group = mfu_mesh_group(&g->mesh, l->work->collective.axes, m->topology.unit_gpus);
+    once = mfu_collective_price(m, &group, l->work->collective.kind, l->work->collective.bytes);
     *mfu_price_of(p, i) =
-        (struct mfu_price){.time_s = l->kernel.launches * once.time_s,
-                           .memory_s = l->kernel.launches * once.time_s,
+        (struct mfu_price){.time_s = l->work->kernel.launches * once.time_s,
+                           .memory_s = l->work->kernel.launches * once.time_s,
                            .bound = once.wire_s < once.latency_s ? MFU_BOUND_LATENCY : MFU_BOUND_LINK};
     return true;
 }
@@ -288,7 +281,7 @@ static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g
             if (step == 0 || at < first || at >= end)
                 continue;
             price->time_s -= (1 - m->c[MFU_C_LINK_CONTENTION])
-                * mfu_least(l->beside_share * price->time_s, mfu_price_at(p, at)->time_s);
+                * mfu_least(l->work->beside_share * price->time_s, mfu_price_at(p, at)->time_s);
             price->memory_s = price->time_s;
         }
     }
@@ -318,15 +311,15 @@ static bool price_launch(const struct mfu_machine *m, const struct mfu_program *
 
     use->hot_bytes = still_hot(g, p, l2, l, tensors);
     use->dirty_bytes = l2->dirty_bytes;
-    mfu_l2_absorb(l2->reach_bytes, &l->kernel, use);
-    inside_bytes = mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes;
+    mfu_l2_absorb(l2->reach_bytes, &l->work->kernel, use);
+    inside_bytes = mfu_least(use->hot_bytes, l->work->kernel.read_bytes) + use->absorbed_bytes;
     if (!g->fold) {
-        p->prices[i] = price_of(p->known, &l->kernel, inside_bytes)->price;
+        p->prices[i] = price_of(p->known, &l->work->kernel, inside_bytes)->price;
         price = &p->prices[i];
     } else if (!(price = share_price(p, l, i, layer, inside_bytes))) {
         return false;
     }
-    mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, price, use);
+    mfu_l2_flush(m->bandwidth_bytes_s, &l->work->kernel, price, use);
     l2->dirty_bytes = mfu_l2_dirty_behind(use);
     return true;
 }
@@ -337,7 +330,7 @@ static const int *touch(const struct mfu_program *g, const struct mfu_launch *l,
 {
     struct mfu_touch now;
 
-    l2->moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;
+    l2->moved_bytes += l->work->kernel.read_bytes + l->work->kernel.write_bytes;
     if (!g->fold) /* nobody asks of a folded one */
         l2->varying_bytes += varying_bytes(l, g->accum);
     now = (struct mfu_touch){l2->moved_bytes, l2->varying_bytes};
@@ -387,7 +380,7 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = mfu_launch_in(g, seg, i);
 
-            if (l->collective.axes != 0) {
+            if (l->work->collective.axes != 0) {
                 if (!price_collective(m, g, l, i, layer, p))
                     return -1;
                 if (!g->fold)

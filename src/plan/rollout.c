@@ -150,13 +150,14 @@ static struct mfu_kernel product(const struct mfu_gpu *gpu, enum mfu_held w, con
 }
 
 /* From the training step's launch to that of inference. */
-static void adapt(const struct pass *x, const struct mfu_plan *p, struct mfu_launch *l, double times, struct sizes *z)
+static void adapt(const struct pass *x, const struct mfu_plan *p, const struct mfu_launch *l, struct mfu_work *w,
+                  double times, struct sizes *z)
 {
-    struct mfu_kernel *k = &l->kernel;
+    struct mfu_kernel *k = &w->kernel;
     bool logits = makes_logits(&p->program, l);
     double tokens = x->batch * x->seq;
 
-    if (l->collective.axes != 0)
+    if (w->collective.axes != 0)
         return;
     if (mfu_kind_is_attention(k->kind)) {
         double kv = k->causal ? k->read_bytes - 2 * tokens * k->n * k->k : 0;
@@ -182,10 +183,11 @@ static void adapt(const struct pass *x, const struct mfu_plan *p, struct mfu_lau
         z->activation_bytes = fmax(z->activation_bytes, (k->read_bytes + k->write_bytes) / tokens);
 }
 
-/* The program without backward and optimizer, as inference runs it. */
-static void keep_forward(const struct pass *x, struct mfu_plan *p, struct sizes *z)
+/* The program without backward and optimizer, as inference runs it; false: out of memory. */
+static bool keep_forward(const struct pass *x, struct mfu_plan *p, struct sizes *z)
 {
     struct mfu_program *g = &p->program;
+    struct mfu_work *works;
     int n = 0;
 
     *z = (struct sizes){0};
@@ -193,9 +195,15 @@ static void keep_forward(const struct pass *x, struct mfu_plan *p, struct sizes 
         n++;
     g->n_segments = n;
     g->n_launches = n > 0 ? g->segments[n - 1].first + g->segments[n - 1].count : 0;
+    if (!(works = mfu_arena_alloc(&g->room, (size_t)g->n_launches, sizeof *works)))
+        return false;
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < g->segments[i].count; k++)
-            adapt(x, p, &g->launches[g->segments[i].first + k], g->segments[i].repeat, z);
+        for (int k = g->segments[i].first; k < g->segments[i].first + g->segments[i].count; k++) {
+            works[k] = *g->launches[k].work;
+            adapt(x, p, &g->launches[k], &works[k], g->segments[i].repeat, z);
+            g->launches[k].work = &works[k]; /* its own: logits change as others that do the same do not */
+        }
+    return true;
 }
 
 /* Prices one pass; its time and what limits it are those of plan->step. */
@@ -211,8 +219,8 @@ static int price(const struct mfu_scenario *from, const struct pass *x, struct m
     if (mfu_plan_make(p, &s, err) < 0)
         return -1;
     p->built = false;
-    keep_forward(x, p, z);
-    if (mfu_price_program(&p->machine, &p->program, &(struct mfu_expert_waits){.load = 1, .fill = 1}, &p->pricing) < 0)
+    if (!keep_forward(x, p, z)
+        || mfu_price_program(&p->machine, &p->program, &(struct mfu_expert_waits){.load = 1, .fill = 1}, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (mfu_plan_sum_up(p, err) < 0)
         return -1;

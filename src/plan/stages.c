@@ -24,7 +24,7 @@ static bool makes_weight_gradients(const struct mfu_program *g, const struct mfu
     for (int i = 0; i < l->n_out; i++)
         if (g->tensors[g->views[l->out[i]].tensor].part != MFU_PART_GRADIENTS)
             return false;
-    return l->collective.axes == 0;
+    return l->work->collective.axes == 0;
 }
 
 /* What the messages of one microbatch cost the host, forward and backward. */
@@ -60,7 +60,7 @@ static double after_s(const struct mfu_plan *p, double *sums_s)
                 continue;
             }
             *(l->communicates ? &beside_s : &gpu_s) += seconds;
-            host_s += g->segments[k].repeat * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
+            host_s += g->segments[k].repeat * l->work->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
         }
     *sums_s = fmax(beside_s, p->step.communication_exposed_s - in_the_way_s);
     return fmax(gpu_s, host_s) + p->machine.c[MFU_C_STEP_CONSTANT] + *sums_s;
@@ -90,7 +90,7 @@ static void add_pass(const struct mfu_plan *p, enum mfu_phase phase, struct mfu_
             if (l->stream != MFU_STREAM_COMPUTE)
                 continue;
             part->gpu_s += times * p->pricing.prices[i].time_s;
-            part->host_s += times * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
+            part->host_s += times * l->work->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
         }
     }
     if (p->late_s[phase] > 0)

@@ -33,17 +33,17 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
 {
     double flops;
 
-    s->kernels += times * l->kernel.launches;
+    s->kernels += times * l->work->kernel.launches;
     if (!l->communicates) {
-        s->launches[mfu_launch_pass(l)] += times * l->kernel.launches;
+        s->launches[mfu_launch_pass(l)] += times * l->work->kernel.launches;
         if (l->recomputed)
-            s->again_kernels += times * l->kernel.launches;
+            s->again_kernels += times * l->work->kernel.launches;
         else if (l->phase == MFU_FORWARD && l->in_layer)
-            s->forward_kernels += times * l->kernel.launches;
+            s->forward_kernels += times * l->work->kernel.launches;
     }
-    if (!mfu_kind_is_product(l->kernel.kind) || l->phase == MFU_OPTIMIZER_PHASE) /* Muon's are no model's */
+    if (!mfu_kind_is_product(l->work->kernel.kind) || l->phase == MFU_OPTIMIZER_PHASE) /* Muon's are no model's */
         return;
-    flops = times * mfu_kernel_counted_flops(&l->kernel);
+    flops = times * mfu_kernel_counted_flops(&l->work->kernel);
     if (l->reference)
         s->reference_flops += flops;
     else if (l->apart)
@@ -53,11 +53,11 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
     else if (l->recomputed)
         s->again_flops += flops;
     else
-        s->backward_flops += flops * (l->kernel.backward ? 2 : 1);
+        s->backward_flops += flops * (l->work->kernel.backward ? 2 : 1);
     if (l->reference || l->apart || l->recomputed)
         return;
     if (l->same)
-        *(l->phase == MFU_FORWARD ? &s->same_forward : &s->same_backward) += flops * (l->kernel.backward ? 2 : 1);
+        *(l->phase == MFU_FORWARD ? &s->same_forward : &s->same_backward) += flops * (l->work->kernel.backward ? 2 : 1);
     if (l->padded)
         *(l->phase == MFU_FORWARD ? &s->padded_forward : &s->padded_backward) += flops;
 }
@@ -69,20 +69,20 @@ static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch
 
     if (l->stream == MFU_STREAM_COMPUTE)
         s->stream_s[mfu_launch_pass(l)] += time_s;
-    if (mfu_kind_is_product(l->kernel.kind))
+    if (mfu_kind_is_product(l->work->kernel.kind))
         s->product_s += time_s;
     if (l->communicates) {
-        if (l->collective.kind == MFU_HOST_UPDATE) /* nothing hides it */
+        if (l->work->collective.kind == MFU_HOST_UPDATE) /* nothing hides it */
             s->rules_s[MFU_C_HOST_ADAM] += time_s;
-        if (l->collective.axes == MFU_AXES_DRIVE && l->phase == MFU_OPTIMIZER_PHASE)
-            s->rules_s[l->collective.kind == MFU_TO_DRIVE ? MFU_C_NVME_WRITE : MFU_C_NVME_READ] += time_s;
-        *(l->collective.axes == 0 ? &s->copies_s : &s->communication_s) += time_s;
+        if (l->work->collective.axes == MFU_AXES_DRIVE && l->phase == MFU_OPTIMIZER_PHASE)
+            s->rules_s[l->work->collective.kind == MFU_TO_DRIVE ? MFU_C_NVME_WRITE : MFU_C_NVME_READ] += time_s;
+        *(l->work->collective.axes == 0 ? &s->copies_s : &s->communication_s) += time_s;
         return;
     }
     s->time_s[mfu_launch_pass(l)] += time_s;
     *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &s->compute_s : &s->memory_s) += time_s;
     if (rules)
-        s->rules_s[mfu_law_of(&l->kernel)->rule(&l->kernel, price)] += times * (price->time_s - price->overhead_s);
+        s->rules_s[mfu_law_of(&l->work->kernel)->rule(&l->work->kernel, price)] += times * (price->time_s - price->overhead_s);
 }
 
 /* sums += times * more */

@@ -132,10 +132,10 @@ static int write_shapes(const char *path, const struct mfu_program *p, struct mf
     FILE *f = fopen(path, "w");
 
     for (int i = 0; f && i < p->n_launches; i++) {
-        const struct mfu_kernel *k = &p->launches[i].kernel;
+        const struct mfu_kernel *k = &p->launches[i].work->kernel;
         int first = 0;
 
-        while (!same_shape(k, &p->launches[first].kernel) && first < i)
+        while (!same_shape(k, &p->launches[first].work->kernel) && first < i)
             first++;
         if (first == i && mfu_kind_is_gemm(k->kind) && k->batch == 1)
             fprintf(f, "%.0f %.0f %.0f %s\n", k->m, k->n, k->k, mfu_peak_names[k->math]);

@@ -138,7 +138,7 @@ static void jump(struct walk *w, double times, const struct moment *before)
 
 static bool happens(const struct walk *w, const struct mfu_launch *l)
 {
-    return l->when == MFU_EVERY_MICRO_STEP || (l->when == MFU_LAST_MICRO_STEP ? w->last : w->first);
+    return l->work->when == MFU_EVERY_MICRO_STEP || (l->work->when == MFU_LAST_MICRO_STEP ? w->last : w->first);
 }
 
 /* The GPU's clock goes on to where that much is reached. */

@@ -198,7 +198,7 @@ static int take_launches(struct mfu_allocations *a, const struct mfu_program *pr
                 a->forward_end = i;
             if (i + seg->shift == n) /* those that differ come in their order */
                 a->launches[n++] = (struct mfu_allocation_launch){
-                    l->section, l->op, l->suffix, l->temporary_bytes, l->phase, mfu_kind_is_product(l->kernel.kind)};
+                    l->section, l->op, l->suffix, l->work->temporary_bytes, l->phase, mfu_kind_is_product(l->work->kernel.kind)};
         }
     }
     return 0;

@@ -95,7 +95,7 @@ static int run_collective(struct sim_state *c, int i, const struct mfu_launch *l
 static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, double whole, int micro)
 {
     const struct mfu_timeline_input *in = c->in;
-    double seconds = whole * in->seconds[i], kernels = whole * l->kernel.launches;
+    double seconds = whole * in->seconds[i], kernels = whole * l->work->kernel.launches;
     double issue_s, ready_s, start_s, end_s, needed_s = needed(c, l),
                                              free_s = c->queues[MFU_STREAM_COMMUNICATION].free_s;
     double dispatch_s = in->dispatch_s[mfu_launch_phase(l)];
@@ -120,7 +120,7 @@ static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, d
         end_s += slower_s;
     }
     *(l->communicates ? &c->micro_exposed_s : &c->micro_busy_s) += seconds;
-    if (l->collective.axes != 0)
+    if (l->work->collective.axes != 0)
         c->micro_communication_s += seconds;
     c->micro_phase_s[mfu_launch_pass(l)] += end_s - c->compute_s;
     c->compute_s = end_s;
@@ -141,8 +141,8 @@ static int run_launch(struct sim_state *c, int i, const struct mfu_launch *l, in
 {
     double whole = mfu_launch_whole(l, c->in->program->accum);
 
-    if (l->kernel.launches <= 0 || (l->when == MFU_FIRST_MICRO_STEP && micro > 0)
-        || (l->when == MFU_LAST_MICRO_STEP && !last))
+    if (l->work->kernel.launches <= 0 || (l->work->when == MFU_FIRST_MICRO_STEP && micro > 0)
+        || (l->work->when == MFU_LAST_MICRO_STEP && !last))
         return 0;
     if (l->stream == MFU_STREAM_COMPUTE)
         return run_kernels(c, i, l, whole, micro);
@@ -294,7 +294,7 @@ static double dispatching(const struct mfu_timeline_input *in)
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = mfu_launch_in(p, seg, i);
 
-            host += seg->repeat * (seg->phase == MFU_OPTIMIZER_PHASE ? 1 : p->accum) * l->kernel.launches
+            host += seg->repeat * (seg->phase == MFU_OPTIMIZER_PHASE ? 1 : p->accum) * l->work->kernel.launches
                 * in->dispatch_s[mfu_launch_phase(l)];
         }
     }

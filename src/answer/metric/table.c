@@ -34,7 +34,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
         const struct mfu_segment *seg = &p->program.segments[k];
 
         for (int i = seg->first; i < seg->first + seg->count; i++)
-            if (p->program.launches[i].kernel.kind == kind && p->program.launches[i].kernel.launches > 0)
+            if (p->program.launches[i].work->kernel.kind == kind && p->program.launches[i].work->kernel.launches > 0)
                 sum += mfu_plan_times(p, seg) * p->pricing.prices[i].time_s;
     }
     return sum;

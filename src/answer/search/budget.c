@@ -49,7 +49,7 @@ static void find_policy(const struct mfu_program *p, struct mfu_way *w)
                  i++) {
                 const struct mfu_launch *l = &p->launches[i];
 
-                if (!mfu_kind_is_product(l->kernel.kind) || *l->suffix)
+                if (!mfu_kind_is_product(l->work->kernel.kind) || *l->suffix)
                     continue;
                 if (again && l->recomputed)
                     add_name(w->recomputed, sizeof w->recomputed, l->op);

@@ -162,7 +162,7 @@ static int our_items(const struct mfu_plan *p, const char *run, struct rows *row
         for (double t = 0; t < times; t++)
             for (int i = seg->first; i < seg->first + seg->count; i++) {
                 const struct mfu_launch *l = &p->program.launches[i];
-                const struct mfu_kernel *k = &l->kernel;
+                const struct mfu_kernel *k = &l->work->kernel;
                 enum mfu_phase phase =
                     l->communicates ? MFU_COMMUNICATION : l->phase; /* as a recording says: by time */
                 char name[sizeof rows->list->name];

@@ -150,7 +150,7 @@ static void add_attention(const struct mfu_plan *p, const struct mfu_kernel *k, 
 void mfu_breakdown_launch(const struct mfu_plan *p, const struct mfu_launch *l, const struct mfu_price *price,
                           double part_s[MFU_BREAKDOWN_COUNT])
 {
-    const struct mfu_kernel *k = &l->kernel;
+    const struct mfu_kernel *k = &l->work->kernel;
     double busy_s = price->time_s - price->overhead_s;
     bool attention;
 
@@ -191,7 +191,7 @@ struct suspects {
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 {
-    return a->phase == b->phase && a->kernel.kind == b->kernel.kind && (a->op == b->op || strcmp(a->op, b->op) == 0)
+    return a->phase == b->phase && a->work->kernel.kind == b->work->kernel.kind && (a->op == b->op || strcmp(a->op, b->op) == 0)
         && (a->suffix == b->suffix || strcmp(a->suffix, b->suffix) == 0)
         && (a->section == b->section || strcmp(a->section, b->section) == 0);
 }
@@ -217,7 +217,7 @@ static void accuse(const struct suspects *all, struct mfu_breakdown *split)
                 continue;
             mfu_launch_name(all->list[i].launch, name, sizeof name);
             snprintf(c->name, sizeof c->name, "%s", name + (name[0] == '.'));
-            c->kernel = all->list[i].launch->kernel;
+            c->kernel = all->list[i].launch->work->kernel;
             c->price = *all->list[i].price;
             c->seconds = all->list[i].part_s[part];
         }
@@ -278,12 +278,12 @@ int mfu_breakdown_make(const struct mfu_plan *p, const struct mfu_simulation *si
             const struct mfu_launch *l = mfu_launch_in(g, seg, i);
             const struct mfu_price *price = mfu_price_at(&sim->pricing, i);
             double one[MFU_BREAKDOWN_COUNT] = {0};
-            struct suspect *who = culprits && l->kernel.launches > 0 ? suspect_of(&all, l, price) : NULL;
+            struct suspect *who = culprits && l->work->kernel.launches > 0 ? suspect_of(&all, l, price) : NULL;
 
             if (l->communicates) /* what is exposed of it, add_idle() knows */
                 continue;
             mfu_breakdown_launch(p, l, price, one);
-            split->kernels_s += times * (l->kernel.launches > 0 ? price->time_s : 0);
+            split->kernels_s += times * (l->work->kernel.launches > 0 ? price->time_s : 0);
             split->products_s += mfu_is_product(l) ? times * price->time_s : 0;
             for (int part = 0; part < MFU_BREAKDOWN_COUNT; part++) {
                 split->part_s[part] += times * one[part];

@@ -33,10 +33,10 @@ static bool matches(const struct mfu_launch *l, const char *name, enum match how
 {
     char full[96];
 
-    if (!(l->kernel.launches > 0))
+    if (!(l->work->kernel.launches > 0))
         return false;
     if (how == BY_KIND)
-        return mfu_same_name(mfu_kind_names[l->kernel.kind], name);
+        return mfu_same_name(mfu_kind_names[l->work->kernel.kind], name);
     mfu_launch_name(l, full, sizeof full);
     return how == BY_OP ? is_called(l, name) : strcasecmp(full + (full[0] == '.'), name) == 0;
 }
@@ -117,9 +117,9 @@ static void add(const struct mfu_plan *p, const struct mfu_launch *l, const stru
                 struct sum *sum)
 {
     sum->seconds += times * price->time_s;
-    sum->count += times * l->kernel.launches;
-    sum->flops += times * l->kernel.flops;
-    sum->bytes += times * (l->kernel.read_bytes + l->kernel.write_bytes);
+    sum->count += times * l->work->kernel.launches;
+    sum->flops += times * l->work->kernel.flops;
+    sum->bytes += times * (l->work->kernel.read_bytes + l->work->kernel.write_bytes);
     sum->overhead_s += times * price->overhead_s;
     if (times * price->time_s > sum->largest_s) {
         sum->largest_s = times * price->time_s;
@@ -136,7 +136,7 @@ static void add(const struct mfu_plan *p, const struct mfu_launch *l, const stru
         for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
             sum->part_s[i] += times * one[i];
     } else
-        walk_bytes(&p->machine, &l->kernel, price, times, sum->stage_s);
+        walk_bytes(&p->machine, &l->work->kernel, price, times, sum->stage_s);
 }
 
 static void add_parts(const struct sum *sum, struct mfu_why *w)
@@ -170,7 +170,7 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
         if (i != MFU_P_PEAK && i != MFU_P_MASK && sum->part_s[i] > (worst < 0 ? 0 : sum->part_s[worst]))
             worst = i;
     if (worst >= 0) {
-        struct mfu_culprit c = {.kernel = sum->largest->kernel, .price = *sum->price, .seconds = sum->part_s[worst]};
+        struct mfu_culprit c = {.kernel = sum->largest->work->kernel, .price = *sum->price, .seconds = sum->part_s[worst]};
 
         snprintf(c.name, sizeof c.name, "%s", name);
         mfu_why_culprit(p, (enum mfu_breakdown_part)worst, &c, what, sizeof what);

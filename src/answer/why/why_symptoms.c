@@ -78,7 +78,7 @@ static bool many_small_kernels(const struct evidence *e)
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = mfu_launch_in(g, seg, i);
-            double n = mfu_segment_times(g, seg) * l->kernel.launches;
+            double n = mfu_segment_times(g, seg) * l->work->kernel.launches;
 
             if (l->communicates)
                 continue;

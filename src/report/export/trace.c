@@ -131,7 +131,7 @@ static const char *event_name(const struct tracer *t, const struct mfu_event *ev
 static void describe_kernel(struct tracer *t, const struct mfu_event *event)
 {
     const struct mfu_launch *l = &t->program->launches[event->launch];
-    const struct mfu_kernel *k = &l->kernel;
+    const struct mfu_kernel *k = &l->work->kernel;
     double bytes = k->read_bytes + k->write_bytes, seconds = event->end_s - event->start_s;
     struct mfu_writer *e = &t->e;
 

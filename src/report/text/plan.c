@@ -275,7 +275,7 @@ static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row
         const struct mfu_segment *seg = &p->program.segments[k];
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
-            enum mfu_kind kind = p->program.launches[i].kernel.kind;
+            enum mfu_kind kind = p->program.launches[i].work->kernel.kind;
             enum mfu_bound b = p->pricing.prices[i].bound;
             double more = mfu_plan_times(p, seg) * p->pricing.prices[i].time_s / p->step.time_s;
 
