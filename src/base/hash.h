@@ -37,7 +37,8 @@ static inline uint64_t mfu_hash_bits(double x)
 
 static inline unsigned mfu_hash_fold(uint64_t sum, int bits)
 {
-    return (unsigned)(sum * 0x9e3779b97f4a7c15u >> (64 - bits)); /* Knuth's multiplicative hashing: 2^64 / golden ratio */
+    return (unsigned)(sum * 0x9e3779b97f4a7c15u
+                      >> (64 - bits)); /* Knuth's multiplicative hashing: 2^64 / golden ratio */
 }
 
 /* With 64 bits; a byte, or a word at a time. */

@@ -22,7 +22,7 @@ struct mfu_layer;
 
 #define MFU_SAVED 24 /* results that one operation keeps for backward, at most */
 #define MFU_NO_VIEW (-1)
-#define MFU_WORK_BITS 8 /* as many lists: programs have some hundred works */
+#define MFU_WORK_BITS 8    /* as many lists: programs have some hundred works */
 #define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 
 /* The input of attention that is a node of learned keys and values, and where the node's `saved` holds keys and values
@@ -150,8 +150,9 @@ struct mfu_builder {
     int n_put, cap_put, n_read; /* and how many of the old it has read; */
     int n_written;              /* of a folded program all launches are written to `merged`, as they are then */
     int *ends, n_ends;          /* room in the program's arena for so many views of launches */
-    int newest_work[1 << MFU_WORK_BITS]; /* works in lists by their hash: one behind the number of the newest, 0: none */
-    bool failed;                /* memory ran out */
+    int newest_work[1
+                    << MFU_WORK_BITS]; /* works in lists by their hash: one behind the number of the newest, 0: none */
+    bool failed;                       /* memory ran out */
     /* Of the model, then their adapters; what is here is worked out before it is read. */
     struct mfu_operation operations[2 * MFU_MAX_OPS];
 };

@@ -199,8 +199,8 @@ struct mfu_saved mfu_saved_by_place(const struct mfu_program *p)
         const struct mfu_segment *made;
 
         if (x->part == MFU_PART_COMMUNICATION || x->born < 0 || x->born >= end
-            || p->launches[x->born].work->when == MFU_FIRST_MICRO_STEP   /* serves them all */
-            || (x->part == MFU_PART_WEIGHT_CASTS && x->last < end) /* made in a layer, let go of behind all */
+            || p->launches[x->born].work->when == MFU_FIRST_MICRO_STEP /* serves them all */
+            || (x->part == MFU_PART_WEIGHT_CASTS && x->last < end)     /* made in a layer, let go of behind all */
             || (x->last == MFU_FOREVER && !read_later(p, t, end)))
             continue;
         made = segment_of(p, x->born);

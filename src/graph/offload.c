@@ -317,11 +317,10 @@ static void copy(struct offloader *x, const struct mfu_segment *seg, const struc
                            .wait_behind = -1,
                            .stream = way == MFU_TO_HOST ? MFU_STREAM_TO_HOST : MFU_STREAM_FROM_HOST};
 
-    l.work =
-        mfu_work_of(x->s,
-                    &(struct mfu_work){
-                        .kernel = mfu_kernel_stream(MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0),
-                        .collective = {.kind = way, .axes = MFU_AXES_HOST, .bytes = bytes}});
+    l.work = mfu_work_of(
+        x->s,
+        &(struct mfu_work){.kernel = mfu_kernel_stream(MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0),
+                           .collective = {.kind = way, .axes = MFU_AXES_HOST, .bytes = bytes}});
     mfu_rewrite_put(x->s, &x->n_written, &l);
 }
 

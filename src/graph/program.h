@@ -130,16 +130,16 @@ struct mfu_launch {
     enum mfu_fusion fusion : 8;
     enum mfu_stream stream : 8;      /* where it runs */
     enum mfu_stream wait_stream : 8; /* it starts when what was issued there has ended, */
-    bool random;         /* its result cannot be computed again */
-    bool cast;           /* only changes the type */
-    bool recomputed : 1; /* a part of forward, run again in backward */
-    bool reference : 1;  /* of the pass of a reference model */
-    bool apart : 1;      /* of a frozen model that is no part of the one that trains */
-    bool in_layer : 1;   /* of a repeated section */
-    bool routed : 1;     /* on rows of experts that ranks share; */
-    bool same : 1;       /* every tensor rank runs it, on the same rows; */
-    bool padded : 1;     /* it multiplies as many rows as these have places, not those that tokens ask for */
-    bool communicates;   /* a collective, or a copy that is made for one */
+    bool random;                     /* its result cannot be computed again */
+    bool cast;                       /* only changes the type */
+    bool recomputed : 1;             /* a part of forward, run again in backward */
+    bool reference : 1;              /* of the pass of a reference model */
+    bool apart : 1;                  /* of a frozen model that is no part of the one that trains */
+    bool in_layer : 1;               /* of a repeated section */
+    bool routed : 1;                 /* on rows of experts that ranks share; */
+    bool same : 1;                   /* every tensor rank runs it, on the same rows; */
+    bool padded : 1;    /* it multiplies as many rows as these have places, not those that tokens ask for */
+    bool communicates;  /* a collective, or a copy that is made for one */
     signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
     int wait_behind;    /* but for so many of the latest; -1: it does not wait */
 };

@@ -96,7 +96,8 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->phase == b->phase && a->fusion == b->fusion && a->random == b->random && a->cast == b->cast
         && a->recomputed == b->recomputed && a->reference == b->reference && a->n_in == b->n_in && a->n_out == b->n_out
         && a->communicates == b->communicates && a->stream == b->stream && a->wait_stream == b->wait_stream
-        && a->wait_behind == b->wait_behind && a->beside == b->beside && same_tensors(a->in, b->in, a->n_in) && same_tensors(a->out, b->out, a->n_out);
+        && a->wait_behind == b->wait_behind && a->beside == b->beside && same_tensors(a->in, b->in, a->n_in)
+        && same_tensors(a->out, b->out, a->n_out);
 }
 _Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 64 && sizeof(struct mfu_work) == 240),
                "a new field is a size, or belongs in same_launch() or same_work()");

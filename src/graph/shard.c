@@ -465,8 +465,7 @@ static void bucket(struct sharder *x, struct pool *pool, double elements, bool l
 /* Those that are complete with a launch. */
 static void bucket_all(struct sharder *x, const struct mfu_launch *l, bool last)
 {
-    double experts = x->pool[1].ranks > 0 ? l->work->gradient_experts : 0,
-           rest = l->work->gradient_elements - experts;
+    double experts = x->pool[1].ranks > 0 ? l->work->gradient_experts : 0, rest = l->work->gradient_elements - experts;
 
     if (rest > 0 || last)
         bucket(x, &x->pool[0], rest, last);

@@ -56,8 +56,8 @@ struct table {
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 {
-    return mfu_launch_phase(a) == mfu_launch_phase(b) && a->work->kernel.kind == b->work->kernel.kind && strcmp(a->op, b->op) == 0
-        && strcmp(a->suffix, b->suffix) == 0 && strcmp(a->section, b->section) == 0;
+    return mfu_launch_phase(a) == mfu_launch_phase(b) && a->work->kernel.kind == b->work->kernel.kind
+        && strcmp(a->op, b->op) == 0 && strcmp(a->suffix, b->suffix) == 0 && strcmp(a->section, b->section) == 0;
 }
 
 static unsigned hash(const struct mfu_launch *l)

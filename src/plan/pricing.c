@@ -33,7 +33,8 @@ bool mfu_throttles(const struct mfu_machine *m, const struct mfu_launch *l)
 
 bool mfu_fills_tensor_cores(const struct mfu_launch *l, const struct mfu_price *price)
 {
-    return mfu_law_of(&l->work->kernel)->throttles && l->work->kernel.math != MFU_PEAK_FP32 && price->compute_s > price->memory_s;
+    return mfu_law_of(&l->work->kernel)->throttles && l->work->kernel.math != MFU_PEAK_FP32
+        && price->compute_s > price->memory_s;
 }
 
 /* The share decides how far clocks fall; they fall, the share grows: a fixed point. */

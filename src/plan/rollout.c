@@ -220,7 +220,8 @@ static int price(const struct mfu_scenario *from, const struct pass *x, struct m
         return -1;
     p->built = false;
     if (!keep_forward(x, p, z)
-        || mfu_price_program(&p->machine, &p->program, &(struct mfu_expert_waits){.load = 1, .fill = 1}, &p->pricing) < 0)
+        || mfu_price_program(&p->machine, &p->program, &(struct mfu_expert_waits){.load = 1, .fill = 1}, &p->pricing)
+            < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (mfu_plan_sum_up(p, err) < 0)
         return -1;

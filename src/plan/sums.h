@@ -82,7 +82,8 @@ static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch
     s->time_s[mfu_launch_pass(l)] += time_s;
     *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &s->compute_s : &s->memory_s) += time_s;
     if (rules)
-        s->rules_s[mfu_law_of(&l->work->kernel)->rule(&l->work->kernel, price)] += times * (price->time_s - price->overhead_s);
+        s->rules_s[mfu_law_of(&l->work->kernel)->rule(&l->work->kernel, price)] +=
+            times * (price->time_s - price->overhead_s);
 }
 
 /* sums += times * more */

@@ -197,8 +197,10 @@ static int take_launches(struct mfu_allocations *a, const struct mfu_program *pr
             if (l->phase == MFU_FORWARD)
                 a->forward_end = i;
             if (i + seg->shift == n) /* those that differ come in their order */
-                a->launches[n++] = (struct mfu_allocation_launch){
-                    l->section, l->op, l->suffix, l->work->temporary_bytes, l->phase, mfu_kind_is_product(l->work->kernel.kind)};
+                a->launches[n++] =
+                    (struct mfu_allocation_launch){l->section, l->op,
+                                                   l->suffix,  l->work->temporary_bytes,
+                                                   l->phase,   mfu_kind_is_product(l->work->kernel.kind)};
         }
     }
     return 0;

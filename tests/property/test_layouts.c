@@ -343,7 +343,7 @@ static bool exchanges(const struct mfu_plan *p, bool in_every_microbatch)
 
     for (int i = 0; i < g->n_launches; i++)
         if (g->launches[i].communicates && g->launches[i].stream != MFU_STREAM_COMPUTE
-            && (!in_every_microbatch || g->launches[i].when == MFU_EVERY_MICRO_STEP)
+            && (!in_every_microbatch || g->launches[i].work->when == MFU_EVERY_MICRO_STEP)
             && g->launches[i].phase != MFU_OPTIMIZER_PHASE)
             return true;
     return false;

@@ -21,9 +21,9 @@ static double moved(const struct mfu_program *p, enum mfu_collective_kind way)
 
     for (int k = 0; k < p->n_segments; k++)
         for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
-            if (p->launches[i].collective.kind == way)
-                bytes += mfu_segment_times(p, &p->segments[k]) * p->launches[i].kernel.launches
-                    * p->launches[i].collective.bytes;
+            if (p->launches[i].work->collective.kind == way)
+                bytes += mfu_segment_times(p, &p->segments[k]) * p->launches[i].work->kernel.launches
+                    * p->launches[i].work->collective.bytes;
     return bytes;
 }
 

@@ -418,8 +418,8 @@ static double products(const struct mfu_plan *p)
         for (int i = g->first; i < g->first + g->count; i++) {
             const struct mfu_launch *l = mfu_launch_in(&p->program, g, i);
 
-            if (l->phase != MFU_OPTIMIZER_PHASE && mfu_kinds[l->kernel.kind].law == MFU_LAW_PRODUCT)
-                flops += mfu_segment_times(&p->program, g) * l->kernel.flops;
+            if (l->phase != MFU_OPTIMIZER_PHASE && mfu_kinds[l->work->kernel.kind].law == MFU_LAW_PRODUCT)
+                flops += mfu_segment_times(&p->program, g) * l->work->kernel.flops;
         }
     return flops;
 }
@@ -503,8 +503,8 @@ static double optimizer_flops(const struct mfu_plan *p)
 
     for (int k = 0; k < p->program.n_segments; k++)
         for (int i = p->program.segments[k].first; i < p->program.segments[k].first + p->program.segments[k].count; i++)
-            if (p->program.launches[i].kernel.kind == MFU_OPTIMIZER_STEP)
-                flops += p->program.segments[k].repeat * p->program.launches[i].kernel.flops;
+            if (p->program.launches[i].work->kernel.kind == MFU_OPTIMIZER_STEP)
+                flops += p->program.segments[k].repeat * p->program.launches[i].work->kernel.flops;
     return flops;
 }
 
@@ -696,8 +696,8 @@ static void gradients_of_weights_do_not_mind_odd_tokens(void **unused)
             assert_int_equal(mfu_plan_make(&p, &s, NULL), 0);
             for (int k = 0; k < p.program.n_launches; k++)
                 if (strcmp(p.program.launches[k].suffix, "wgrad") == 0
-                    && p.program.launches[k].kernel.kind == MFU_GEMM) {
-                    const struct mfu_kernel *g = &p.program.launches[k].kernel;
+                    && p.program.launches[k].work->kernel.kind == MFU_GEMM) {
+                    const struct mfu_kernel *g = &p.program.launches[k].work->kernel;
 
                     if (g->aligned != (fmod(g->m, 8) == 0 && fmod(g->n, 8) == 0))
                         fail_msg("%s of %s: %.0f x %.0f", p.program.launches[k].op, encoders[i], g->m, g->n);
@@ -1001,11 +1001,11 @@ static void unrolled_is_repeated(void **unused)
 
             for (int j = 0; j < g->n_segments; j++)
                 for (int l = g->segments[j].first; l < g->segments[j].first + g->segments[j].count; l++) {
-                    flops[k] += g->segments[j].repeat * g->launches[l].kernel.flops;
-                    bytes[k] +=
-                        g->segments[j].repeat * (g->launches[l].kernel.read_bytes + g->launches[l].kernel.write_bytes);
+                    flops[k] += g->segments[j].repeat * g->launches[l].work->kernel.flops;
+                    bytes[k] += g->segments[j].repeat
+                        * (g->launches[l].work->kernel.read_bytes + g->launches[l].work->kernel.write_bytes);
                     if (!g->launches[l].communicates) /* buckets do not end with layers */
-                        launches[k] += g->segments[j].repeat * g->launches[l].kernel.launches;
+                        launches[k] += g->segments[j].repeat * g->launches[l].work->kernel.launches;
                 }
         }
         HOLDS_NEAR(flops[1], flops[0], EXACT);

@@ -50,12 +50,12 @@ static double calls(const struct mfu_program *p, enum mfu_collective_kind op, do
     for (int k = 0; k < p->n_segments; k++)
         for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++) {
             const struct mfu_launch *l = &p->launches[i];
-            double times = mfu_segment_times(p, &p->segments[k]) * l->kernel.launches;
+            double times = mfu_segment_times(p, &p->segments[k]) * l->work->kernel.launches;
 
-            if (l->collective.axes == 0 || l->collective.kind != op)
+            if (l->work->collective.axes == 0 || l->work->collective.kind != op)
                 continue;
             n += times;
-            *bytes += times * l->collective.bytes;
+            *bytes += times * l->work->collective.bytes;
         }
     return n;
 }
@@ -109,12 +109,12 @@ static struct attention_sums attention_sums(const struct mfu_program *p)
             const struct mfu_launch *l = &p->launches[i];
             double times = mfu_segment_times(p, &p->segments[k]);
 
-            if (!mfu_kind_is_attention(l->kernel.kind))
+            if (!mfu_kind_is_attention(l->work->kernel.kind))
                 continue;
-            sums.flops += times * l->kernel.flops;
-            sums.counted += times * mfu_kernel_counted_flops(&l->kernel);
-            sums.bytes += times * (l->kernel.read_bytes + l->kernel.write_bytes);
-            sums.most_temporary = fmax(sums.most_temporary, l->temporary_bytes);
+            sums.flops += times * l->work->kernel.flops;
+            sums.counted += times * mfu_kernel_counted_flops(&l->work->kernel);
+            sums.bytes += times * (l->work->kernel.read_bytes + l->work->kernel.write_bytes);
+            sums.most_temporary = fmax(sums.most_temporary, l->work->temporary_bytes);
         }
     return sums;
 }
@@ -262,7 +262,8 @@ static void products_that_sum_over_tokens_do_not_want_them_even(void **state)
         assert_true(make(&odd, "h100-sxm", "llama-3.2-1b", settings));
         assert_int_equal(odd.program.n_launches, plan.program.n_launches);
         for (int i = 0; i < plan.program.n_launches; i++) {
-            const struct mfu_kernel *a = &plan.program.launches[i].kernel, *b = &odd.program.launches[i].kernel;
+            const struct mfu_kernel *a = &plan.program.launches[i].work->kernel,
+                                    *b = &odd.program.launches[i].work->kernel;
 
             if (a->kind != MFU_GEMM || a->math == MFU_PEAK_FP32 || a->k == b->k || a->m != b->m || a->n != b->n)
                 continue;
@@ -413,7 +414,8 @@ static void gradients_of_learned_keys_are_collected_once(void **state)
         for (int k = 0; k < unrolled.n_segments; k++)
             for (int i = unrolled.segments[k].first; i < unrolled.segments[k].first + unrolled.segments[k].count; i++)
                 if (strcmp(unrolled.launches[i].suffix, "prefix_grad") == 0)
-                    n += mfu_segment_times(&unrolled, &unrolled.segments[k]) * unrolled.launches[i].kernel.launches;
+                    n += mfu_segment_times(&unrolled, &unrolled.segments[k])
+                        * unrolled.launches[i].work->kernel.launches;
         assert_near(n, 2 * mfu_config_dim(&plan.config, "n_layer"), EXACT);
     }
 }
@@ -578,7 +580,7 @@ static void fusion_keeps_every_input(void **state)
          i++) {
         const struct mfu_launch *l = &plan.program.launches[i];
 
-        if (l->kernel.kind != MFU_POINTWISE)
+        if (l->work->kernel.kind != MFU_POINTWISE)
             continue;
         kernels++;
         read += l->n_in;
@@ -606,14 +608,15 @@ static void products_in_fp8_read_fp8(void **state)
                 double times = plan.program.segments[k].repeat;
 
                 if (strcmp(l->suffix, "quantise_weight") == 0)
-                    weights += times * l->kernel.launches;
-                if (l->kernel.kind != MFU_GEMM || l->kernel.math != MFU_PEAK_FP8)
+                    weights += times * l->work->kernel.launches;
+                if (l->work->kernel.kind != MFU_GEMM || l->work->kernel.math != MFU_PEAK_FP8)
                     continue;
                 products += l->phase == MFU_FORWARD ? times : 0;
                 for (int in = 0; in < l->n_in; in++)
                     assert_int_equal(plan.program.views[l->in[in]].type, MFU_F8);
                 if (l->suffix[0] != 'w') /* which may add to a gradient in fp32 */
-                    assert_near(l->kernel.read_bytes, l->kernel.batch * l->kernel.k * (l->kernel.m + l->kernel.n),
+                    assert_near(l->work->kernel.read_bytes,
+                                l->work->kernel.batch * l->work->kernel.k * (l->work->kernel.m + l->work->kernel.n),
                                 EXACT);
             }
         assert_true(products > 0);
@@ -662,9 +665,9 @@ static void splitting_keeps_the_model(void **state)
                     for (int l = 0; l < plan.program.segments[i].count; l++) {
                         const struct mfu_launch *x = &plan.program.launches[plan.program.segments[i].first + l];
 
-                        if (plan.program.segments[i].layer && x->collective.kind != MFU_NO_COLLECTIVE
-                            && x->collective.axes != MFU_AXES_DATA)
-                            per_layer[x->collective.kind] += plan.program.segments[i].repeat / layers;
+                        if (plan.program.segments[i].layer && x->work->collective.kind != MFU_NO_COLLECTIVE
+                            && x->work->collective.axes != MFU_AXES_DATA)
+                            per_layer[x->work->collective.kind] += plan.program.segments[i].repeat / layers;
                     }
                 assert_near(per_layer[MFU_ALL_REDUCE], (1 + again) * splits[k].sums + splits[k].back_sums, EXACT);
                 shared = group > mfu_config_dim(&plan.config, "n_kv_head") ? 3 : 0; /* queries, keys, values */
@@ -721,8 +724,8 @@ static void splitting_keeps_adapters(void **state)
                     double times = plan.program.segments[i].repeat;
 
                     adapters += strcmp(l->suffix, "lora_a") == 0 ? times : 0;
-                    exchanged += l->collective.kind != MFU_NO_COLLECTIVE
-                            && fabs(l->collective.bytes - plan.config.tokens * 16 * 2) < 1
+                    exchanged += l->work->collective.kind != MFU_NO_COLLECTIVE
+                            && fabs(l->work->collective.bytes - plan.config.tokens * 16 * 2) < 1
                         ? times
                         : 0;
                 }
@@ -848,9 +851,9 @@ static double products_of(const struct mfu_program *p, const char *op)
     for (int i = 0; i < p->n_segments; i++)
         for (int k = 0; k < p->segments[i].count; k++) {
             const struct mfu_launch *l = &p->launches[p->segments[i].first + k];
-            bool product = l->kernel.kind == MFU_GEMM || mfu_kind_is_attention(l->kernel.kind);
+            bool product = l->work->kernel.kind == MFU_GEMM || mfu_kind_is_attention(l->work->kernel.kind);
 
-            flops += product && strcmp(l->op, op) == 0 ? l->kernel.flops * p->segments[i].repeat : 0;
+            flops += product && strcmp(l->op, op) == 0 ? l->work->kernel.flops * p->segments[i].repeat : 0;
         }
     return flops;
 }
@@ -926,9 +929,9 @@ static void weighed_biases_are_added_by_expert(void **state)
                 if (strcmp(l->op, "moe.down") != 0 || !(first || strcmp(l->suffix, "bias_grad") == 0) || d == 2)
                     continue;
                 seen++;
-                assert_near(l->kernel.launches, (first ? 2 : 4) * 32 / ep, EXACT);
+                assert_near(l->work->kernel.launches, (first ? 2 : 4) * 32 / ep, EXACT);
                 /* b * p is written and read, t read, the sum written; both products of g, too */
-                assert_near(l->kernel.read_bytes + l->kernel.write_bytes,
+                assert_near(l->work->kernel.read_bytes + l->work->kernel.write_bytes,
                             plan.config.tokens * 4 * 2880
                                     * (first   ? 2 + (d ? 12 : 6)
                                            : d ? 24
@@ -1113,7 +1116,8 @@ static void documents_are_of_texts(void **state)
         assert_true(make(&packed, "h100-sxm", of[m][0], settings));
         assert_int_equal(packed.program.n_launches, plan.program.n_launches);
         for (int i = 0; i < plan.program.n_launches; i++) {
-            const struct mfu_kernel *a = &plan.program.launches[i].kernel, *b = &packed.program.launches[i].kernel;
+            const struct mfu_kernel *a = &plan.program.launches[i].work->kernel,
+                                    *b = &packed.program.launches[i].work->kernel;
 
             if (b->flops < a->flops) {
                 assert_near(b->m, plan.config.seq, 0);
@@ -1206,13 +1210,13 @@ static void assert_same_plan(const struct mfu_plan *a, const struct mfu_plan *b)
     assert_int_equal(a->program.n_tensors, b->program.n_tensors);
     assert_memory_equal(&a->program.mesh, &b->program.mesh, sizeof a->program.mesh);
     for (int i = 0; i < a->program.n_launches; i++) {
-        const struct mfu_kernel *x = &a->program.launches[i].kernel, *y = &b->program.launches[i].kernel;
+        const struct mfu_kernel *x = &a->program.launches[i].work->kernel, *y = &b->program.launches[i].work->kernel;
 
         assert_true(x->m == y->m && x->n == y->n && x->k == y->k && x->batch == y->batch && x->flops == y->flops);
         assert_true(x->read_bytes == y->read_bytes && x->write_bytes == y->write_bytes);
         assert_true(x->half_share == y->half_share && x->launches == y->launches && x->aligned == y->aligned);
         assert_true(a->pricing.prices[i].time_s == b->pricing.prices[i].time_s);
-        assert_true(a->program.launches[i].temporary_bytes == b->program.launches[i].temporary_bytes);
+        assert_true(a->program.launches[i].work->temporary_bytes == b->program.launches[i].work->temporary_bytes);
     }
     for (int i = 0; i < a->program.n_tensors; i++)
         assert_true(a->program.tensors[i].bytes == b->program.tensors[i].bytes);
@@ -1298,7 +1302,8 @@ static void pictures_cost_the_same_in_any_batch(void **state)
                 for (int k = 0; k < plan.program.n_segments; k++)
                     for (int l = 0; l < plan.program.segments[k].count; l++) {
                         const struct mfu_segment *seg = &plan.program.segments[k];
-                        const struct mfu_kernel *kernel = &mfu_launch_in(&plan.program, seg, seg->first + l)->kernel;
+                        const struct mfu_kernel *kernel =
+                            &mfu_launch_in(&plan.program, seg, seg->first + l)->work->kernel;
 
                         flops[b] += kernel->kind == MFU_GEMM ? seg->repeat * kernel->flops : 0;
                     }

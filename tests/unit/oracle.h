@@ -84,7 +84,7 @@ static inline double oracle_flops(const struct mfu_plan *p, enum mfu_phase phase
         const struct mfu_segment *seg = &p->program.segments[k];
 
         for (int i = seg->first; seg->phase == phase && i < seg->first + seg->count; i++) {
-            const struct mfu_kernel *l = &p->program.launches[i].kernel;
+            const struct mfu_kernel *l = &p->program.launches[i].work->kernel;
 
             if (l->kind == MFU_GEMM)
                 sum += seg->repeat * l->flops;

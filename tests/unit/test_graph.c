@@ -382,7 +382,7 @@ static void muon_counts_every_matrix(void **state)
 
             for (int l = seg->first; l < seg->first + seg->count; l++)
                 if (strncmp(plan_made.program.launches[l].suffix, "newton_schulz", 13) == 0)
-                    flops += seg->repeat * plan_made.program.launches[l].kernel.flops;
+                    flops += seg->repeat * plan_made.program.launches[l].work->kernel.flops;
         }
         assert_near(flops, rows[i].flops, 1e-9);
         assert_near(plan_made.program.constant_bytes[MFU_PART_OPTIMIZER],
@@ -413,7 +413,7 @@ static void heads_are_copied_as_autograd_does(void **state)
             for (int l = seg->first; l < seg->first + seg->count; l++) {
                 const struct mfu_launch *x = &plan_made.program.launches[l];
 
-                if (x->kernel.kind == MFU_COPY && x->phase <= MFU_BACKWARD && strstr(x->op, "attn"))
+                if (x->work->kernel.kind == MFU_COPY && x->phase <= MFU_BACKWARD && strstr(x->op, "attn"))
                     copies[x->phase == MFU_BACKWARD] += (int)seg->repeat;
             }
         }

@@ -143,19 +143,17 @@ static void sm_active_knows_rounds_and_tails(void **state)
     } cases[] = {
         {1, 1. / 132}, {26, 26. / 132}, {132, 1}, {133, (1 + 1. / 132) / 2}, {264, 1}, {13200, 1},
     };
-    struct mfu_launch launch = {.section = "",
-                                .op = "one",
-                                .suffix = "",
-                                .kernel = {.kind = MFU_GEMM,
-                                           .math = MFU_PEAK_BF16,
-                                           .m = 64,
-                                           .n = 64,
-                                           .k = 64,
-                                           .batch = 1,
-                                           .flops = 2 * 64 * 64 * 64,
-                                           .read_bytes = 16384,
-                                           .write_bytes = 8192,
-                                           .launches = 1}};
+    struct mfu_work work = {.kernel = {.kind = MFU_GEMM,
+                                       .math = MFU_PEAK_BF16,
+                                       .m = 64,
+                                       .n = 64,
+                                       .k = 64,
+                                       .batch = 1,
+                                       .flops = 2 * 64 * 64 * 64,
+                                       .read_bytes = 16384,
+                                       .write_bytes = 8192,
+                                       .launches = 1}};
+    struct mfu_launch launch = {.work = &work, .section = "", .op = "one", .suffix = ""};
     struct mfu_segment segment = {.section = "", .phase = MFU_FORWARD, .count = 1, .repeat = 1};
     struct mfu_gpu gpu = {.tensor_cores = 528};
     struct mfu_price price = {.time_s = 1e-6};
@@ -179,7 +177,7 @@ static void sm_active_knows_rounds_and_tails(void **state)
         assert_near(rows[0].share, 0.5, 1e-12);
         free(rows);
     }
-    launch.kernel.launches = 0; /* the end of a scope is no kernel */
+    work.kernel.launches = 0; /* the end of a scope is no kernel */
     for (int i = 0; i < 1; i++) {
         struct mfu_kernel_row *rows;
 

@@ -39,9 +39,10 @@ static double expert_flops(const struct mfu_plan *p)
 
     for (int k = 0; k < p->program.n_segments; k++)
         for (int i = p->program.segments[k].first; i < p->program.segments[k].first + p->program.segments[k].count; i++)
-            if (p->program.launches[i].kernel.kind == MFU_GEMM && strncmp(p->program.launches[i].op, "moe.", 4) == 0
+            if (p->program.launches[i].work->kernel.kind == MFU_GEMM
+                && strncmp(p->program.launches[i].op, "moe.", 4) == 0
                 && strncmp(p->program.launches[i].suffix, "router", 6) != 0)
-                flops += mfu_plan_times(p, &p->program.segments[k]) * p->program.launches[i].kernel.flops;
+                flops += mfu_plan_times(p, &p->program.segments[k]) * p->program.launches[i].work->kernel.flops;
     return flops;
 }
 
@@ -54,9 +55,10 @@ static double summed_bytes(const struct mfu_plan *p, unsigned axes)
              i++) {
             const struct mfu_launch *l = &p->program.launches[i];
 
-            if (l->collective.axes == axes
-                && (l->collective.kind == MFU_ALL_REDUCE || l->collective.kind == MFU_REDUCE_SCATTER))
-                bytes += mfu_plan_times(p, &p->program.segments[k]) * l->kernel.launches * l->collective.bytes;
+            if (l->work->collective.axes == axes
+                && (l->work->collective.kind == MFU_ALL_REDUCE || l->work->collective.kind == MFU_REDUCE_SCATTER))
+                bytes +=
+                    mfu_plan_times(p, &p->program.segments[k]) * l->work->kernel.launches * l->work->collective.bytes;
         }
     return bytes;
 }
@@ -282,7 +284,7 @@ static void exchanges_add_up(void **state)
             sum += x[k].exposed_s;
         for (int k = 0; k < p.program.n_segments; k++)
             for (int l = p.program.segments[k].first, end = l + p.program.segments[k].count; l < end; l++)
-                if (p.program.launches[l].communicates && p.program.launches[l].collective.axes == 0)
+                if (p.program.launches[l].communicates && p.program.launches[l].work->collective.axes == 0)
                     sum += mfu_plan_times(&p, &p.program.segments[k]) * p.pricing.prices[l].time_s;
         assert_near(sum, p.step.communication_exposed_s, 1e-6);
         mfu_plan_release(&p);
@@ -361,9 +363,11 @@ static double attention_flops(const struct mfu_plan *p, double *gathered)
 
             if (strncmp(l->op, "attn.", 5) != 0)
                 continue;
-            flops += l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION ? times * l->kernel.flops : 0;
-            if (l->collective.axes && strcmp(l->op, "attn.o") != 0)
-                *gathered += times * l->kernel.launches * l->collective.bytes;
+            flops += l->work->kernel.kind == MFU_GEMM || l->work->kernel.kind == MFU_FUSED_ATTENTION
+                ? times * l->work->kernel.flops
+                : 0;
+            if (l->work->collective.axes && strcmp(l->op, "attn.o") != 0)
+                *gathered += times * l->work->kernel.launches * l->work->collective.bytes;
         }
     return flops;
 }
@@ -433,8 +437,8 @@ static void a_token_goes_to_each_node_once(void **state)
              (const char *const[]){"trainer", "megatron-bridge", "gpus", "16", "ep", "16", "dense_experts",
                                    dense ? "1" : "0", NULL});
         for (int i = 0; i < p.program.n_launches; i++)
-            if (p.program.launches[i].collective.kind == MFU_ALL_TO_ALL)
-                bytes[dense] = fmax(bytes[dense], p.program.launches[i].collective.bytes);
+            if (p.program.launches[i].work->collective.kind == MFU_ALL_TO_ALL)
+                bytes[dense] = fmax(bytes[dense], p.program.launches[i].work->collective.bytes);
         mfu_plan_release(&p);
     }
     assert_near(bytes[1], 2 * bytes[0], 0.01); /* of 2 nodes */

@@ -37,9 +37,9 @@ static double quantised(const char *suffix, double *kernels, double *read)
 
             if (strcmp(l->suffix, suffix) != 0 || l->recomputed)
                 continue;
-            bytes += times * l->kernel.write_bytes;
-            *kernels += times * l->kernel.launches;
-            *read += times * l->kernel.read_bytes;
+            bytes += times * l->work->kernel.write_bytes;
+            *kernels += times * l->work->kernel.launches;
+            *read += times * l->work->kernel.read_bytes;
         }
     return bytes;
 }
@@ -221,8 +221,8 @@ static double sent(enum mfu_collective_kind kind)
              i < plan.program.segments[k].first + plan.program.segments[k].count; i++) {
             const struct mfu_launch *l = &plan.program.launches[i];
 
-            if (l->collective.axes != 0 && l->collective.kind == kind)
-                bytes += plan.program.segments[k].repeat * l->kernel.launches * l->collective.bytes;
+            if (l->work->collective.axes != 0 && l->work->collective.kind == kind)
+                bytes += plan.program.segments[k].repeat * l->work->kernel.launches * l->work->collective.bytes;
         }
     return bytes;
 }

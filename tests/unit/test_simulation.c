@@ -201,7 +201,7 @@ static void what_is_exchanged_is_what_the_stage_says(void **state)
             simulate(&p, true, &s);
             for (size_t i = 0; i < s.timeline.n_events; i++)
                 if (s.timeline.events[i].start_s >= 0) /* the step before is there as well */
-                    bytes += mfu_simulation_program(&s)->launches[s.timeline.events[i].launch].collective.bytes;
+                    bytes += mfu_simulation_program(&s)->launches[s.timeline.events[i].launch].work->collective.bytes;
             gradients = p.program.params * p.program.gradient_bytes;
             weights = p.program.params * p.program.weight_bytes;
             blocks = p.program.unit_params * p.program.weight_bytes;

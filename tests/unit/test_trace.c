@@ -232,6 +232,7 @@ static void what_cannot_be_written_is_said(void **state)
 enum { LAUNCHES = 4, MIB = 1 << 20 };
 
 static struct mfu_launch launches[LAUNCHES];
+static struct mfu_work works[LAUNCHES];
 static double seconds[LAUNCHES] = {1e-3, 2e-3, 1e-3, 1e-3};
 static struct mfu_price prices[LAUNCHES];
 static struct mfu_gpu gpu = {.slug = "card", .name = "A \"card\""};
@@ -296,27 +297,27 @@ static void make_step(struct mfu_plan *p, struct mfu_simulation *s)
 {
     memset(p, 0, sizeof *p);
     memset(s, 0, sizeof *s);
-    for (int i = 0; i < LAUNCHES; i++)
-        launches[i] = (struct mfu_launch){.section = "h",
-                                          .op = "fc",
-                                          .suffix = i == 1 ? "wgrad" : "",
-                                          .phase = (enum mfu_phase)i,
-                                          .kernel = {.m = 64,
-                                                     .n = 64,
-                                                     .k = i < 2 ? 64 : 0,
-                                                     .batch = 1,
-                                                     .flops = 524288,
-                                                     .read_bytes = 16384,
-                                                     .write_bytes = 8192,
-                                                     .launches = 1}};
-    launches[3] = (struct mfu_launch){.section = "",
+    for (int i = 0; i < LAUNCHES; i++) {
+        works[i] = (struct mfu_work){.kernel = {.m = 64,
+                                                .n = 64,
+                                                .k = i < 2 ? 64 : 0,
+                                                .batch = 1,
+                                                .flops = 524288,
+                                                .read_bytes = 16384,
+                                                .write_bytes = 8192,
+                                                .launches = 1}};
+        launches[i] = (struct mfu_launch){
+            .work = &works[i], .section = "h", .op = "fc", .suffix = i == 1 ? "wgrad" : "", .phase = (enum mfu_phase)i};
+    }
+    works[3] = (struct mfu_work){.collective = {.axes = MFU_AXES_DATA, .kind = MFU_ALL_REDUCE, .bytes = 1e6},
+                                 .kernel = {.kind = MFU_COLLECTIVE, .read_bytes = 1e6, .launches = 1}};
+    launches[3] = (struct mfu_launch){.work = &works[3],
+                                      .section = "",
                                       .op = "",
                                       .suffix = "all_reduce",
                                       .phase = MFU_BACKWARD,
                                       .communicates = true,
-                                      .stream = MFU_STREAM_COMMUNICATION,
-                                      .collective = {.axes = MFU_AXES_DATA, .kind = MFU_ALL_REDUCE, .bytes = 1e6},
-                                      .kernel = {.kind = MFU_COLLECTIVE, .read_bytes = 1e6, .launches = 1}};
+                                      .stream = MFU_STREAM_COMMUNICATION};
     p->config.gpu = &gpu;
     p->config.model = &model;
     p->config.accum = 4;

@@ -60,8 +60,8 @@ static double written_by(const struct mfu_plan *p, const char *ending, double *c
 
             if (n < m || strcmp(name + n - m, ending) != 0)
                 continue;
-            bytes += s->repeat * l->kernel.write_bytes;
-            *calls += s->repeat * l->kernel.launches;
+            bytes += s->repeat * l->work->kernel.write_bytes;
+            *calls += s->repeat * l->work->kernel.launches;
         }
     }
     return bytes;
@@ -152,7 +152,7 @@ static void a_loss_moves_what_its_kernels_do(void **state)
                               cases[i].fusion, NULL});
         for (int k = 0; k < p.program.n_launches; k++)
             if (strcmp(p.program.launches[k].op, "loss") == 0 && !p.program.launches[k].communicates)
-                bytes += p.program.launches[k].kernel.read_bytes + p.program.launches[k].kernel.write_bytes;
+                bytes += p.program.launches[k].work->kernel.read_bytes + p.program.launches[k].work->kernel.write_bytes;
         assert_near(bytes / (p.config.tokens * mfu_config_dim(&p.config, "vocab_size") / 2), cases[i].bytes, 0.01);
         assert_true(p.step.time_s < last_s);
         last_s = p.step.time_s;
@@ -199,8 +199,8 @@ static void a_flexible_dispatcher_sends_less(void **state)
                                   flex ? "flex" : "alltoall", NULL});
             bytes[flex] = 0;
             for (int k = 0; k < p.program.n_launches; k++)
-                if (p.program.launches[k].communicates && p.program.launches[k].collective.kind == MFU_ALL_TO_ALL)
-                    bytes[flex] += p.program.launches[k].collective.bytes;
+                if (p.program.launches[k].communicates && p.program.launches[k].work->collective.kind == MFU_ALL_TO_ALL)
+                    bytes[flex] += p.program.launches[k].work->collective.bytes;
             busy_s[flex] = p.step.busy_s;
         }
         assert_true(bytes[1] > 0 && bytes[1] < bytes[0]);
@@ -223,8 +223,9 @@ static void a_router_of_groups_sends_to_few_nodes(void **state)
              (const char *[]){"gpus", "64", "ep", "64", "moe_dispatcher", "flex", "top_groups", chosen[i], NULL});
         bytes[i] = 0;
         for (int k = 0; k < p.program.n_launches; k++)
-            if (p.program.launches[k].collective.axes != 0 && p.program.launches[k].collective.kind == MFU_ALL_TO_ALL)
-                bytes[i] += p.program.launches[k].collective.bytes;
+            if (p.program.launches[k].work->collective.axes != 0
+                && p.program.launches[k].work->collective.kind == MFU_ALL_TO_ALL)
+                bytes[i] += p.program.launches[k].work->collective.bytes;
     }
     assert_near(bytes[1] / bytes[0], 4 * (1 - pow(0.75, 8)), 1e-9);
     assert_near(bytes[2] / bytes[0], 8 * (1 - pow(0.875, 8)), 1e-9);
@@ -458,10 +459,10 @@ static double summed_bytes(const struct mfu_plan *p)
 
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            const struct mfu_collective *c = &g->launches[i].collective;
+            const struct mfu_collective *c = &g->launches[i].work->collective;
 
             if (c->axes && (c->kind == MFU_ALL_REDUCE || c->kind == MFU_REDUCE_SCATTER))
-                bytes += g->segments[k].repeat * g->launches[i].kernel.launches * c->bytes;
+                bytes += g->segments[k].repeat * g->launches[i].work->kernel.launches * c->bytes;
         }
     return bytes / g->params;
 }
@@ -541,8 +542,9 @@ static void gradients_of_copies_are_summed_over_tensor_ranks(void **state)
                      i++) {
                     const struct mfu_launch *l = &p.program.launches[p.program.segments[k].first + i];
 
-                    bytes +=
-                        l->communicates && l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_TP) ? l->collective.bytes : 0;
+                    bytes += l->communicates && l->work->collective.axes == MFU_AXIS_BIT(MFU_AXIS_TP)
+                        ? l->work->collective.bytes
+                        : 0;
                 }
             assert_near(bytes, sum * 4.0, 1e-12);
         }

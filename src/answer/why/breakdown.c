@@ -191,7 +191,8 @@ struct suspects {
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 {
-    return a->phase == b->phase && a->work->kernel.kind == b->work->kernel.kind && (a->op == b->op || strcmp(a->op, b->op) == 0)
+    return a->phase == b->phase && a->work->kernel.kind == b->work->kernel.kind
+        && (a->op == b->op || strcmp(a->op, b->op) == 0)
         && (a->suffix == b->suffix || strcmp(a->suffix, b->suffix) == 0)
         && (a->section == b->section || strcmp(a->section, b->section) == 0);
 }

@@ -170,7 +170,8 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
         if (i != MFU_P_PEAK && i != MFU_P_MASK && sum->part_s[i] > (worst < 0 ? 0 : sum->part_s[worst]))
             worst = i;
     if (worst >= 0) {
-        struct mfu_culprit c = {.kernel = sum->largest->work->kernel, .price = *sum->price, .seconds = sum->part_s[worst]};
+        struct mfu_culprit c = {
+            .kernel = sum->largest->work->kernel, .price = *sum->price, .seconds = sum->part_s[worst]};
 
         snprintf(c.name, sizeof c.name, "%s", name);
         mfu_why_culprit(p, (enum mfu_breakdown_part)worst, &c, what, sizeof what);
