@@ -101,7 +101,8 @@ static bool adds_up(const struct mfu_machine *m, const struct mfu_program *g)
     for (int i = 0; i < g->n_launches; i++) {
         const struct mfu_launch *l = &g->launches[i];
 
-        if (l->beside != 0 || l->collective.axes == MFU_AXIS_BIT(MFU_AXIS_EP) || (varies(l) && mfu_throttles(m, l)))
+        if (l->beside != 0 || l->work->collective.axes == MFU_AXIS_BIT(MFU_AXIS_EP)
+            || (varies(l) && mfu_throttles(m, l)))
             return false;
     }
     return m->c[MFU_C_SYSTEM] == 1 || mfu_mesh_ranks(&g->mesh) <= 1;
@@ -135,7 +136,7 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
 
     a->seconds[i] = (struct mfu_launch_seconds){p->prices[i].time_s * mfu_launch_whole(l, MFU_ACCUMULATED), -1, -1};
     a->communicates |= l->communicates;
-    if (varies(l) && l->collective.axes != 0) { /* as much in each step */
+    if (varies(l) && l->work->collective.axes != 0) { /* as much in each step */
         sums = &a->once;
         all = times_of(times, MFU_ACCUMULATED);
     } else if (varies(l)) {
@@ -324,7 +325,7 @@ static bool walk(struct mfu_accumulation *a, const struct mfu_machine *m, struct
             const struct mfu_l2_use *learned = &p->uses[at];
             double room = reach - dirty, absorbed = learned->kept_bytes < room ? learned->kept_bytes : room;
 
-            if (g->launches[at].collective.axes != 0) /* L2 is not asked for it */
+            if (g->launches[at].work->collective.axes != 0) /* L2 is not asked for it */
                 continue;
             dirty = absorbed == learned->absorbed_bytes ? dirty_behind(dirty, absorbed, learned->flushed_bytes)
                                                         : follow(a, m, g, p, at, &segment, dirty, absorbed);

@@ -23,7 +23,7 @@
 static bool goes_on(const struct mfu_overlap_stretch *s, const struct mfu_launch *before, const struct mfu_launch *l)
 {
     return before->stream == MFU_STREAM_COMPUTE && l->stream == MFU_STREAM_COMPUTE && l->wait_behind < 0
-        && l->when == before->when && mfu_launch_pass(l) == s->pass;
+        && l->work->when == before->work->when && mfu_launch_pass(l) == s->pass;
 }
 
 bool mfu_overlap_cut(struct mfu_overlap_stretches *all, const struct mfu_program *g)
@@ -40,7 +40,7 @@ bool mfu_overlap_cut(struct mfu_overlap_stretches *all, const struct mfu_program
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = &g->launches[i];
 
-            if (!(l->kernel.launches > 0))
+            if (!(l->work->kernel.launches > 0))
                 continue;
             if (!s || !goes_on(s, &g->launches[s->first], l)) {
                 if (!MFU_ROOM(all->list, n + 1, all->cap_list))
@@ -66,7 +66,7 @@ void mfu_overlap_sum(struct mfu_overlap_stretches *all, const struct mfu_program
             if (g->launches[i].communicates)
                 s->way_s += all->seconds[i];
             else
-                s->kernels += g->launches[i].kernel.launches;
+                s->kernels += g->launches[i].work->kernel.launches;
         }
         s->kernels *= mfu_launch_whole(&g->launches[s->first], g->accum);
     }

@@ -13,18 +13,25 @@ static bool same_numbers(int n, const int *a, const int *b)
     return n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
+/* But for what they read and write: programs have works of their own. */
+static bool same_launch(struct mfu_launch l, const struct mfu_launch *m)
+{
+    bool same = memcmp(l.work, m->work, offsetof(struct mfu_work, number)) == 0;
+
+    l.work = m->work;
+    l.in = m->in;
+    l.out = m->out;
+    return same && memcmp(&l, m, sizeof l) == 0;
+}
+
 static bool same_launches(const struct mfu_program *a, const struct mfu_program *b)
 {
     if (a->n_launches != b->n_launches)
         return false;
     for (int i = 0; i < a->n_launches; i++) {
-        struct mfu_launch l = a->launches[i];
-        const struct mfu_launch *m = &b->launches[i];
+        const struct mfu_launch *l = &a->launches[i], *m = &b->launches[i];
 
-        l.in = m->in;
-        l.out = m->out;
-        if (memcmp(&l, m, sizeof l) != 0 || !same_numbers(m->n_in, a->launches[i].in, m->in)
-            || !same_numbers(m->n_out, a->launches[i].out, m->out))
+        if (!same_launch(*l, m) || !same_numbers(m->n_in, l->in, m->in) || !same_numbers(m->n_out, l->out, m->out))
             return false;
     }
     return true;
@@ -88,12 +95,9 @@ static bool same_folded_launches(const struct mfu_program *folded, const struct 
         const int *tensors = mfu_unfold_ends(folded, seg, &u);
 
         for (int i = seg->first; same && i < seg->first + seg->count; i++) {
-            struct mfu_launch l = *mfu_launch_in(folded, seg, i);
             const struct mfu_launch *m = &traced->launches[i];
 
-            l.in = m->in;
-            l.out = m->out;
-            same = memcmp(&l, m, sizeof l) == 0 && same_tensor(traced, m->in, m->n_in, tensors)
+            same = same_launch(*mfu_launch_in(folded, seg, i), m) && same_tensor(traced, m->in, m->n_in, tensors)
                 && same_tensor(traced, m->out, m->n_out, tensors + m->n_in);
             tensors += m->n_in + m->n_out;
         }
