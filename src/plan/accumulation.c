@@ -135,7 +135,7 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
     double all = times->micro + times->once;
 
     a->seconds[i] = (struct mfu_launch_seconds){p->prices[i].time_s * mfu_launch_whole(l, MFU_ACCUMULATED), -1, -1};
-    a->communicates |= l->communicates;
+    a->stretches |= l->communicates;
     if (varies(l) && l->work->collective.axes != 0) { /* as much in each step */
         sums = &a->once;
         all = times_of(times, MFU_ACCUMULATED);
@@ -152,11 +152,12 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
 }
 
 int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
-                           struct mfu_pricing *p, bool rules)
+                           struct mfu_pricing *p, bool rules, bool stretches)
 {
     a->state = MFU_ACCUMULATION_FAILS;
     a->rules = rules;
-    a->communicates = a->cut = false;
+    a->stretches = stretches;
+    a->cut = false;
     if (!adds_up(m, g))
         return 0;
     mfu_program_accumulate(g, MFU_ACCUMULATED);
@@ -417,7 +418,7 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
         add_throttled(a, m, l, &p->prices[c->launch], falls, -times, sums);
         c->time_s = add_throttled(a, m, l, &c->price, falls, times, sums);
     }
-    return !a->communicates || stretch(a, g, accum, stretches);
+    return !a->stretches || stretch(a, g, accum, stretches);
 }
 
 /* Only searches ask. */

@@ -56,7 +56,7 @@ struct mfu_accumulation {
     struct mfu_varying_launch *varying;
     struct mfu_priced_launches *priced; /* scratch: at the last number */
     int n_throttled, n_varying, n_priced, cap_throttled, cap_varying, cap_priced;
-    bool communicates, cut; /* then, too, in stretches once they are cut: */
+    bool stretches, cut; /* then, too, in stretches once they are cut: */
     struct mfu_launch_seconds {
         double base_s; /* each time that it happens, as learned */
         int like;      /* of the products that clocks slow down, or -1; */
@@ -74,12 +74,13 @@ struct mfu_accumulation {
 };
 
 /* Prices the program at MFU_ACCUMULATED micro-steps, where it stays, and adds it up; prices are those
- * before clocks fall.  Fails where prices hang on what runs beside, and then changes nothing.  -1: out of memory. */
+ * before clocks fall.  Of what communicates, or with `stretches`, its
+ * stretches too.  Fails where prices hang on what runs beside, and then changes nothing.  -1: out of memory. */
 int mfu_accumulation_learn(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
-                           struct mfu_pricing *, bool rules);
+                           struct mfu_pricing *, bool rules, bool stretches);
 
-/* Sums of a step of `accum` micro-steps (2 or more), of the pricing that was learned from, and its stretches where GPUs
- * communicate; changes the kernels of launches that vary.  False: other inputs are in L2, or no memory; every launch has
+/* Sums of a step of `accum` micro-steps (2 or more), of the pricing that was learned from, and its stretches if
+ * they were learned; changes the kernels of launches that vary.  False: other inputs are in L2, or no memory; every launch has
  * to be priced. */
 bool mfu_accumulation_sums(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
                            const struct mfu_pricing *, double accum, struct mfu_sums *, struct mfu_overlap_stretches *);

@@ -46,8 +46,9 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
     if (p->built && !same)
         change = mfu_graph_change(&p->config, &next);
     p->peak_known &= same;
-    p->accumulation.state = MFU_ACCUMULATION_UNKNOWN;
     p->known = next.setting[MFU_S_PP] > 1 ? mfu_stages_keep(p, &next, scenario) : MFU_STAGES_UNKNOWN;
+    if (p->known == MFU_STAGES_UNKNOWN)
+        p->accumulation.state = MFU_ACCUMULATION_UNKNOWN;
     p->scenario = *scenario;
     p->config = next;
     p->config.scenario = &p->scenario;
@@ -64,44 +65,11 @@ static bool accumulates(const struct mfu_plan *p, const struct mfu_scenario *sce
         && memcmp(&before, scenario, sizeof before) == 0;
 }
 
-/* The step of so many micro-steps, from the sums; false if they do not say it. */
-static bool from_sums(struct mfu_plan *p)
+static int price(struct mfu_plan *p, bool sums, struct mfu_error *err)
 {
-    double accum = p->config.accum;
-
-    if (!mfu_accumulation_sums(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums, &p->stretches))
-        return false;
-    p->program.accum = accum;
-    mfu_plan_add_up(p);
+    if (mfu_plan_price(p, sums, err) < 0)
+        return -1;
     mfu_plan_settle_time(p);
-    return true;
-}
-
-/* Prices what is weighed, and adds up its step: for who wants prices in the same order as for who wants `sums` alone. */
-static int add_up(struct mfu_plan *p, bool sums, struct mfu_error *err)
-{
-    struct mfu_accumulation *a = &p->accumulation;
-    bool added = false;
-
-    if (p->config.accum > 1) {
-        if (a->state == MFU_ACCUMULATION_UNKNOWN
-            && mfu_accumulation_learn(a, &p->machine, &p->program, &p->pricing, !p->without_interval) < 0)
-            return mfu_fail(err, MFU_ENOMEM, "out of memory");
-        added = a->state == MFU_ACCUMULATION_HOLDS && from_sums(p);
-        if (added && sums)
-            return 0;
-        if (a->state == MFU_ACCUMULATION_HOLDS)
-            a->state = MFU_ACCUMULATION_UNKNOWN; /* its prices go */
-        mfu_program_accumulate(&p->program, p->config.accum);
-    }
-    if (mfu_price_program(&p->machine, &p->program, &p->config.experts, &p->pricing) < 0)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    if (!added) {
-        if (mfu_plan_sum_up(p, err) < 0)
-            return -1;
-        mfu_plan_add_up(p);
-        mfu_plan_settle_time(p);
-    }
     return 0;
 }
 
@@ -111,7 +79,7 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
         return -1;
     mfu_machine_make(&p->config, &p->machine);
     if (p->config.setting[MFU_S_PP] > 1)
-        return mfu_stages_plan(p, fitting, err);
+        return mfu_stages_plan(p, fitting, sums, err);
     p->n_stages = p->shown_stage = p->worst_stage = 0;
     p->bubble = 0;
     if (mfu_plan_weigh(p, err) < 0)
@@ -119,7 +87,7 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
     if (fitting && !p->memory.fits)
         return 1;
     mfu_plan_memory_spread(p);
-    return add_up(p, sums, err);
+    return price(p, sums, err);
 }
 
 int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
@@ -135,7 +103,7 @@ int mfu_plan_make_fitting(struct mfu_plan *p, const struct mfu_scenario *scenari
 /* Whether another number of micro-steps leaves all but sums as it is. */
 static bool follows_from_sums(const struct mfu_plan *p, bool fitting)
 {
-    return p->accumulation.state == MFU_ACCUMULATION_HOLDS || (fitting && p->peak_known);
+    return p->built && (p->accumulation.state == MFU_ACCUMULATION_HOLDS || (fitting && p->peak_known));
 }
 
 int mfu_plan_make_sums(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err)
@@ -156,7 +124,8 @@ bool mfu_plan_bound(struct mfu_plan *p, double accum)
 {
     double least_s;
 
-    if (!mfu_accumulation_least(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums, &least_s))
+    if (!p->built
+        || !mfu_accumulation_least(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums, &least_s))
         return false;
     take_accum(p, accum);
     mfu_plan_add_up_amounts(p);
@@ -176,5 +145,5 @@ int mfu_plan_accumulate(struct mfu_plan *p, double accum, bool fitting, struct m
     take_accum(p, accum);
     if (fitting && p->peak_known && !p->memory.fits)
         return 1;
-    return add_up(p, true, err);
+    return price(p, true, err);
 }

@@ -524,18 +524,48 @@ void mfu_plan_add_up(struct mfu_plan *p)
 int mfu_plan_sum_up(struct mfu_plan *p, struct mfu_error *err)
 {
     mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
-    if (p->sums.communication_s > 0 && !mfu_overlap_price(&p->stretches, &p->program, p->pricing.prices))
+    if ((p->sums.communication_s > 0 || p->config.setting[MFU_S_PP] > 1)
+        && !mfu_overlap_price(&p->stretches, &p->program, p->pricing.prices))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     return 0;
 }
 
-int mfu_plan_price(struct mfu_plan *p, struct mfu_error *err)
+/* The step of so many micro-steps, from the sums; false if they do not say it. */
+static bool from_sums(struct mfu_plan *p, double accum)
 {
+    if (!mfu_accumulation_sums(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums, &p->stretches))
+        return false;
+    p->program.accum = accum;
+    mfu_plan_add_up(p);
+    return true;
+}
+
+int mfu_plan_price(struct mfu_plan *p, bool sums, struct mfu_error *err)
+{
+    struct mfu_accumulation *a = &p->accumulation;
+    double accum = mfu_graph_accum(&p->config);
+    bool added = false;
+
+    if (accum > 1) {
+        if (a->state == MFU_ACCUMULATION_UNKNOWN
+            && mfu_accumulation_learn(a, &p->machine, &p->program, &p->pricing, !p->without_interval,
+                                      p->config.setting[MFU_S_PP] > 1)
+                < 0)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        added = a->state == MFU_ACCUMULATION_HOLDS && from_sums(p, accum);
+        if (added && sums)
+            return 0;
+        if (a->state == MFU_ACCUMULATION_HOLDS)
+            a->state = MFU_ACCUMULATION_UNKNOWN; /* its prices go */
+    }
+    mfu_program_accumulate(&p->program, accum);
     if (mfu_price_program(&p->machine, &p->program, &p->config.experts, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    if (mfu_plan_sum_up(p, err) < 0)
-        return -1;
-    mfu_plan_add_up(p);
+    if (!added) {
+        if (mfu_plan_sum_up(p, err) < 0)
+            return -1;
+        mfu_plan_add_up(p);
+    }
     return 0;
 }
 
@@ -616,8 +646,12 @@ void mfu_plan_release(struct mfu_plan *p)
     mfu_pricing_release(&p->pricing);
     mfu_accumulation_release(&p->accumulation);
     mfu_overlap_release(&p->stretches);
-    for (int i = 0; i < p->cap_programs; i++)
-        mfu_program_free(&p->programs[i]);
+    for (int i = 0; i < p->cap_programs; i++) {
+        mfu_program_free(&p->programs[i].program);
+        mfu_pricing_release(&p->programs[i].pricing);
+        mfu_accumulation_release(&p->programs[i].accumulation);
+        mfu_overlap_release(&p->programs[i].stretches);
+    }
     free(p->programs);
     free(p->stages);
     for (int i = 0; i < MFU_PIPELINES; i++)

@@ -133,6 +133,14 @@ enum mfu_stages_known {
     MFU_STAGES_PRICED
 };
 
+/* What is known of the program of a rank. */
+struct mfu_rank_program {
+    struct mfu_program program;
+    struct mfu_pricing pricing;
+    struct mfu_accumulation accumulation;
+    struct mfu_overlap_stretches stretches;
+};
+
 struct mfu_plan {
     struct mfu_scenario scenario; /* own copy; config points at it */
     struct mfu_config config;
@@ -145,7 +153,7 @@ struct mfu_plan {
     struct mfu_scale scale;                 /* from program to that of another batch */
     struct mfu_pricing pricing;             /* prices of program.launches, */
     struct mfu_sums sums;                   /* and of a step; */
-    struct mfu_overlap_stretches stretches; /* of that, where GPUs communicate */
+    struct mfu_overlap_stretches stretches; /* of that, where GPUs communicate; of a pipeline always */
     struct mfu_accumulation accumulation;   /* from sums to those of another number of micro-steps */
     struct mfu_memory_answer memory;
     struct mfu_step_answer step;
@@ -155,7 +163,7 @@ struct mfu_plan {
     struct mfu_stage *stages;                      /* of the pipeline, in order; owned */
     int n_stages;                                  /* 0 without a pipeline */
     enum mfu_stages_known known;                   /* of the stages of config, whatever the schedule */
-    struct mfu_program *programs;                  /* of stages; that at hand is in `program`; owned */
+    struct mfu_rank_program *programs;             /* of stages; that at hand is in `program` and what follows; owned */
     int cap_programs, at_hand;
     int shown_stage;                    /* of the pipeline, from 0: whose program this is, the busiest */
     int worst_stage;                    /* that holds the most memory */
@@ -200,9 +208,10 @@ const char *mfu_plan_unpredicted(const struct mfu_plan *);
 
 void mfu_plan_release(struct mfu_plan *);
 
-/* Adds up the memory of the program at hand; prices it, and adds up a rank's time and FLOP. */
+/* Adds up the memory of the program at hand; prices it, and adds up a rank's time and FLOP: for who wants prices in the
+ * same order as for who wants `sums` alone. */
 int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
-int mfu_plan_price(struct mfu_plan *, struct mfu_error *);
+int mfu_plan_price(struct mfu_plan *, bool sums, struct mfu_error *);
 /* What of the states that are paged the host holds, with so much reserved, and what that costs; the others are part of
  * nvidia-smi's figure.  PyTorch's memory drives them out, and never the other way round. */
 void mfu_plan_page(struct mfu_plan *);

@@ -44,6 +44,12 @@ static double meets_s(const struct mfu_plan *p, double messages)
     return mfu_trainers[p->config.trainer].polls ? messages * p->machine.c[MFU_C_HOST_POLL] : 0;
 }
 
+/* Of a launch, in the mean of the micro-steps. */
+static double mean_s(const struct mfu_plan *p, int launch)
+{
+    return p->stretches.seconds[launch] / mfu_launch_whole(&p->program.launches[launch], p->program.accum);
+}
+
 /* Behind the last backward: sums that nothing hid, also in `sums_s`, the optimizer, the step's constant. */
 static double after_s(const struct mfu_plan *p, double *sums_s)
 {
@@ -53,7 +59,7 @@ static double after_s(const struct mfu_plan *p, double *sums_s)
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             const struct mfu_launch *l = &g->launches[i];
-            double seconds = mfu_plan_times(p, &g->segments[k]) * p->pricing.prices[i].time_s;
+            double seconds = mfu_plan_times(p, &g->segments[k]) * mean_s(p, i);
 
             if (g->segments[k].phase != MFU_OPTIMIZER_PHASE) {
                 in_the_way_s += l->communicates && l->stream == MFU_STREAM_COMPUTE ? seconds : 0;
@@ -89,7 +95,7 @@ static void add_pass(const struct mfu_plan *p, enum mfu_phase phase, struct mfu_
 
             if (l->stream != MFU_STREAM_COMPUTE)
                 continue;
-            part->gpu_s += times * p->pricing.prices[i].time_s;
+            part->gpu_s += times * mean_s(p, i);
             part->host_s += times * l->work->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
         }
     }
@@ -190,14 +196,21 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->hardware_flops = p->mfu.hardware_flops;
 }
 
-/* Takes another of the ranks' programs for the plan's, and puts that away. */
+/* Takes another of the ranks' programs for the plan's, and puts that away; most kernels are those of the other. */
 static void take_program(struct mfu_plan *p, int number)
 {
-    struct mfu_program at_hand = p->program;
+    struct mfu_rank_program at_hand = {p->program, p->pricing, p->accumulation, p->stretches};
+    const struct mfu_rank_program *next = &p->programs[number];
+    struct mfu_known_prices *known = p->pricing.known;
 
     if (p->at_hand == number)
         return;
-    p->program = p->programs[number];
+    at_hand.pricing.known = next->pricing.known;
+    p->program = next->program;
+    p->accumulation = next->accumulation;
+    p->stretches = next->stretches;
+    p->pricing = next->pricing;
+    p->pricing.known = known;
     p->programs[number] = p->programs[p->at_hand];
     p->programs[p->at_hand] = at_hand;
     p->at_hand = number;
@@ -243,6 +256,7 @@ static int weigh_ranks(struct mfu_plan *p, int from, int to, bool fitting, struc
         if (!program_room(p, s->program))
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         take_program(p, s->program);
+        p->accumulation.state = MFU_ACCUMULATION_UNKNOWN;
         if (mfu_graph_build_stage(&p->config, i, MFU_LAYERS_COUNTED, &p->program, err) < 0)
             return -1;
         for (int k = 0; i == 0 && k < n; k++)
@@ -262,13 +276,11 @@ static int weigh_ranks(struct mfu_plan *p, int from, int to, bool fitting, struc
 }
 
 /* The rank's program, priced, is the plan's. */
-static int show(struct mfu_plan *p, const struct mfu_stage *s, struct mfu_error *err)
+static int show(struct mfu_plan *p, const struct mfu_stage *s, bool sums, struct mfu_error *err)
 {
     take_program(p, s->program);
-    if (p->program.accum != mfu_graph_accum(&p->config))
-        mfu_program_accumulate(&p->program, mfu_graph_accum(&p->config));
     p->shown_stage = s->same;
-    return mfu_plan_price(p, err);
+    return mfu_plan_price(p, sums, err);
 }
 
 /* A rank that is like another one, but for its place. */
@@ -284,13 +296,13 @@ static void follow(struct mfu_plan *p, struct mfu_stage *s)
     s->in_flight = in_flight;
 }
 
-static int price_all(struct mfu_plan *p, struct mfu_error *err)
+static int price_all(struct mfu_plan *p, bool sums, struct mfu_error *err)
 {
     for (int i = 0; i < p->n_stages; i++) {
         struct mfu_stage *s = &p->stages[i];
 
         if (s->same == i) {
-            if (show(p, s, err) < 0)
+            if (show(p, s, sums, err) < 0)
                 return -1;
             read_stage(p, s);
         }
@@ -514,7 +526,7 @@ static int weigh_all(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     return weighed(p, weigh_ranks(p, 1, p->n_stages, fitting, err), MFU_STAGES_WEIGHED);
 }
 
-int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
+int mfu_stages_plan(struct mfu_plan *p, bool fitting, bool sums, struct mfu_error *err)
 {
     int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst, status = weigh_all(p, fitting, err);
     int passes = mfu_pipeline_passes(&p->config.pipeline);
@@ -534,7 +546,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
         p->known = known;
         return 1;
     }
-    if ((known == MFU_STAGES_WEIGHED && price_all(p, err) < 0) || run_schedule(p, &time_s, err) < 0)
+    if ((known == MFU_STAGES_WEIGHED && price_all(p, sums, err) < 0) || run_schedule(p, &time_s, err) < 0)
         return -1;
     for (int i = 0; i < n; i++) {
         hold(p, &stages[i], stages[i].in_flight, &stages[i].memory);
@@ -546,7 +558,9 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     for (int i = 0; i < n; i++)
         stages[i].imbalance_s =
             fmin(stages[i].idle_s, passes * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
-    if (p->shown_stage != busiest && show(p, &stages[busiest], err) < 0)
+    /* Prices of its launches may still be those of another number. */
+    if ((p->shown_stage != stages[busiest].same || (!sums && p->accumulation.state == MFU_ACCUMULATION_HOLDS))
+        && show(p, &stages[busiest], sums, err) < 0)
         return -1;
     p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
@@ -602,7 +616,7 @@ int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)
 
     if (p->n_stages == 0 || stage == p->shown_stage)
         return 0;
-    if (show(p, &p->stages[stage], err) < 0)
+    if (show(p, &p->stages[stage], false, err) < 0)
         return -1;
     p->step = step;
     p->mfu = mfu;

@@ -11,7 +11,7 @@
 /* Plans a configuration with pp > 1: builds and reads the distinct stages, runs the
  * schedule, and leaves the busiest stage's program, the step's time and the memory
  * of the worst stage in the plan.  1: it is to be `fitting` and does not, and only that is known. */
-int mfu_stages_plan(struct mfu_plan *, bool fitting, struct mfu_error *);
+int mfu_stages_plan(struct mfu_plan *, bool fitting, bool sums, struct mfu_error *);
 
 /* What of the ranks of a plan's pipeline holds in another configuration: all where only the schedule differs, but prices
  * where the number of microbatches does, several in both. */
