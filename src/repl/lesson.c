@@ -122,12 +122,14 @@ static int collect(struct lesson *l, const char *line, struct mfu_error *err)
 
 static int evaluate(struct lesson *l, const char *command, struct mfu_error *err)
 {
+    bool lost = l->session->lost; /* what of the lesson is, stays so */
     int status;
 
     l->planned = false;
     l->session->depth++;
     status = mfu_eval(l->session, command, err);
     l->session->depth--;
+    l->session->lost |= lost;
     return status;
 }
 

@@ -15,6 +15,7 @@ void mfu_subject_of_session(struct mfu_session *s, struct mfu_subject *subject, 
 {
     mfu_error_clear(problem);
     mfu_subject_change(subject, &s->memory.now, mfu_session_plan(s, problem) == 0 ? &s->plan : NULL);
+    s->lost |= problem->code == MFU_ENOMEM;
 }
 
 /* Whether a line goes on with the paragraph before. */
@@ -70,8 +71,10 @@ static void put(FILE *out, const struct mfu_term *term, const char *text)
             text += n + (text[n] == '\n');
             continue;
         }
-        if (!(joined = paragraph(&text)))
+        if (!(joined = paragraph(&text))) {
+            mfu_term_lose(term);
             return;
+        }
         mfu_print_wrapped(out, term, 0, strncmp(joined, "- ", 2) == 0 ? 2 : 0, joined);
         free(joined);
     }
@@ -84,12 +87,18 @@ void mfu_put_page(FILE *out, const struct mfu_term *term, const char *text)
     size_t size = 0;
     FILE *lines = open_memstream(&broken, &size);
 
-    if (!lines)
+    if (!lines) {
+        mfu_term_lose(term);
         return;
+    }
     if (page.width > WIDEST)
         page.width = WIDEST;
     put(lines, &page, text);
-    fclose(lines);
+    if (fclose(lines) != 0) {
+        mfu_term_lose(term);
+        free(broken);
+        return;
+    }
     mfu_plain_blanks(broken); /* once the lines are broken */
     fputs(broken, out);
     free(broken);

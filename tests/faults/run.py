@@ -30,7 +30,8 @@ COMMANDS = [["-e", SMALL + "plan"], ["-e", LARGE + "check fits"], ["--json", "-e
             ["-e", SMALL + "set offload activations; plan"], ["-e", SMALL + "solve checkpoint memory 4GiB"],
             ["-e", SMALL + "set seq 512 doc_len 100 packing on; plan"], ["-e", SMALL + "set objective dpo; memory"],
             ["-e", SMALL + "set gpus 8 tp 2 zero 2 accum 4; plan"],
-            ["-e", SMALL + "set gpus 4; search layout maximize tokens_per_s where fits top 2"], ["-e", SMALL + "why; advise"]]
+            ["-e", SMALL + "set gpus 4; search layout maximize tokens_per_s where fits top 2"], ["-e", SMALL + "why; advise"], ["-e", SMALL + "explain mfu"],
+            ["-e", "lesson 1"], ["-e", SMALL + "set gpus 8 pp 2 accum 4; sweep accum=4,8,16 batch=1,2"]]
 WRITERS = [("r.html", SMALL + "report r.html --force"), ("t.json", SMALL + "trace t.json --force"),
            ("s.mfu", SMALL + "save s.mfu --force"), ("m.pickle", SMALL + "memory --snapshot m.pickle --force"),
            ("c.json", SMALL + "export scenarios c.json --force")]

@@ -172,7 +172,7 @@ static int fill(struct mfu_session *s, const struct mfu_page *p, struct mfu_subj
                 struct mfu_error *err)
 {
     struct mfu_scenario other = s->memory.now;
-    struct mfu_error missing = {0}, unplanned;
+    struct mfu_error missing = {0}, unplanned = {0};
     char *text = NULL;
     size_t size;
     FILE *tried = open_memstream(&text, &size);
@@ -191,6 +191,7 @@ static int fill(struct mfu_session *s, const struct mfu_page *p, struct mfu_subj
     }
     mfu_scenario_model(&other, s->start.model);
     mfu_subject_change(subject, &other, mfu_session_plan_of(s, &other, &unplanned) == 0 ? &s->plan : NULL);
+    s->lost |= unplanned.code == MFU_ENOMEM;
     fprintf(out, "(The figures are those of %s: %s has none of them.)\n\n", other.model->slug,
             s->memory.now.model->slug);
     return mfu_page_fill(subject, mfu_page_body(p), out, err);

@@ -245,6 +245,7 @@ static int compute_with(struct mfu_subject *s, const char *text, char *keys, str
     struct mfu_subject *other = malloc(sizeof *other);
     struct mfu_plan plan = {0};
     struct mfu_simulation simulation = {0};
+    struct mfu_error problem = {0};
     int status;
 
     if (!other)
@@ -252,11 +253,12 @@ static int compute_with(struct mfu_subject *s, const char *text, char *keys, str
     *other = *s;
     status = set_keys(&changed, keys, err);
     if (status == 0) {
-        bool planned =
-            s->plan && mfu_plan_make(&plan, &changed, NULL) == 0 && mfu_simulate(&plan, false, &simulation, NULL) == 0;
+        bool planned = s->plan && mfu_plan_make(&plan, &changed, &problem) == 0
+            && mfu_simulate(&plan, false, &simulation, &problem) == 0;
 
         mfu_subject_change(other, &changed, planned ? &plan : NULL);
-        status = compute(other, text, f, setting, err);
+        status = problem.code == MFU_ENOMEM ? mfu_fail(err, MFU_ENOMEM, "out of memory")
+                                            : compute(other, text, f, setting, err);
     }
     mfu_simulation_release(&simulation);
     mfu_plan_release(&plan);
