@@ -90,11 +90,9 @@ void mfu_rewrite_end(struct mfu_builder *s, int n, int n_tensors, int n_launches
     struct mfu_program *p = s->program;
 
     if (p->fold) {
-        struct mfu_launch *old = p->launches;
-        int cap = p->cap_launches;
-
+        free(p->launches); /* the allocator that is replayed has their room now */
         p->launches = s->merged, p->cap_launches = s->cap_merged;
-        s->merged = old, s->cap_merged = cap;
+        s->merged = NULL, s->cap_merged = 0;
         mfu_fold_moves(p, s->moved);
         s->moved = NULL, s->cap_moved = 0;
         p->n_launches = n;

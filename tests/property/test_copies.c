@@ -127,12 +127,23 @@ static bool same_folded_tensors(const struct mfu_program *folded, const struct m
     return mfu_unfold_lives(folded, compare_life, &x) == 0 && x.same && x.next == -1;
 }
 
+/* Launches that do the same have one work. */
+static bool works_differ(const struct mfu_program *p)
+{
+    for (int i = 0; i < p->n_works; i++)
+        for (int k = 0; k < i; k++)
+            if (memcmp(p->works[i], p->works[k], offsetof(struct mfu_work, number)) == 0)
+                return false;
+    return true;
+}
+
 static long folded_ones;
 
 static void same_program(const struct mfu_program *a, const struct mfu_program *b)
 {
     if (a->fold) {
         folded_ones++;
+        HOLDS(works_differ(a));
         HOLDS(same_segments(a, b));
         HOLDS(same_folded_launches(a, b));
         HOLDS(same_folded_tensors(a, b));
