@@ -50,6 +50,17 @@ bool mfu_row_set(struct mfu_row *, const char *key, const char *value);
 /* Whether it may stand in a word: a letter, a digit, '_'. */
 bool mfu_in_word(char);
 
+/* Whether the row is about the longest sequence that fits; whether no time is measured, only what fits. */
+bool mfu_row_is_limit(const struct mfu_row *);
+bool mfu_row_of_memory_alone(const struct mfu_row *);
+
+/* Chooses the scenario's GPU: by a name of the catalog, else by what card, board and memory the words say; a cluster's name
+ * or a cloud's machine sets both.  False: the row is skipped. */
+bool mfu_row_choose_gpu(struct mfu_row *);
+
+/* The cluster of this GPU whose network is nearest to the stated one; without, its usual one. */
+bool mfu_row_choose_cluster(struct mfu_row *);
+
 /* Chooses the scenario's model: the graph of the stated family; the catalog's model of that name for what else the row
  * leaves empty.  False: the row is skipped. */
 bool mfu_row_choose_model(struct mfu_row *);

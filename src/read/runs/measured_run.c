@@ -200,100 +200,15 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
 }
 
 /* Whether seq_len is the longest that fits. */
-static bool is_limit(const struct mfu_row *r)
+bool mfu_row_is_limit(const struct mfu_row *r)
 {
     return mfu_cell_is(r, "outcome", "limit");
 }
 
 /* Whether no time is measured: only what fits. */
-static bool of_memory_alone(const struct mfu_row *r)
+bool mfu_row_of_memory_alone(const struct mfu_row *r)
 {
-    return is_limit(r) || mfu_cell_is(r, "outcome", "oom");
-}
-
-/* Ampere: bf16 and FlashAttention-2. */
-#define LEAST_CAPABILITY 8.0
-
-/* "48 GB card": the first such GPU of the catalog with so much memory of its own, which decides what fits. */
-static bool choose_card(struct mfu_row *r)
-{
-    double gb;
-    int end = 0;
-    size_t n;
-    const char *const *names = mfu_catalog_gpus(r->catalog, &n);
-
-    if (sscanf(mfu_row_cell(r, "mem_as_printed"), "%lf GB card%n", &gb, &end) != 1 || !end)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const struct mfu_gpu *gpu = mfu_catalog_gpu(r->catalog, names[i], NULL);
-
-        if (gpu && gpu->compute_capability >= LEAST_CAPABILITY && gpu->pcie[0] && round(gpu->size_bytes / 1e9) == gb) {
-            mfu_row_assume(r, "gpu=%s: its memory is as large as stated", gpu->slug);
-            r->run->scenario.gpu = gpu;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool choose_gpu(struct mfu_row *r)
-{
-    const char *name = mfu_row_cell(r, "gpu"), *slug = name;
-    struct mfu_error err = {0};
-    double memory_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
-
-    if (*slug == '\0' && of_memory_alone(r) && choose_card(r))
-        return true;
-    if (*slug == '\0')
-        return mfu_row_skip(r, "the GPU is not stated");
-    if (strcasecmp(slug, "cpu") == 0)
-        return mfu_row_skip(r, "measured on a CPU");
-    if (strcasecmp(slug, "a100") == 0 && memory_gib > 40)
-        slug = "a100-80gb-sxm";
-    r->run->scenario.gpu = mfu_catalog_gpu(r->catalog, slug, &err);
-    if (!r->run->scenario.gpu)
-        return mfu_row_skip(r, "%s", err.text);
-    if (!mfu_same_letters(r->run->scenario.gpu->slug, name))
-        mfu_row_assume(r, "gpu=%s for %s", r->run->scenario.gpu->slug, name);
-    return true;
-}
-
-/* "8x200g", "1600gbps-node": bytes per second of a node's NICs; NAN. */
-static double node_rate(const char *text)
-{
-    double nics, gbit;
-
-    for (; *text && !isdigit((unsigned char)*text); text++)
-        ;
-    return sscanf(text, "%lfx%lf", &nics, &gbit) == 2 ? nics * gbit / 8 * 1e9
-        : sscanf(text, "%lf", &gbit) == 1             ? gbit / 8 * 1e9
-                                                      : NAN;
-}
-
-/* The cluster of this GPU whose network is nearest to the stated one; without, its usual one. */
-static bool choose_cluster(struct mfu_row *r)
-{
-    const char *text = mfu_row_cell(r, "inter_link"), *const * names;
-    double rate = node_rate(text), best = INFINITY, gpus = mfu_cell_number(r, "gpus_per_node");
-    size_t n;
-
-    if (mfu_cell_empty(r, "inter_link") || isnan(rate) || !(mfu_cell_number(r, "n_gpus") > gpus))
-        return true;
-    names = mfu_catalog_clusters(r->catalog, &n);
-    for (size_t i = 0; i < n; i++) {
-        const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
-        double far = k && k->networked ? fabs(log(k->nics * k->nic_bytes_s / rate)) : INFINITY;
-
-        if (k && !strcasestr(text, mfu_network_names[k->network]))
-            far += 0.1; /* a technology that is not said is another one at most */
-        if (k && mfu_cluster_has(k, r->run->scenario.gpu) && far < best) {
-            best = far;
-            r->run->scenario.cluster = k;
-        }
-    }
-    if (best < INFINITY)
-        mfu_row_assume(r, "cluster=%s for %s", r->run->scenario.cluster->slug, text);
-    return true;
+    return mfu_row_is_limit(r) || mfu_cell_is(r, "outcome", "oom");
 }
 
 /* The processor that the row names; that of a cluster of the same network it need not be. */
@@ -1388,7 +1303,7 @@ static void read_memory(struct mfu_row *r)
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
     run->params_m = mfu_cell_number(r, "params_m");
     run->trainable_m = mfu_cell_number(r, "trainable_m");
-    run->limit = is_limit(r);
+    run->limit = mfu_row_is_limit(r);
     if (run->limit && mfu_cell_empty(r, "seq_len"))
         mfu_row_skip(r, "the longest sequence is not stated (seq_len)");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
@@ -1424,8 +1339,8 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->params_m = run->trainable_m = run->seq = NAN;
     run->ran = -1;
     read_method(&r);
-    if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
-        && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r)
+    if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && set_batch(&r)
+        && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r)
         && set_adapters(&r) && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_beside_method(&r)
         && set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);

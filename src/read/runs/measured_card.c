@@ -1,0 +1,351 @@
+/*
+ * measured_card.c - which GPU, and which network, a row of a table of runs means.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "descriptor/catalog.h"
+#include "descriptor/cluster.h"
+#include "descriptor/gpu.h"
+#include "read/runs/measured_reading.h"
+#include "read/runs/measured_run.h"
+
+/* Ampere: bf16 and FlashAttention-2. */
+#define LEAST_CAPABILITY 8.0
+
+/* "48 GB card": the first such GPU of the catalog with so much memory of its own, which decides what fits. */
+static bool choose_card(struct mfu_row *r)
+{
+    double gb;
+    int end = 0;
+    size_t n;
+    const char *const *names = mfu_catalog_gpus(r->catalog, &n);
+
+    if (sscanf(mfu_row_cell(r, "mem_as_printed"), "%lf GB card%n", &gb, &end) != 1 || !end)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_gpu *gpu = mfu_catalog_gpu(r->catalog, names[i], NULL);
+
+        if (gpu && gpu->compute_capability >= LEAST_CAPABILITY && gpu->pcie[0] && round(gpu->size_bytes / 1e9) == gb) {
+            mfu_row_assume(r, "gpu=%s: its memory is as large as stated", gpu->slug);
+            r->run->scenario.gpu = gpu;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name in its parts: "NVIDIA H100-SXM5-80GB" is h100, sxm5 and 80. */
+struct parts {
+    char core[64]; /* words joined by dashes */
+    char form[8];  /* of the board: "sxm4", "pcie"; "": not said */
+    double gb;     /* NAN: not said */
+};
+
+static bool among(const char *const *words, const char *word)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+/* Whether the word is a count of cards ("8x", "x8"). */
+static bool is_count(const char *word)
+{
+    size_t digits = strspn(word, "0123456789");
+
+    return (digits > 0 && strcmp(word + digits, "x") == 0)
+        || (*word == 'x' && word[1] && word[1 + strspn(word + 1, "0123456789")] == '\0');
+}
+
+static void take_part(struct parts *p, const char *word)
+{
+    /* Of makers, of brands that no two cards differ by, of memory and of racks. */
+    static const char *const nothing[] = {"nvidia", "amd",   "tesla",  "geforce", "instinct", "radeon",
+                                          "gpu",    "gpus",  "tensor", "core",    "oam",      "hbm2",
+                                          "hbm2e",  "hbm3",  "hbm3e",  "gddr5",   "gddr6",    "gddr6x",
+                                          "gddr7",  "nvl72", "nvl36",  "nvl4",    "nvlink",   NULL};
+    static const char *const forms[] = {"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "pcie", "nvl", NULL};
+    static const char *const systems[] = {"dgx", "hgx", NULL}; /* of boards that are SXM */
+    double gb;
+    int end = 0;
+    size_t n = strlen(p->core);
+
+    if (sscanf(word, "%lf%n", &gb, &end) == 1 && end
+        && (strcmp(word + end, "g") == 0 || strcmp(word + end, "gb") == 0 || strcmp(word + end, "gib") == 0))
+        p->gb = gb;
+    else if (among(forms, word) || (among(systems, word) && !*p->form))
+        snprintf(p->form, sizeof p->form, "%.7s", among(systems, word) ? "sxm" : word);
+    else if (!among(nothing, word) && !is_count(word)) {
+        const char *name = strchr(word, 'x');
+
+        if (!name || name == word || (size_t)(name - word) != strspn(word, "0123456789")
+            || !isalpha((unsigned char)name[1]))
+            name = word; /* "8xH100" */
+        else
+            name++;
+        snprintf(p->core + n, sizeof p->core - n, "%s%s", n ? "-" : "", name);
+    }
+}
+
+static void take_apart(struct parts *p, const char *text)
+{
+    char word[32];
+
+    *p = (struct parts){.gb = NAN};
+    while (*text && *text != '(') {
+        size_t n = 0, digits;
+
+        for (; isalnum((unsigned char)*text) || *text == '.'; text++)
+            if (n + 1 < sizeof word)
+                word[n++] = (char)tolower((unsigned char)*text);
+        word[n] = '\0';
+        digits = strspn(word, "0123456789");
+        if (digits > 0 && !word[digits] && text[0] == ' ' && toupper((unsigned char)text[1]) == 'G'
+            && toupper((unsigned char)text[2]) == 'B' && !isalnum((unsigned char)text[3])) {
+            snprintf(word + n, sizeof word - n, "gb"); /* "80 GB" */
+            text += 3;
+        }
+        if (*word)
+            take_part(p, word);
+        while (*text && *text != '(' && !isalnum((unsigned char)*text))
+            text++;
+    }
+}
+
+/* Whether the card has the memory and the board that were named. */
+static bool suits(const struct mfu_gpu *gpu, const struct parts *p)
+{
+    bool sxm = strstr(gpu->slug, "sxm") != NULL, pcie = strstr(gpu->slug, "pcie") || strstr(gpu->slug, "nvl");
+
+    if (!isnan(p->gb) && fabs(gpu->size_bytes / 1e9 / p->gb - 1) > 0.08) /* GB or GiB */
+        return false;
+    if (*p->form && strstr(gpu->slug, "nvl") && strcmp(p->form, "nvl") != 0)
+        return false;
+    return !*p->form || (strncmp(p->form, "sxm", 3) == 0 ? !pcie : !sxm);
+}
+
+/* The card of such parts, by any order in which its file may have them; NULL: there is none. */
+static const struct mfu_gpu *card_of(const struct mfu_row *r, const struct parts *p)
+{
+    static const char *const brands[] = {"", "rtx-", "gtx-"};
+    const char *forms[] = {p->form, *p->form ? "sxm" : "", *p->form ? "" : "sxm", *p->form ? "" : "pcie"};
+    const struct mfu_gpu *gpu;
+    char name[128], gb[16] = "";
+
+    if (!*p->core)
+        return NULL;
+    if (!isnan(p->gb))
+        snprintf(gb, sizeof gb, "-%.0fgb", p->gb);
+    for (size_t b = 0; b < sizeof brands / sizeof *brands; b++)
+        for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+            for (int order = 0; order < 4; order++) {
+                const char *form = order == 3 ? "" : forms[f], *dash = *form ? "-" : "";
+
+                if (f == 1 && *p->form && strncmp(p->form, "sxm", 3) != 0)
+                    continue;
+                snprintf(name, sizeof name, "%s%s%s%s%s%s", brands[b], p->core, order == 0 ? gb : "", dash, form,
+                         order == 1 ? gb : "");
+                gpu = mfu_catalog_gpu(r->catalog, name, NULL);
+                if (gpu && suits(gpu, p))
+                    return gpu;
+            }
+    return NULL;
+}
+
+/* What accelerators are called that are no GPUs, as a word or its beginning. */
+static const char *other_machine(const char *name)
+{
+    static const char *const others[] = {"TPU",    "Gaudi",    "Habana", "HPU", "Trainium",  "trn1",     "trn2",
+                                         "Ascend", "Cerebras", "CS-2",   "IPU", "Graphcore", "SambaNova"};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *at = strcasestr(name, others[i]);
+
+        if (at && (at == name || !isalnum((unsigned char)at[-1])))
+            return others[i];
+    }
+    return NULL;
+}
+
+/* A cluster of the catalog, or a cloud's machine, in a name or behind it in parentheses: "DGX A100 80GB",
+ * "H100 (p5.48xlarge)". */
+static const struct mfu_cluster *cluster_in(const struct mfu_row *r, const char *name)
+{
+    const char *inside = strchr(name, '(');
+    const struct mfu_cluster *k;
+    char word[64];
+
+    if ((k = mfu_catalog_cluster(r->catalog, name, NULL)) || !inside)
+        return k;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(inside + 1, ")"), inside + 1);
+    return *word ? mfu_catalog_cluster(r->catalog, word, NULL) : NULL;
+}
+
+/* The first card of a cluster that suits; Amazon's p4de and p5e have the larger memories. */
+static const struct mfu_gpu *card_in(const struct mfu_row *r, const struct mfu_cluster *k, const char *name)
+{
+    static const struct {
+        const char *machine;
+        double gb;
+    } machines[] = {{"p4d.", 40}, {"p4de", 80}, {"p5.", 80}, {"p5e", 141}};
+    struct parts p;
+
+    take_apart(&p, name);
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+        if (strcasestr(name, machines[i].machine))
+            p.gb = machines[i].gb;
+    for (int i = 0; i < k->n_gpus; i++) {
+        const struct mfu_gpu *gpu = mfu_catalog_gpu(r->catalog, k->gpu[i], NULL);
+
+        if (gpu && suits(gpu, &p))
+            return gpu;
+    }
+    return NULL;
+}
+
+bool mfu_row_choose_gpu(struct mfu_row *r)
+{
+    const char *name = mfu_row_cell(r, "gpu"), *slug = name;
+    struct mfu_error err = {0};
+    struct mfu_scenario *s = &r->run->scenario;
+    double memory_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
+    const struct mfu_cluster *k;
+    struct parts parts;
+
+    if (*slug == '\0' && mfu_row_of_memory_alone(r) && choose_card(r))
+        return true;
+    if (*slug == '\0')
+        return mfu_row_skip(r, "the GPU is not stated");
+    if (strcasecmp(slug, "cpu") == 0)
+        return mfu_row_skip(r, "measured on a CPU");
+    if (other_machine(name))
+        return mfu_row_skip(r, "gpu '%.40s' is no GPU: %s is not modelled", name, other_machine(name));
+    if (strcasecmp(slug, "a100") == 0 && memory_gib > 40)
+        slug = "a100-80gb-sxm";
+    s->gpu = mfu_catalog_gpu(r->catalog, slug, &err);
+    if (!s->gpu && (k = cluster_in(r, name)) && (s->gpu = card_in(r, k, name))) {
+        mfu_row_assume(r, "cluster=%s for %s", k->slug, name);
+        s->cluster = k;
+    }
+    take_apart(&parts, name);
+    if (!s->gpu)
+        s->gpu = card_of(r, &parts);
+    if (!s->gpu)
+        return mfu_row_skip(r, "%s", err.text);
+    if (!mfu_same_letters(s->gpu->slug, name))
+        mfu_row_assume(r, "gpu=%s for %s", s->gpu->slug, name);
+    return true;
+}
+
+/* Rates of networks by their names, in Gbit/s of a port (InfiniBand Trade Association; Intel's Omni-Path 100; HPE's
+ * Slingshot 11; Amazon's EFA of p4d). */
+static const struct {
+    const char *name;
+    double gbit;
+} networks[] = {{"FDR", 56},        {"EDR", 100}, {"HDR", 200},       {"NDR", 400},        {"XDR", 800},
+                {"Omni-Path", 100}, {"OPA", 100}, {"Slingshot", 200}, {"ConnectX-7", 400}, {"ConnectX-6", 200}};
+
+/* The number before or behind an x that is no rate: "8x200g", "HDR x8"; NAN. */
+static double ports(const char *text)
+{
+    for (const char *p = text; (p = strchr(p, 'x')); p++) {
+        const char *first = p;
+        double n;
+
+        while (first > text && (isdigit((unsigned char)first[-1]) || (first[-1] == ' ' && first == p)))
+            first--;
+        if ((first == text || !isalnum((unsigned char)first[-1])) && sscanf(first, "%lf", &n) == 1 && first < p)
+            return n;
+        if ((p == text || !isalnum((unsigned char)p[-1])) && isdigit((unsigned char)p[1])
+            && sscanf(p + 1, "%lf", &n) == 1)
+            return n;
+    }
+    return NAN;
+}
+
+/* The Gbit/s that are written out, with or without a unit ("200g", "1600gbps", "3.2 Tbps", "100"); NAN: none. */
+static double rate_in(const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        double number;
+        int end = 0;
+
+        if (!isdigit((unsigned char)*p) || (p > text && (isalnum((unsigned char)p[-1]) && p[-1] != 'x')))
+            continue;
+        if (sscanf(p, "%lf%n", &number, &end) != 1)
+            continue;
+        p += end;
+        while (*p == ' ')
+            p++;
+        if (tolower((unsigned char)*p) == 't')
+            return 1000 * number;
+        if (tolower((unsigned char)*p) == 'g' && strncmp(p, "GB/s", 4) == 0)
+            return 8 * number;
+        if (tolower((unsigned char)*p) == 'g' || (number >= 10 && *p != 'x'))
+            return number;
+        p--;
+    }
+    return NAN;
+}
+
+/* Bytes per second of a node's NICs; NAN: the text does not say.  A rate alone is the node's ("25 Gbps"), unless it is
+ * that of a port of a technology that is named, too ("400G RoCE"): nothing says how many ports there are. */
+static double node_rate(const char *text, double gpus)
+{
+    double number = ports(text), gbit = rate_in(text);
+    bool port = gbit == 100 || gbit == 200 || gbit == 400 || gbit == 800;
+    bool named = port && !strcasestr(text, "node")
+        && (strcasestr(text, "IB") || strcasestr(text, "InfiniBand") || strcasestr(text, "RoCE"));
+
+    for (size_t i = 0; i < sizeof networks / sizeof *networks && isnan(gbit); i++)
+        if (strcasestr(text, networks[i].name)) {
+            gbit = networks[i].gbit;
+            named = true;
+        }
+    if (strcasestr(text, "per GPU") || strcasestr(text, "/GPU"))
+        number = gpus;
+    if (isnan(number) && named)
+        return NAN;
+    return (isnan(number) ? 1 : number) * gbit / 8 * 1e9;
+}
+
+#define USUAL_GPUS 8 /* of a node in a network */
+
+/* The cluster of this GPU whose network is nearest to the stated one; without, its usual one. */
+bool mfu_row_choose_cluster(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "inter_link"), *const * names;
+    double best = INFINITY, gpus = mfu_cell_number(r, "gpus_per_node"), rate;
+    size_t n;
+
+    if (isnan(gpus))
+        gpus = USUAL_GPUS;
+    rate = node_rate(text, gpus);
+
+    if (mfu_cell_empty(r, "inter_link") || !(mfu_cell_number(r, "n_gpus") > gpus))
+        return true;
+    if (isnan(rate)) {
+        mfu_row_assume(r, "cluster: the usual one, %.40s says no rate of a node", text);
+        return true;
+    }
+    names = mfu_catalog_clusters(r->catalog, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
+        double far = k && k->networked ? fabs(log(k->nics * k->nic_bytes_s / rate)) : INFINITY;
+
+        if (k && !strcasestr(text, mfu_network_names[k->network]))
+            far += 0.1; /* a technology that is not said is another one at most */
+        if (k && mfu_cluster_has(k, r->run->scenario.gpu) && far < best) {
+            best = far;
+            r->run->scenario.cluster = k;
+        }
+    }
+    if (best < INFINITY)
+        mfu_row_assume(r, "cluster=%s for %s", r->run->scenario.cluster->slug, text);
+    return true;
+}
