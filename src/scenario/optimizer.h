@@ -51,7 +51,7 @@
     X(ADAFACTOR, "adafactor", "adafactor", .meaning = "a row and a column instead of moments", .states = 0.002,        \
       .state_bytes = 4, .p = 19, .g = 2, .scratch = 2, .launches_per_tensor = 24, .flops = 20)                         \
     X(LION, "lion", "lion", .meaning = "one moment, signs", .states = 1, .p = 2, .g = 1, .s = 2,                       \
-      .launches_per_tensor = 6, .flops = 8)                                                                            \
+      .launches_per_tensor = 6, .flops = 8, .aliases = "lionw decoupled_lionw")                                        \
     X(SGD, "sgd", "sgd", .meaning = "no moment", .p = 2, .g = 1, .passes = 1, .flops = 2)                              \
     X(SGD_MOMENTUM, "sgd-momentum", "sgd", .meaning = "one moment", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2,  \
       .flops = 4)                                                                                                      \

@@ -104,7 +104,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .pipes_whole = true,                           \
-      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "gpt-neox")                                       \
+      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "gpt-neox deepspeed-megatron")                    \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .shares_keys_since = 2026, .pads_vocab = 128,                  \
       .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS,   \
       .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore", .stands_for = "mindspeed")               \

@@ -13,6 +13,7 @@
 #include "read/runs/measured_run.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
+#include "scenario/setting.h"
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"
@@ -108,6 +109,99 @@ static void reserved_interval(const struct mfu_plan *p, const struct mfu_measure
     *high = p->memory.smi_high_bytes - context;
 }
 
+/* ---- a micro-batch that is not stated ------------------------------------- */
+
+/* Sizes that are tried. */
+static const int micro_batches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+#define MICRO_BATCHES (sizeof micro_batches / sizeof *micro_batches)
+
+/* Tokens of a micro-batch beyond which nothing gets faster, so that nobody needs a larger one (chosen). */
+#define ENOUGH_TOKENS 16384
+
+/* The scenario with micro-batches of this size; false where a rank's step has no whole number of them. */
+static bool with_batch(const struct mfu_measured_run *run, int micro, struct mfu_scenario *other)
+{
+    double accum = run->rank_batch / micro;
+    char text[32];
+
+    *other = run->scenario;
+    snprintf(text, sizeof text, "%d", micro);
+    if (mfu_scenario_set(other, "batch", text, NULL) < 0)
+        return false;
+    if (isnan(accum))
+        return true;
+    snprintf(text, sizeof text, "%.0f", accum);
+    return accum == floor(accum) && mfu_scenario_set(other, "accum", text, NULL) == 0;
+}
+
+static double samples(const struct mfu_scenario *s)
+{
+    return s->setting[MFU_S_BATCH] * s->setting[MFU_S_ACCUM];
+}
+
+/* Chooses it: of a pipeline one sequence, since so its stages idle least; else what fits, up to enough tokens.  What ran
+ * out of memory did so with one, or nothing follows. */
+static void settle_batch(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+                         struct mfu_validated *v)
+{
+    const struct mfu_scenario one = run->scenario;
+    struct mfu_error err = {0};
+    struct mfu_scenario other;
+    bool larger = false;
+    char text[160];
+
+    if (run->ran == 0) {
+        if (p->memory.fits)
+            snprintf(v->skipped, sizeof v->skipped, "the micro-batch is not stated, and one sequence fits");
+        else
+            note(v, "batch=1: no larger one fits");
+        return;
+    }
+    for (size_t i = 1; i < MICRO_BATCHES; i++) {
+        if (!with_batch(run, micro_batches[i], &other) || plan(p, simulation, &other, &err) < 0)
+            continue;
+        if (!p->memory.fits)
+            break;
+        larger = true;
+        if (one.setting[MFU_S_PP] > 1 || micro_batches[i] * run->seq > ENOUGH_TOKENS)
+            break;
+        run->scenario = other;
+    }
+    if (run->by_rate)
+        run->step_s *= samples(&run->scenario) / samples(&one);
+    if (!larger) {
+        run->batch_open = false;
+        note(v, "batch=1: no larger one fits");
+        return;
+    }
+    snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated; %s", run->scenario.setting[MFU_S_BATCH],
+             run->scenario.setting[MFU_S_ACCUM],
+             one.setting[MFU_S_PP] > 1 ? "usual in pipelines" : "it fits, and more is not faster");
+    note(v, text);
+    if (!isnan(run->allocated_bytes) || !isnan(run->reserved_bytes))
+        note(v, "memory is not compared: it follows the micro-batch");
+    run->allocated_bytes = run->reserved_bytes = NAN;
+}
+
+/* Takes in what another value of the column gives, for as many sequences of a step. */
+static void widen(struct possible *all, const struct mfu_plan *p, const struct mfu_measured_run *run,
+                  const struct mfu_validated *v, double scale, const char *column, double *most)
+{
+    double difference = fabs(log(scale * p->step.time_s / v->predicted_step_s)), low_bytes, high_bytes;
+
+    if (difference > *most) {
+        *most = difference;
+        all->widest = column;
+    }
+    all->least_s = fmin(all->least_s, scale * p->step.time_s);
+    all->most_s = fmax(all->most_s, scale * p->step.time_s);
+    all->low_s = fmin(all->low_s, scale * p->step.low_s);
+    all->high_s = fmax(all->high_s, scale * p->step.high_s);
+    reserved_interval(p, run, &low_bytes, &high_bytes);
+    all->low_bytes = fmin(all->low_bytes, low_bytes);
+    all->high_bytes = fmax(all->high_bytes, high_bytes);
+}
+
 static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *simulation,
                                    const struct mfu_measured_run *run, const struct mfu_validated *v)
 {
@@ -117,24 +211,22 @@ static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *si
     double most = 0;
 
     for (int i = 0; i < run->n_open; i++)
-        for (const char *const *value = run->open[i]->values; *value; value++) {
-            double difference, low_bytes, high_bytes;
+        for (const char *const *value = run->open[i]->values; *value; value++)
+            if (could_be(p, simulation, run, run->open[i]->key, *value, &other))
+                widen(&all, p, run, v, 1, run->open[i]->column, &most);
+    for (size_t i = 0; i < MICRO_BATCHES && run->batch_open && run->ran != 0; i++) {
+        struct mfu_error err = {0};
+        double scale;
 
-            if (!could_be(p, simulation, run, run->open[i]->key, *value, &other))
-                continue;
-            difference = fabs(log(p->step.time_s / v->predicted_step_s));
-            if (difference > most) {
-                most = difference;
-                all.widest = run->open[i]->column;
-            }
-            all.least_s = fmin(all.least_s, p->step.time_s);
-            all.most_s = fmax(all.most_s, p->step.time_s);
-            all.low_s = fmin(all.low_s, p->step.low_s);
-            all.high_s = fmax(all.high_s, p->step.high_s);
-            reserved_interval(p, run, &low_bytes, &high_bytes);
-            all.low_bytes = fmin(all.low_bytes, low_bytes);
-            all.high_bytes = fmax(all.high_bytes, high_bytes);
-        }
+        if (!with_batch(run, micro_batches[i], &other) || plan(p, simulation, &other, &err) < 0)
+            continue;
+        if (run->ran == 1 && !p->memory.fits)
+            break;
+        scale = run->by_rate ? samples(&run->scenario) / samples(&other) : 1;
+        widen(&all, p, run, v, scale, "micro_batch", &most);
+        if (micro_batches[i] * run->seq > ENOUGH_TOKENS)
+            break;
+    }
     return all;
 }
 
@@ -259,12 +351,16 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         return;
     }
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    take_measured(v, p, run);
-    if (v->skipped[0])
-        return;
     if (run->ran == 1 && !p->memory.fits)
         assume_what_fits(p, simulation, run, v);
-    if (plan(p, simulation, &run->scenario, &err) < 0)
+    if (run->batch_open)
+        settle_batch(p, simulation, run, v);
+    if (v->skipped[0] || plan(p, simulation, &run->scenario, &err) < 0)
+        return;
+    take_measured(v, p, run);
+    if (v->skipped[0] && run->batch_open)
+        snprintf(v->skipped, sizeof v->skipped, "the micro-batch is not stated");
+    if (v->skipped[0])
         return;
     take_predicted(v, p, run);
     if (was_tf32(p, v) && mfu_scenario_set(&run->scenario, "precision", "tf32", &err) == 0
@@ -272,14 +368,14 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         note(v, "precision=tf32: fp32 is slower than what was measured");
         take_predicted(v, p, run);
     }
-    if (!is_possible(p, v) || run->n_open == 0)
+    if (!is_possible(p, v) || (run->n_open == 0 && !run->batch_open))
         return;
     all = look_around(p, simulation, run, v);
     v->low_s = all.low_s;
     v->high_s = all.high_s;
     v->reserved_low_bytes = all.low_bytes;
     v->reserved_high_bytes = all.high_bytes;
-    if (all.most_s > FAR_APART * all.least_s)
+    if (all.most_s > FAR_APART * all.least_s && !isnan(v->measured_step_s))
         snprintf(v->skipped, sizeof v->skipped,
                  "not predictable: %s is not stated, and a step takes from %.3g to %.3g s", all.widest, all.least_s,
                  all.most_s);

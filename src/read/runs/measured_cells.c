@@ -56,7 +56,6 @@ static const struct column {
     {"cp", NULL, 0, 1e6, true, true, NEEDED},
     {"ep", NULL, 0, 1e6, true, true, NEEDED},
     {"etp", NULL, 0, 1e6, true, true, NEEDED},
-    {"act_offload", NULL, 0, 1e6, false, true, NEEDED},
     {"lora_rank", NULL, 1, 65536, true, false, NEEDED},
     {"params_m", "millions", 0, 1e8, false, false, COMPARED},
 };
@@ -64,7 +63,7 @@ static const char *const words[] = {
     "gpu",  "intra_link",     "inter_link",       "family",  "pos",       "tied",     "mlp",          "norm",
     "bias", "precision",      "attention",        "compile", "optimizer", "act_ckpt", "sharding",     "vpp",
     "sp",   "mfu_convention", "model_tflops_gpu", "outcome", "method",    "quant",    "lora_targets", "cpu_offload",
-    "cpu"};
+    "cpu",  "act_offload"};
 
 const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "scenario/setting.h"
 
 struct mfu_catalog;
 struct mfu_csv;
@@ -19,7 +20,8 @@ struct mfu_row {
     const struct mfu_csv *csv;
     size_t row;
     struct mfu_measured_run *run;
-    char method[48]; /* what trains, without the software that its column names */
+    char method[48];    /* what trains, without the software that its column names */
+    bool other_program; /* nothing is known of the software that is named */
 };
 
 /* The cell as it stands; "" where there is none. */
@@ -46,6 +48,19 @@ bool mfu_row_skip(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 
 /* Sets a key of the row's scenario; where that is not possible the row is skipped, and false returned. */
 bool mfu_row_set(struct mfu_row *, const char *key, const char *value);
+
+/* The choice of a setting that the longest run of a text's words names, the first of such; -1: none does. */
+int mfu_row_choice_in(enum mfu_setting_id, const char *text);
+
+/* Whether the word stands in the text by itself, whatever its capitals. */
+bool mfu_has_word(const char *text, const char *word);
+
+/* What usual words for sharding and for recomputation say, in words of ours; NULL: nothing that is known. */
+const char *mfu_sharding_in(const char *text);
+const char *mfu_checkpoint_in(const char *text);
+
+/* The framework beside PyTorch and C that a text names, whose kernels are others; NULL: none. */
+const char *mfu_other_stack_in(const char *text);
 
 /* Whether it may stand in a word: a letter, a digit, '_'. */
 bool mfu_in_word(char);

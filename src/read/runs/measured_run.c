@@ -29,7 +29,9 @@ struct word {
 
 // clang-format off
 static const struct word runtimes[] = {
-    {"", "eager", "runtime=eager"},
+    {"", "eager", "runtime=eager"}, {"yes", "compile", "runtime=compile for yes"}, {"true", "compile", "runtime=compile for true"},
+    {"on", "compile", "runtime=compile for on"}, {"1", "compile", "runtime=compile for 1"}, {"no", "eager", "runtime=eager for no"},
+    {"none", "eager", "runtime=eager for none"}, {"false", "eager", "runtime=eager for false"}, {"0", "eager", "runtime=eager for 0"},
     {"jit", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"}, {NULL, NULL, NULL}};
 /* Of programs whose TorchScript is functions that the graph has as one operation. */
 static const struct word scripted_runtimes[] = {
@@ -172,6 +174,21 @@ static int choice_of_all(enum mfu_setting_id id, const char *text, bool *stands_
     return mfu_setting_choice(id, all, stands_for);
 }
 
+/* The choice in parentheses, where it is of the kind before them: "FP8 (MXFP8)"; -1. */
+static int inner_choice(enum mfu_setting_id id, const char *text, const char *outside)
+{
+    char inside[32], kind[32];
+    size_t n = 0;
+
+    if (sscanf(text, "%*[^(](%31[^)]", inside) != 1)
+        return -1;
+    for (; *outside && n + 1 < sizeof kind; outside++)
+        if (*outside != ' ')
+            kind[n++] = *outside;
+    kind[n] = '\0';
+    return n && strcasestr(inside, kind) ? mfu_setting_choice(id, inside, NULL) : -1;
+}
+
 /* Sets a key to what the word of a column means: by the maps above ("" leaves the default),
  * else by the names that the choices of the key have elsewhere. */
 static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const struct word *words)
@@ -192,8 +209,16 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
             return *w->ours == '\0' || mfu_row_set(r, key, w->ours);
         }
     snprintf(outside, sizeof outside, "%.*s", (int)strcspn(text, "("), text); /* "full (uniform)" */
-    if (choice < 0 && (choice = mfu_setting_choice(id, outside, &stands_for)) < 0)
-        return mfu_row_skip(r, "%s '%s' is not known", column, text);
+    if (choice < 0)
+        choice = inner_choice(id, text, outside);
+    if (choice < 0 && (choice = mfu_setting_choice(id, outside, &stands_for)) < 0) {
+        const char *word = id == MFU_S_CHECKPOINT ? mfu_checkpoint_in(text) : NULL;
+
+        choice = word ? mfu_setting_choice(id, word, NULL) : mfu_row_choice_in(id, text);
+        if (choice < 0)
+            return mfu_row_skip(r, "%s '%s' is not known", column, text);
+        stands_for = true;
+    }
     if (stands_for || strlen(outside) < strlen(text))
         mfu_row_assume(r, "%s=%s for %s", key, mfu_settings[id].choices[choice], text);
     return mfu_row_set(r, key, mfu_settings[id].choices[choice]);
@@ -276,11 +301,35 @@ static int set_software_word(struct mfu_row *r, const char *word)
     return known;
 }
 
-/* Words of the software, apart by what joins them; false: the row is skipped, since one is not known. */
-static bool set_software_words(struct mfu_row *r, const char *column, const char *words)
+/* Words of a name of software with blanks ("HF Trainer", "Megatron-Core v0.7"), where one of them is known; as
+ * set_software_word(). */
+static int set_software_parts(struct mfu_row *r, const char *words)
 {
+    int known = 0;
     char word[48];
 
+    for (size_t n; *(words += strspn(words, " ")); words += n) {
+        int one;
+
+        n = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        if ((one = set_software_word(r, word)) < 0)
+            return -1;
+        known |= one;
+    }
+    return known;
+}
+
+/* Words of the software, apart by what joins them; false: the row is skipped, since one is of another framework, or is
+ * not known and no program. */
+static bool set_software_words(struct mfu_row *r, const char *column, const char *words)
+{
+    bool program = strcmp(column, "compile") == 0;
+    char word[48];
+
+    if (program && mfu_other_stack_in(words))
+        return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", mfu_other_stack_in(words), column,
+                            mfu_row_cell(r, column));
     for (size_t n; *(words += strspn(words, " +,;/()")); words += n) {
         size_t length = n = strcspn(words, "+,;/()");
         int known;
@@ -288,10 +337,16 @@ static bool set_software_words(struct mfu_row *r, const char *column, const char
         while (words[length - 1] == ' ')
             length--;
         snprintf(word, sizeof word, "%.*s", (int)length, words);
-        if ((known = set_software_word(r, word)) <= 0)
-            return known < 0
-                ? false
-                : mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
+        if ((known = set_software_word(r, word)) == 0)
+            known = set_software_parts(r, word);
+        if (known < 0)
+            return false;
+        if (known)
+            continue;
+        if (!program)
+            return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
+        r->other_program = true;
+        mfu_row_assume(r, "%s is not known: planned as PyTorch", word);
     }
     return true;
 }
@@ -386,7 +441,7 @@ static bool set_engine(struct mfu_row *r)
 /* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
 static int stated_trainer(const struct mfu_row *r)
 {
-    int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
+    int trainer = mfu_row_choice_in(MFU_S_TRAINER, mfu_row_cell(r, "compile"));
 
     return trainer == MFU_TRAINER_DDP ? -1 : trainer;
 }
@@ -769,10 +824,26 @@ static const char *behind_trainer(struct mfu_row *r, const char *text)
     return text[n] ? text + n + 1 : text;
 }
 
+/* "zero1 (group 8)", "fsdp2 (32)": so many GPUs hold a copy between them, where there are more. */
+static bool set_group(struct mfu_row *r, const char *text)
+{
+    double group, replicas = mfu_row_replicas(r->run->scenario.setting);
+    const char *inside = strchr(text, '(');
+    char size[16];
+
+    if (!inside || (sscanf(inside, "(%lf)", &group) != 1 && sscanf(inside, "(group %lf)", &group) != 1) || !(group > 1)
+        || group >= replicas || fmod(replicas, group) != 0)
+        return true;
+    snprintf(size, sizeof size, "%.0f", group);
+    mfu_row_assume(r, "dp_shard=%s for %s", size, text);
+    return mfu_row_set(r, "dp_shard", size);
+}
+
 /* Who holds what, where there are several GPUs. */
 static bool set_sharding(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "sharding");
+    double copies, shards;
 
     if (mfu_cell_empty(r, "sharding") && strcasecmp(text, "none") != 0) {
         mfu_row_assume(r, "sharding=ddp");
@@ -780,8 +851,24 @@ static bool set_sharding(struct mfu_row *r)
     }
     if (mfu_same_letters(text, "fsdp"))
         mfu_row_assume(r, "sharding=fsdp-full for fsdp");
-    if (!mfu_same_letters(text, "hsdp") && !mfu_same_letters(text, "hybrid_shard"))
-        return mfu_row_set(r, "sharding", behind_trainer(r, text));
+    if (!mfu_same_letters(text, "hsdp") && !mfu_same_letters(text, "hybrid_shard")) {
+        const char *known = mfu_sharding_in(text), *own = behind_trainer(r, text);
+        struct mfu_scenario try = r->run->scenario;
+
+        if (!known || mfu_scenario_set(&try, "sharding", own, NULL) == 0)
+            return mfu_row_set(r, "sharding", own);
+        mfu_row_assume(r, "sharding=%s for %s", known, text);
+        if (strcmp(known, "hsdp") != 0)
+            return mfu_row_set(r, "sharding", known) && set_group(r, text);
+    }
+    if (sscanf(text, "%*[^0-9(](%lfx%lf)", &copies, &shards) == 2
+        && copies * shards == mfu_row_replicas(r->run->scenario.setting)) {
+        char size[16];
+
+        snprintf(size, sizeof size, "%.0f", shards);
+        mfu_row_assume(r, "dp_shard=%s for %s", size, text);
+        return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", size);
+    }
     if (mfu_cell_empty(r, "gpus_per_node"))
         return mfu_row_set(r, "zero", "3");
     mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
@@ -795,11 +882,13 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     char text[32];
 
     snprintf(text, sizeof text, "%.0f", gpus);
-    if (!mfu_row_set(r, "gpus", text) || (gpus > 1 && !set_sharding(r)))
+    if (!mfu_row_set(r, "gpus", text))
         return false;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
+    if (gpus > 1 && !set_sharding(r))
+        return false;
     return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? mfu_row_set(r, "sp", "on") : true;
 }
 
@@ -810,6 +899,16 @@ static double accum_of_tokens(const struct mfu_row *r, double micro, double gpus
     double accum = round(tokens / (gpus * micro * mfu_cell_number(r, "seq_len")));
 
     return accum >= 1 ? accum : 1;
+}
+
+/* A micro-batch that is not stated: one sequence, and what else it may be is left open, unless a rank's step has one. */
+static double one_of_a_step(struct mfu_row *r, double rank_batch)
+{
+    r->run->rank_batch = rank_batch;
+    r->run->batch_open = rank_batch != 1;
+    if (rank_batch == 1)
+        mfu_row_assume(r, "batch=1: a step has one sequence for each rank");
+    return isnan(rank_batch) || rank_batch == floor(rank_batch) ? 1 : rank_batch;
 }
 
 static bool set_batch(struct mfu_row *r)
@@ -831,15 +930,16 @@ static bool set_batch(struct mfu_row *r)
     gpus = mfu_row_replicas(r->run->scenario.setting); /* those that get sequences of their own */
     if (isnan(micro))
         micro = global / accum / gpus;
-    if (isnan(micro)) /* no default is near what fitted that card */
-        return mfu_row_skip(r, "the micro-batch is not stated");
+    if (isnan(micro))
+        micro = one_of_a_step(r, global / gpus);
     if (micro != floor(micro))
         return mfu_row_skip(r, "global_batch %.0f over grad_accum and n_gpus: no whole micro-batch", global);
     if (isnan(accum) && global > 0)
         accum = fmax(1, round(global / micro / gpus));
     if (isnan(accum)) {
         accum = accum_of_tokens(r, micro, gpus);
-        mfu_row_assume(r, "accum=%.0f", accum);
+        if (!r->run->batch_open)
+            mfu_row_assume(r, "accum=%.0f", accum);
     }
     snprintf(text, sizeof text, "%.0f", micro);
     if (!mfu_row_set(r, "batch", text))
@@ -908,7 +1008,12 @@ static bool set_optimizer(struct mfu_row *r)
             mfu_row_assume(r, "optimizer=%s, PyTorch's default", name);
         return mfu_row_set(r, "optimizer", name);
     }
-    if (text[n])
+    if (mfu_has_word(text, "muon")) { /* others have what is no matrix: "Muon + AdamW" */
+        if (!mfu_same_letters(text, "muon"))
+            mfu_row_assume(r, "optimizer=muon for %s", text);
+        return mfu_row_set(r, "optimizer", "muon");
+    }
+    if (text[n] && mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) >= 0)
         return mfu_row_set(r, "optimizer", word);
     if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
         return false;
@@ -922,12 +1027,54 @@ static const char *offload_said(const struct mfu_row *r)
     bool whole = where_said(r, "CPU offload") != NULL;
 
     if (where_said(r, "offload of") || mfu_cell_is(r, "compile", "llmq"))
-        return NULL; /* of a part of the layers, say */
-    if (where_said(r, "optimizer offload") || (whole && strncasecmp(mfu_row_cell(r, "sharding"), "zero", 4) == 0))
+        return NULL;                                               /* of a part of the layers, say */
+    whole |= mfu_has_word(mfu_row_cell(r, "sharding"), "offload"); /* "zero2-offload", "deepspeed_stage_3_offload" */
+    if (where_said(r, "optimizer offload")
+        || (whole
+            && (strcasestr(mfu_row_cell(r, "sharding"), "zero") || strcasestr(mfu_row_cell(r, "sharding"), "stage"))))
         return "offload_optimizer";
     if (whole && strncasecmp(mfu_row_cell(r, "sharding"), "fsdp", 4) == 0)
         return "offload_params";
     return where_said(r, "activation offload") ? "offload_activations" : NULL;
+}
+
+/* Stage 3 with its offload by one word: transformers' and LLaMA-Factory's configurations of that name move both. */
+static bool offload_whole(const struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "sharding"), *known = mfu_sharding_in(text);
+
+    return known && strcmp(known, "zero3") == 0 && mfu_has_word(text, "offload");
+}
+
+static const char *const yes[] = {"1", "yes", "true", "on", "cpu", NULL},
+                         *const no[] = {"0", "no", "false", "off", NULL};
+
+static bool set_act_offload(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "act_offload");
+
+    if (mfu_cell_empty(r, "act_offload") || is_one_of(text, no))
+        return true;
+    if (!is_one_of(text, yes) && !(mfu_cell_number(r, "act_offload") > 0))
+        return mfu_row_skip(r, "act_offload '%.40s' is not known", text);
+    return mfu_row_set(r, "offload_activations", "on");
+}
+
+/* The column of what is in the host's memory; that there is something is read as the sharding has it. */
+static bool set_offload_column(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "cpu_offload"), *sharding = mfu_row_cell(r, "sharding");
+
+    if (mfu_cell_empty(r, "cpu_offload") || is_one_of(text, no))
+        return true;
+    if (!is_one_of(text, yes))
+        return mfu_row_set(r, "offload", text);
+    mfu_row_assume(r, "offload_optimizer=on for cpu_offload %s", text);
+    if (!mfu_row_set(r, "offload_optimizer", "on"))
+        return false;
+    sharding = mfu_sharding_in(sharding);
+    return !sharding || (strcmp(sharding, "zero3") != 0 && strcmp(sharding, "fsdp-full") != 0)
+        || mfu_row_set(r, "offload_params", "on");
 }
 
 /* Whether columns say all of an adapter, so that no word of the notes need. */
@@ -957,14 +1104,19 @@ static bool check_said(struct mfu_row *r)
     }
     if (mfu_cell_number(r, "lora_rank") > 0 && !states_method(r))
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
-    if (mfu_cell_number(r, "act_offload") > 0 && !mfu_row_set(r, "offload_activations", "on"))
+    if (!set_act_offload(r))
         return false;
     if (offload_said(r)) {
         mfu_row_assume(r, "%s=on, by what is said", offload_said(r));
         if (!mfu_row_set(r, offload_said(r), "on"))
             return false;
     }
-    return mfu_cell_empty(r, "cpu_offload") || mfu_row_set(r, "offload", mfu_row_cell(r, "cpu_offload"));
+    if (offload_whole(r)) {
+        mfu_row_assume(r, "offload_params=on, by the sharding: both in usual configurations of stage 3");
+        if (!mfu_row_set(r, "offload_params", "on"))
+            return false;
+    }
+    return set_offload_column(r);
 }
 
 /* The word of ours for a cell, noted where it is assumed; NULL: none is known. */
@@ -1208,10 +1360,14 @@ static const struct mfu_open opens[] = {
     {"attention", "attention", {"flash", "math"}},
     {"lora_rank", "lora", {"8", "64"}},
 };
+static const struct mfu_open other_program = {
+    "compile", "runtime", {"fused", "compile"}}; /* a stack that is not known */
 _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
 
 static void leave_open(struct mfu_row *r)
 {
+    if (r->other_program)
+        r->run->open[r->run->n_open++] = &other_program;
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
         if (*mfu_row_cell(r, opens[i].column) == '\0'
             && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1)
@@ -1273,6 +1429,7 @@ static void read_time(struct mfu_row *r)
         rate = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS];
     run->seq = sequence(r);
     run->step_s = mfu_cell_number(r, "step_time_ms") * 1e-3;
+    run->by_rate = isnan(run->step_s);
     if (isnan(run->step_s) && rate > 0)
         run->step_s = samples * run->seq / rate;
     if (isnan(run->step_s)
@@ -1336,13 +1493,14 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     memset(run, 0, sizeof *run);
     run->scenario = mfu_scenario_start(NULL, NULL);
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
-    run->params_m = run->trainable_m = run->seq = NAN;
+    run->params_m = run->trainable_m = run->seq = run->rank_batch = NAN;
     run->ran = -1;
     read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && set_batch(&r)
-        && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r)
-        && set_adapters(&r) && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_beside_method(&r)
-        && set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
+        && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)
+        && set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && set_program(&r, true) && set_engine(&r)
+        && set_lengths(&r) && set_beside_method(&r) && set_said(&r) && set_schedule(&r) && set_keys(&r)
+        && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);

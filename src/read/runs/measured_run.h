@@ -26,6 +26,9 @@ struct mfu_measured_run {
     struct mfu_scenario scenario;
     const struct mfu_open *open[MFU_OPEN_KEYS];
     int n_open;
+    bool batch_open;                 /* the micro-batch is not stated and does not follow: the scenario's is 1 */
+    double rank_batch;               /* then, sequences of a rank's step; NAN: not stated */
+    bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */
     double step_s;                   /* NAN: not stated and does not follow */
     double mfu, hfu, mfu_peak_flops; /* NAN: not stated */
     double params_m, trainable_m;    /* millions, NAN: not stated */

@@ -1,0 +1,138 @@
+/*
+ * measured_words.c - what a cell means that is no name of ours, but has one among its words.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "read/runs/measured_reading.h"
+#include "scenario/setting.h"
+
+#define MOST_WORDS 12
+
+/* The words of a text, apart by blanks and marks; dashes, dots and underscores are inside of them. */
+static int split(const char *text, char words[MOST_WORDS][32])
+{
+    int count = 0;
+
+    while (count < MOST_WORDS && *(text += strspn(text, " +,;/()[]{}=:&|\t"))) {
+        size_t n = strcspn(text, " +,;/()[]{}=:&|\t");
+
+        snprintf(words[count++], sizeof words[0], "%.*s", (int)n, text);
+        text += n;
+    }
+    return count;
+}
+
+int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
+{
+    char words[MOST_WORDS][32], run[MOST_WORDS * 33];
+    int count = split(text, words), choice;
+
+    for (int length = count; length > 0; length--)
+        for (int first = 0; first + length <= count; first++) {
+            run[0] = '\0';
+            for (int i = first; i < first + length; i++) {
+                size_t n = strlen(run);
+
+                snprintf(run + n, sizeof run - n, "%s%s", i > first ? "-" : "", words[i]);
+            }
+            if ((choice = mfu_setting_choice(id, run, NULL)) >= 0)
+                return choice;
+        }
+    return -1;
+}
+
+bool mfu_has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = strcasestr(text, word); p; p = strcasestr(p + 1, word))
+        if ((p == text || !isalpha((unsigned char)p[-1])) && !isalpha((unsigned char)p[n]))
+            return true;
+    return false;
+}
+
+static bool has_any(const char *text, const char *const *words)
+{
+    while (*words && !mfu_has_word(text, *words))
+        words++;
+    return *words != NULL;
+}
+
+/* The digit behind "zero" or "stage", perhaps after marks: "deepspeed_stage_3_offload", "ZeRO-2 (P_os+g)"; -1: none. */
+static int stage_in(const char *text)
+{
+    static const char *const before[] = {"stage", "zero", "z"};
+
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        for (const char *p = strcasestr(text, before[i]); p; p = strcasestr(p + 1, before[i])) {
+            const char *digit = p + strlen(before[i]);
+
+            digit += strspn(digit, " -_=:");
+            if ((p == text || !isalpha((unsigned char)p[-1])) && *digit >= '0' && *digit <= '3'
+                && !isdigit((unsigned char)digit[1]))
+                return *digit - '0';
+        }
+    return -1;
+}
+
+const char *mfu_sharding_in(const char *text)
+{
+    static const char *const numbered[] = {"none", "zero1", "zero2", "zero3"};
+    static const char *const copies[] = {"hsdp", "hybrid", "hybrid_shard", NULL};
+    static const char *const gradients[] = {"shard_grad_op", "grad_op", NULL};
+    static const char *const whole[] = {"fsdp", "fsdp1", "fsdp2", "full_shard", "full shard", "sharded data parallel",
+                                        NULL};
+    static const char *const states[] = {"distributed optimizer", "dist opt", "distopt",
+                                         "distributed-optimizer", "zero",     NULL};
+    static const char *const data[] = {"ddp", "data parallel", "dp", NULL};
+    int stage = stage_in(text);
+
+    if (stage >= 0)
+        return numbered[stage];
+    return has_any(text, copies)   ? "hsdp"
+        : has_any(text, gradients) ? "zero2"
+        : has_any(text, whole)     ? "fsdp-full"
+        : has_any(text, states)    ? "zero1"
+        : has_any(text, data)      ? "ddp"
+                                   : NULL;
+}
+
+const char *mfu_checkpoint_in(const char *text)
+{
+    static const char *const nothing[] = {"no", "none", "off", "without", "disabled", "false", NULL};
+    static const char *const part[] = {"selective", "sac", "partial", NULL};
+    static const char *const all[] = {"full", "all",  "layer",   "layers", "block",   "on",
+                                      "yes",  "true", "enabled", "enable", "uniform", NULL};
+    static const char *const again[] = {"recompute",
+                                        "recomputation",
+                                        "recomputing",
+                                        "checkpointing",
+                                        "checkpoint",
+                                        "ckpt",
+                                        "rematerialization",
+                                        "remat",
+                                        "gc",
+                                        "ac",
+                                        "unsloth",
+                                        NULL};
+
+    return has_any(text, nothing)                    ? "none"
+        : has_any(text, part)                        ? "selective"
+        : has_any(text, all) || has_any(text, again) ? "full"
+                                                     : NULL;
+}
+
+const char *mfu_other_stack_in(const char *text)
+{
+    static const char *const others[] = {
+        "xla",   "jax",   "flax",   "maxtext",      "levanter",  "t5x",       "gspmd", "alpa",    "tensorflow", "tf",
+        "keras", "mxnet", "paddle", "paddlepaddle", "paddlenlp", "mindspore", "mlx",   "oneflow", "tinygrad",   NULL};
+
+    for (const char *const *w = others; *w; w++)
+        if (mfu_has_word(text, *w))
+            return *w;
+    return NULL;
+}
