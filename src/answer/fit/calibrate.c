@@ -169,8 +169,14 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
     struct mfu_error problem = {0};
     struct mfu_fit_class class;
     struct mfu_scenario scenario = measured->scenario;
+    struct mfu_measured_run stated = *measured;
     double measured_s;
     struct run *r;
+
+    if (stated.batch_open || stated.fill_open) {
+        leave_out(w, "the micro-batch is not stated");
+        return 0;
+    }
 
     if (w->out->n_runs == MOST_RUNS) {
         leave_out(w, "more than 400 runs");
@@ -187,7 +193,7 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
         leave_out(w, problem.text);
         return 0;
     }
-    measured_s = mfu_measured_step_s(&r->plan, measured);
+    measured_s = mfu_measured_step_s(&r->plan, &stated);
     if (!(measured_s > 0)) {
         leave_out(w, "no step time is stated, or it does not follow");
         return 0;

@@ -18,7 +18,7 @@
 #include "base/csv.h"
 #include "base/error.h"
 
-double mfu_measured_step_s(const struct mfu_plan *p, const struct mfu_measured_run *run)
+double mfu_measured_step_s(const struct mfu_plan *p, struct mfu_measured_run *run)
 {
     char why[200];
 
@@ -36,7 +36,7 @@ static void note(struct mfu_validated *v, const char *text)
 }
 
 /* What a row has to be compared with; skipped without anything. */
-static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
+static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, struct mfu_measured_run *run)
 {
     char why[sizeof v->skipped] = "";
 
@@ -117,6 +117,9 @@ static const int micro_batches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96
 
 /* Tokens of a micro-batch beyond which nothing gets faster, so that nobody needs a larger one (chosen). */
 #define ENOUGH_TOKENS 16384
+
+/* Microbatches for each stage that a pipeline may have. */
+static const double fills[] = {2, 32};
 
 /* The scenario with micro-batches of this size; false where a rank's step has no whole number of them. */
 static bool with_batch(const struct mfu_measured_run *run, int micro, struct mfu_scenario *other)
@@ -205,8 +208,13 @@ static void widen(struct possible *all, const struct mfu_plan *p, const struct m
 static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *simulation,
                                    const struct mfu_measured_run *run, const struct mfu_validated *v)
 {
-    struct possible all = {v->predicted_step_s,   v->predicted_step_s,    v->low_s, v->high_s,
-                           v->reserved_low_bytes, v->reserved_high_bytes, ""};
+    struct possible all = {v->predicted_step_s,
+                           v->predicted_step_s,
+                           p->step.low_s,
+                           p->step.high_s,
+                           v->reserved_low_bytes,
+                           v->reserved_high_bytes,
+                           ""};
     struct mfu_scenario other;
     double most = 0;
 
@@ -226,6 +234,16 @@ static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *si
         widen(&all, p, run, v, scale, "micro_batch", &most);
         if (micro_batches[i] * run->seq > ENOUGH_TOKENS)
             break;
+    }
+    for (size_t i = 0; i < 2 && run->fill_open; i++) {
+        struct mfu_error err = {0};
+        double accum = fills[i] * run->scenario.setting[MFU_S_PP];
+        char text[32];
+
+        other = run->scenario;
+        snprintf(text, sizeof text, "%.0f", accum);
+        if (mfu_scenario_set(&other, "accum", text, &err) == 0 && plan(p, simulation, &other, &err) == 0)
+            widen(&all, p, run, v, samples(&run->scenario) / samples(&other), "global_batch", &most);
     }
     return all;
 }
@@ -368,11 +386,13 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         note(v, "precision=tf32: fp32 is slower than what was measured");
         take_predicted(v, p, run);
     }
-    if (!is_possible(p, v) || (run->n_open == 0 && !run->batch_open))
+    v->low_s *= run->least_count;
+    v->high_s *= run->most_count;
+    if (!is_possible(p, v) || (run->n_open == 0 && !run->batch_open && !run->fill_open))
         return;
     all = look_around(p, simulation, run, v);
-    v->low_s = all.low_s;
-    v->high_s = all.high_s;
+    v->low_s = fmin(v->low_s, all.low_s * run->least_count);
+    v->high_s = fmax(v->high_s, all.high_s * run->most_count);
     v->reserved_low_bytes = all.low_bytes;
     v->reserved_high_bytes = all.high_bytes;
     if (all.most_s > FAR_APART * all.least_s && !isnan(v->measured_step_s))

@@ -66,7 +66,7 @@ struct mfu_validation {
 /* The step time that a run states or that follows from its MFU; NAN: none. */
 struct mfu_measured_run;
 struct mfu_plan;
-double mfu_measured_step_s(const struct mfu_plan *, const struct mfu_measured_run *);
+double mfu_measured_step_s(const struct mfu_plan *, struct mfu_measured_run *);
 
 /* Reads and predicts the whole table.  Free with mfu_validation_free. */
 struct mfu_validation *mfu_validate(struct mfu_catalog *, const char *path, struct mfu_error *err);

@@ -57,13 +57,14 @@ static const struct column {
     {"ep", NULL, 0, 1e6, true, true, NEEDED},
     {"etp", NULL, 0, 1e6, true, true, NEEDED},
     {"lora_rank", NULL, 1, 65536, true, false, NEEDED},
+    {"model_tflops_gpu", "TFLOP/s", 0, 1e6, false, false, COMPARED},
     {"params_m", "millions", 0, 1e8, false, false, COMPARED},
 };
-static const char *const words[] = {
-    "gpu",  "intra_link",     "inter_link",       "family",  "pos",       "tied",     "mlp",          "norm",
-    "bias", "precision",      "attention",        "compile", "optimizer", "act_ckpt", "sharding",     "vpp",
-    "sp",   "mfu_convention", "model_tflops_gpu", "outcome", "method",    "quant",    "lora_targets", "cpu_offload",
-    "cpu",  "act_offload"};
+static const char *const words[] = {"gpu",       "intra_link",   "inter_link",     "family",   "pos",
+                                    "tied",      "mlp",          "norm",           "bias",     "precision",
+                                    "attention", "compile",      "optimizer",      "act_ckpt", "sharding",
+                                    "vpp",       "sp",           "mfu_convention", "outcome",  "method",
+                                    "quant",     "lora_targets", "cpu_offload",    "cpu",      "act_offload"};
 
 const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 {

@@ -911,6 +911,26 @@ static double one_of_a_step(struct mfu_row *r, double rank_batch)
     return isnan(rank_batch) || rank_batch == floor(rank_batch) ? 1 : rank_batch;
 }
 
+/* Microbatches of a pipeline of which only a rate is measured and no batch is stated.  One alone would leave all stages
+ * but one idle: a batch that the stages divide is a rank's, in microbatches of one sequence, as torchtitan's
+ * local_batch_size is; beside a smaller one nothing says how many there are. */
+#define USUAL_FILL 8 /* microbatches for each stage (chosen) */
+
+static double fill_pipeline(struct mfu_row *r, double *micro)
+{
+    double stages = mfu_cell_number(r, "pp"), batch = *micro;
+
+    if (!r->run->batch_open && fmod(batch, stages) == 0) {
+        *micro = 1;
+        mfu_row_assume(r, "batch=1, accum=%.0f: micro_batch %.0f is that of a rank, which the pipeline cuts", batch,
+                       batch);
+        return batch;
+    }
+    r->run->fill_open = true;
+    mfu_row_assume(r, "accum=%.0f: microbatches of the pipeline, not stated", USUAL_FILL * stages);
+    return USUAL_FILL * stages;
+}
+
 static bool set_batch(struct mfu_row *r)
 {
     double micro = mfu_cell_number(r, "micro_batch"), accum = mfu_cell_number(r, "grad_accum");
@@ -936,6 +956,8 @@ static bool set_batch(struct mfu_row *r)
         return mfu_row_skip(r, "global_batch %.0f over grad_accum and n_gpus: no whole micro-batch", global);
     if (isnan(accum) && global > 0)
         accum = fmax(1, round(global / micro / gpus));
+    if (isnan(accum) && isnan(mfu_cell_number(r, "step_time_ms")) && mfu_cell_number(r, "pp") > 1)
+        accum = fill_pipeline(r, &micro);
     if (isnan(accum)) {
         accum = accum_of_tokens(r, micro, gpus);
         if (!r->run->batch_open)
@@ -1443,6 +1465,7 @@ static void read_time(struct mfu_row *r)
         }
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
+    run->rate_flops = mfu_cell_number(r, "model_tflops_gpu") * 1e12;
     run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_row_cell(r, "mfu_convention"));
 }
@@ -1493,8 +1516,9 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     memset(run, 0, sizeof *run);
     run->scenario = mfu_scenario_start(NULL, NULL);
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
-    run->params_m = run->trainable_m = run->seq = run->rank_batch = NAN;
+    run->params_m = run->trainable_m = run->seq = run->rank_batch = run->rate_flops = NAN;
     run->ran = -1;
+    run->least_count = run->most_count = 1;
     read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && set_batch(&r)
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)

@@ -28,9 +28,12 @@ struct mfu_measured_run {
     int n_open;
     bool batch_open;                 /* the micro-batch is not stated and does not follow: the scenario's is 1 */
     double rank_batch;               /* then, sequences of a rank's step; NAN: not stated */
+    bool fill_open;                  /* nor how many microbatches fill the pipeline */
     bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */
     double step_s;                   /* NAN: not stated and does not follow */
     double mfu, hfu, mfu_peak_flops; /* NAN: not stated */
+    double rate_flops;               /* of one GPU, as the convention counts; NAN: not stated */
+    double least_count, most_count;  /* what other conventions count beside it, where none is stated; else 1 */
     double params_m, trainable_m;    /* millions, NAN: not stated */
     double seq;                      /* tokens of a sequence */
     char mfu_convention[64];
@@ -59,8 +62,8 @@ void mfu_measured_check_size(struct mfu_measured_run *, double params, double tr
  * as many, or the i-th of the usual targets, so that the run can be planned again; false behind the last. */
 bool mfu_measured_usual_targets(struct mfu_measured_run *, size_t i, double trainable);
 
-/* The step time behind the stated MFU; `why` says which peak was taken, or, with
+/* The step time behind the stated MFU or FLOP/s; `why` says which peak was taken, or, with
  * NAN, why none follows ("": no MFU is stated). */
-double mfu_step_from_mfu(const struct mfu_plan *, const struct mfu_measured_run *, char *why, size_t size);
+double mfu_step_from_mfu(const struct mfu_plan *, struct mfu_measured_run *, char *why, size_t size);
 
 #endif
