@@ -25,9 +25,6 @@ double mfu_measured_step_s(const struct mfu_plan *p, struct mfu_measured_run *ru
     return isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
 }
 
-/* Figures that contradict others by less are rounded or of another unit (chosen). */
-#define CONTRADICTED 0.97
-
 static void note(struct mfu_validated *v, const char *text)
 {
     size_t used = strlen(v->assumed);
@@ -69,6 +66,20 @@ static int plan(struct mfu_plan *p, struct mfu_simulation *simulation, const str
     return mfu_plan_make(p, scenario, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0 ? -1 : 0;
 }
 
+/* Figures that contradict others by less are rounded or of another unit (chosen). */
+#define CONTRADICTED 0.97
+
+static double states_of(const struct mfu_plan *p)
+{
+    return p->program.constant_bytes[MFU_PART_WEIGHTS] + p->program.constant_bytes[MFU_PART_OPTIMIZER];
+}
+
+/* Whether less was measured than what is planned cannot do without. */
+static bool holds_too_much(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    return fmin(run->allocated_bytes, run->reserved_bytes) < CONTRADICTED * states_of(p); /* whichever is stated */
+}
+
 /* The scenario with another value of a key that was left open; false where that cannot be, or did not
  * fit though the run ran. */
 static bool could_be(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
@@ -78,7 +89,7 @@ static bool could_be(struct mfu_plan *p, struct mfu_simulation *simulation, cons
 
     *other = run->scenario;
     return mfu_scenario_set(other, key, value, &err) == 0 && plan(p, simulation, other, &err) == 0
-        && (p->memory.fits || run->ran != 1);
+        && (p->memory.fits || run->ran != 1) && !holds_too_much(p, run);
 }
 
 /* Where the run ran and what is assumed for its empty cells does not fit: the first value that does. */
@@ -254,8 +265,7 @@ static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *si
  * with the reason in `skipped`. */
 static bool is_possible(const struct mfu_plan *p, struct mfu_validated *v)
 {
-    const double *constant = p->program.constant_bytes;
-    double states = constant[MFU_PART_WEIGHTS] + constant[MFU_PART_OPTIMIZER];
+    double states = states_of(p);
     double measured = fmin(v->measured_allocated_bytes, v->measured_reserved_bytes); /* whichever is stated */
     double rate = v->model_flops / v->measured_step_s;
 
@@ -369,7 +379,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         return;
     }
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    if (run->ran == 1 && !p->memory.fits)
+    if ((run->ran == 1 && !p->memory.fits) || holds_too_much(p, run))
         assume_what_fits(p, simulation, run, v);
     if (run->batch_open)
         settle_batch(p, simulation, run, v);

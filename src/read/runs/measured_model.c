@@ -28,6 +28,8 @@ static const struct family {
     {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", "nemotron-3-nano-30b-a3b", NULL},
     {"transformer-xl", "transfo-xl-wt103", NULL},
+    {"gpt", "gpt2", "graph of gpt2 for gpt"}, {"neox", "pythia-160m", NULL}, {"gpt-neox", "pythia-160m", NULL},
+    {"llama1", "llama-2-7b", NULL}, {"llama2", "llama-2-7b", NULL}, {"llama3", "llama-2-7b", NULL}, {"llama-3.1", "llama-2-7b", NULL}, {"llama-3.2", "llama-2-7b", NULL}, {"llama-3.3", "llama-2-7b", NULL},
     {NULL, NULL, NULL}};
 // clang-format on
 
@@ -116,8 +118,8 @@ static const struct mfu_model *named_like(const struct mfu_row *r, const char *f
     return best;
 }
 
-/* The graph of the stated family; NULL and the reason. */
-static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family)
+/* The graph of the stated family; NULL and, unless the model's name is known, the reason. */
+static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family, bool named)
 {
     const struct mfu_model *model = NULL;
 
@@ -133,7 +135,7 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
         }
     if (!model && ((model = mfu_catalog_model(r->catalog, family, NULL)) || (model = named_like(r, family))))
         mfu_row_assume(r, "graph of %s for %s", model->name, family);
-    if (!model)
+    if (!model && !named)
         mfu_row_skip(r, "family '%s' is not modelled", family);
     return model;
 }
@@ -172,13 +174,85 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
     return NULL;
 }
 
+/* A name without what says how the base is held, which is the column `quant`'s: "llama-3-8b-bnb-4bit". */
+static void without_quant(char *to, size_t size, const char *name)
+{
+    static const char *const held[] = {"-unsloth-bnb-4bit", "-bnb-4bit", "-bnb-8bit", "-4bit",
+                                       "-gptq-int4",        "-gptq",     "-awq"};
+    size_t n = (size_t)snprintf(to, size, "%s", name);
+
+    for (size_t i = 0; i < sizeof held / sizeof *held && n < size; i++) {
+        size_t m = strlen(held[i]);
+
+        if (n > m && strcasecmp(to + n - m, held[i]) == 0) {
+            to[n - m] = '\0';
+            return;
+        }
+    }
+}
+
+/* The catalog's model whose letters and digits these are: "llama31_405b". */
+static const struct mfu_model *spelled_model(const struct mfu_row *r, const char *name)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_models(r->catalog, &n), *other;
+
+    if (!*name)
+        return NULL;
+    for (size_t i = 0; (other = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n)); i++)
+        if (mfu_same_letters(other, name))
+            return mfu_catalog_model(r->catalog, other, NULL);
+    return NULL;
+}
+
+/* By the name; by its letters; by the family and a size alone ("13B" of llama2). */
+static const struct mfu_model *model_called(const struct mfu_row *r, const char *name, const char *family)
+{
+    const struct mfu_model *m;
+    char text[120], sized[160];
+
+    without_quant(text, sizeof text, name);
+    if ((m = named_model(r, text)) || (m = spelled_model(r, text)))
+        return m;
+    if (!*family || !isdigit((unsigned char)*name))
+        return NULL;
+    snprintf(sized, sizeof sized, "%s-%s", family, text);
+    return named_model(r, sized);
+}
+
 /* Vision transformers by the size in their names (Dosovitskiy et al. 2020, table 1; Touvron et al. 2021 for the two
  * smallest; Peebles and Xie 2022, table 1). */
 static const struct {
     const char *size, *n_layer, *n_embd, *n_head;
 } image_sizes[] = {{"tiny", "12", "192", "3"},    {"small", "12", "384", "6"},  {"base", "12", "768", "12"},
-                   {"large", "24", "1024", "16"}, {"huge", "32", "1280", "16"}, {"S", "12", "384", "6"},
-                   {"B", "12", "768", "12"},      {"L", "24", "1024", "16"},    {"XL", "28", "1152", "16"}};
+                   {"large", "24", "1024", "16"}, {"huge", "32", "1280", "16"}, {"Ti", "12", "192", "3"},
+                   {"H", "32", "1280", "16"},     {"S", "12", "384", "6"},      {"B", "12", "768", "12"},
+                   {"L", "24", "1024", "16"},     {"XL", "28", "1152", "16"}};
+
+/* The family that a name such as "ViT-L/16" begins with; NULL: none. */
+static const char *short_family(const char *name)
+{
+    static const char *const begin[] = {"ViT", "DeiT", "DiT"};
+
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
+        size_t n = strlen(begin[i]);
+
+        if (strncasecmp(name, begin[i], n) == 0 && name[n] == '-' && isupper((unsigned char)name[n + 1]))
+            return begin[i];
+    }
+    return NULL;
+}
+
+/* "ViT-L/16", "ViT-B-32", "DeiT-S", "DiT-XL/2"; how many parts were read. */
+static int short_name(const char *name, char size[16], char patch[8], int *end)
+{
+    int parts;
+
+    if (!short_family(name))
+        return 0;
+    parts = sscanf(name, "%*[A-Za-z]-%15[A-Za-z]%n%*1[-/]%7[0-9]%n", size, end, patch, end);
+    return parts > 0 ? parts : 0;
+}
 
 /* Sets what a name such as vit_small_patch32_384 or DiT-XL/2 256 says, and nothing else does; false: it is no such name. */
 static bool set_named_size(struct mfu_row *r, const char *name)
@@ -186,8 +260,11 @@ static bool set_named_size(struct mfu_row *r, const char *name)
     char size[16], patch[8], image[8];
     int end = 0;
 
+    snprintf(image, sizeof image, "%s", mfu_cell_empty(r, "img_size") ? "224" : mfu_row_cell(r, "img_size"));
+    snprintf(patch, sizeof patch, "%s", mfu_cell_empty(r, "patch") ? "16" : mfu_row_cell(r, "patch"));
     if ((sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) != 3
-         && sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) != 3)
+         && sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) != 3
+         && short_name(name, size, patch, &end) == 0)
         || name[end])
         return false;
     for (size_t i = 0; i < sizeof image_sizes / sizeof *image_sizes; i++)
@@ -210,14 +287,22 @@ bool mfu_row_choose_model(struct mfu_row *r)
 {
     const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
     const struct mfu_model *model = NULL, *named = NULL;
+    bool known = !*family && short_family(name);
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
+    char first[32];
 
-    if (*name && *catalog_name(name) && (!*family || !sized))
-        named = named_model(r, catalog_name(name));
+    if (known)
+        family = short_family(name);
+    else if (!*family && sized && !named_model(r, catalog_name(name)) && sscanf(name, "%31[A-Za-z]", first) == 1)
+        family = first; /* "GPT-39B", of which the shape is stated */
+    if (*name && *catalog_name(name) && (!*family || !sized) && !known)
+        named = model_called(r, catalog_name(name), family);
     if (named && (mfu_same_letters(named->family, family) || begins_in(name, family)))
         model = named;
-    else if (*family && !(model = graph_of_family(r, family)))
+    else if (*family && !(model = graph_of_family(r, family, named != NULL)) && !named)
         return false;
+    if (named && !model && *family)
+        mfu_row_assume(r, "family '%s' is not used: graph of %s", family, named->name);
     if (named && model && strcmp(named->family, model->family) != 0)
         named = NULL;
     if (!named && model && !sized && mfu_model_dim_find(model, "image", NULL) >= 0) {
@@ -229,7 +314,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
         return mfu_row_skip(r, "neither a family nor a model that is known is stated");
     if (!sized && !named)
         return mfu_row_skip(r, "the model's size is not stated");
-    if (!model)
+    if (!model && !*family)
         mfu_row_assume(r, "family=%s", named->family);
     mfu_scenario_model(&r->run->scenario, named ? named : model);
     if (mfu_cell_number(r, "cached_latents") != 0)

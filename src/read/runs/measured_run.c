@@ -53,17 +53,38 @@ static const struct { const char *column, *dim; } dims[] = {
 // clang-format on
 
 /* What trains, by the column `method`; what adapters sit on, by `lora_targets`; how the base is held, by `quant`. */
-static const struct word methods[] = {
-    {"full", "", NULL}, {"full-finetuning", "", NULL}, {"", "", NULL}, {"lora-dora", "dora", NULL}, {NULL, NULL, NULL}};
+static const struct word methods[] = {{"full", "", NULL},
+                                      {"full-finetuning", "", NULL},
+                                      {"full-tuning", "", NULL},
+                                      {"full-finetune", "", NULL},
+                                      {"full-fine-tuning", "", NULL},
+                                      {"full-parameter", "", NULL},
+                                      {"full-sft", "", NULL},
+                                      {"fft", "", NULL},
+                                      {"sft", "", NULL},
+                                      {"pretraining", "", NULL},
+                                      {"none", "", NULL},
+                                      {"", "", NULL},
+                                      {"lora-dora", "dora", NULL},
+                                      {NULL, NULL, NULL}};
 static const struct word targets[] = {{"", "all-linear", "lora_targets=all-linear"},
                                       {"all linear", "all-linear", NULL},
+                                      {"all", "all-linear", "lora_targets=all-linear for all"},
+                                      {"linear", "all-linear", "lora_targets=all-linear for linear"},
+                                      {"all linear layers", "all-linear", NULL},
                                       {"all linear (*_proj)", "all-linear", NULL},
                                       {"default (attention qkv)", "qkv,q,k,v", NULL},
                                       {"self_attn", "attention", NULL},
                                       /* Qwen's block: w1 and w2 are gate and up, c_proj the projections after both. */
                                       {"c_attn,c_proj,w1,w2", "all-linear", NULL},
                                       {NULL, NULL, NULL}};
-static const struct word quants[] = {{"none", "", NULL}, {"", "", NULL}, {NULL, NULL, NULL}};
+static const struct word quants[] = {{"4bit", "nf4", "base_precision=nf4 for 4bit"},
+                                     {"4-bit nf4", "nf4", NULL},
+                                     {"bnb 4bit", "nf4", "base_precision=nf4 for bnb 4bit"},
+                                     {"8bit", "int8", "base_precision=int8 for 8bit"},
+                                     {"none", "", NULL},
+                                     {"", "", NULL},
+                                     {NULL, NULL, NULL}};
 
 /* Software that `method` names behind the method ("qlora+unsloth"), and `compile` beside others, as settings.
  *
@@ -108,6 +129,7 @@ static const struct said {
     {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, ALWAYS}, {"uses tf32", "precision", "tf32", NULL, ALWAYS}, {"fused ops", "runtime", "fused", NULL, ALWAYS},
     {"force-balanced", "expert_load", "1", NULL, ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, ALWAYS},
+    {"dualpipe", "schedule", "dualpipe", NULL, ALWAYS},
     {"deepep", "moe_dispatcher", "flex", NULL, ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, ALWAYS},
@@ -1211,13 +1233,16 @@ static bool set_adapters(struct mfu_row *r)
         *more = '\0';
     target = row->takes & MFU_TAKES_TARGETS ? our_word(r, text, targets) : "all-linear";
     quant = our_word(r, mfu_row_cell(r, "quant"), quants);
-    if (quant && strcasecmp(method_of(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
+    if (quant && !*quant && strcasecmp(method_of(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
         mfu_row_assume(r, "base_precision=nf4, usual for %s", method_of(r));
         return mfu_row_set(r, "lora", rank) && mfu_row_set(r, "lora_targets", target ? target : text)
             && mfu_row_set(r, "base_precision", "nf4") && set_adapter_type(r);
     }
     return mfu_row_set(r, "lora", rank) && mfu_row_set(r, "lora_targets", target ? target : text)
-        && mfu_row_set(r, "base_precision", !quant ? mfu_row_cell(r, "quant") : "bf16")
+        && mfu_row_set(r, "base_precision",
+                       !quant       ? mfu_row_cell(r, "quant")
+                           : *quant ? quant
+                                    : "bf16")
         && (!more || mfu_row_set(r, "trainable", "embeddings,head")) && set_adapter_type(r);
 }
 
@@ -1382,12 +1407,16 @@ static const struct mfu_open opens[] = {
     {"attention", "attention", {"flash", "math"}},
     {"lora_rank", "lora", {"8", "64"}},
 };
+static const struct mfu_open plain_bf16 = {
+    "precision", "precision", {"bf16-pure"}}; /* autocast, or weights in it, too */
 static const struct mfu_open other_program = {
     "compile", "runtime", {"fused", "compile"}}; /* a stack that is not known */
 _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
 
 static void leave_open(struct mfu_row *r)
 {
+    if (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16"))
+        r->run->open[r->run->n_open++] = &plain_bf16;
     if (r->other_program)
         r->run->open[r->run->n_open++] = &other_program;
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
