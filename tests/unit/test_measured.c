@@ -140,7 +140,6 @@ static void an_mfu_that_is_no_time_says_so(void **state)
     static const struct {
         const char *columns, *cells, *why;
     } rows[] = {
-        {"mfu_pct,mfu_peak_tflops", "40,312", "an MFU without its mfu_convention is no time: expected nanogpt, palm"},
         {"mfu_pct,mfu_convention", "40,ours", "mfu_convention 'ours' is not known: expected nanogpt, palm"},
         {"mfu_pct,mfu_convention", "40,megatron x3/4", "is not known"},
         {"mfu_pct,mfu_convention", "0.15,nanogpt", "a fraction, not per cent?"},
@@ -810,6 +809,37 @@ static void spellings_are_understood(void **state)
         {"compile", "reduce-overhead", "torch.compile + cuda graphs"},
         {"compile", "Lightning", "eager"},
         {"compile", "nemo", "megatron-bridge"},
+        {"compile", "yes", "torch.compile"},
+        {"compile", "HF Trainer", "hf"},
+        {"compile", "Megatron-Core v0.7", "megatron-core"},
+        {"compile", "DeepSpeed + Megatron", "megatron-deepspeed"},
+        {"precision", "BF16 mixed precision", "bf16-amp"},
+        {"precision", "FP16 autocast with GradScaler", "fp16-amp"},
+        {"act_ckpt", "full recompute", "full"},
+        {"act_ckpt", "gradient checkpointing", "full"},
+        {"act_ckpt", "no recomputation", "none"},
+        {"act_ckpt", "selective AC", "selective"},
+        {"sharding", "FSDP FULL_SHARD", "fsdp-full"},
+        {"sharding", "ZeRO-2 (P_os+g)", "zero2"},
+        {"sharding", "dist-opt (Megatron)", "zero1"},
+        {"sharding", "hsdp(2x4)", "hsdp (2 x 4)"},
+        {"sharding", "Gemini", "fsdp-full"},
+        {"optimizer", "Muon+AdamW", "muon"},
+        {"optimizer", "LionW", "lion"},
+        {"model", "GPT-2 (124M)", "gpt2"},
+        {"model", "gpt2_1558M", "gpt2-xl"},
+        {"model", "llama32_1b", "llama-3.2-1b"},
+        {"gpu", "NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"},
+        {"gpu", "A100 80G SXM", "a100-80gb-sxm"},
+        {"gpu", "DGX A100 80GB", "a100-80gb-sxm"},
+        {"gpu", "8xA100 SXM4 40 GB", "a100-40gb-sxm"},
+        {"gpu", "A100 (p4de.24xlarge)", "p4de.24xlarge"},
+        {"gpu", "H100-80GB-HBM3", "h100-sxm"},
+        {"gpu", "H100 96GB", "h100-sxm-96gb"},
+        {"gpu", "NVIDIA A100-PCIE-40GB", "a100-40gb-pcie"},
+        {"gpu", "AMD MI300X", "mi300x"},
+        {"gpu", "NVIDIA GeForce RTX 4090 24GB", "rtx4090"},
+        {"gpu", "L40S-48GB", "l40s"},
         {"precision", "amp-bf16", "bf16-amp"},
         {"precision", "bf16 (mixed)", "bf16-amp"},
         {"precision", "pure bf16", "bf16-pure"},
@@ -910,6 +940,117 @@ static void outcomes_count_without_figures(void **state)
     mfu_validation_free(all);
 }
 
+static struct mfu_validation *table(const char *text)
+{
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    if (!all)
+        fail_msg("%s", err.text);
+    return all;
+}
+
+/* A micro-batch that follows, that can be one only, that is open, and that decides nothing. */
+static void a_micro_batch_may_be_open(void **state)
+{
+    struct mfu_validation *all = table(
+        "gpu,model,seq_len,n_gpus,micro_batch,grad_accum,global_batch,precision,attention,compile,act_ckpt,sharding,"
+        "optimizer,step_time_ms,mem_reserved_gib,outcome\n"
+        "h100-sxm,llama-3-8b,8192,8,1,1,8,bf16-amp,flash2,eager,full,fsdp-full,adamw-fused,900,40,ran\n"
+        "h100-sxm,llama-3-8b,8192,8,,,8,bf16-amp,flash2,eager,full,fsdp-full,adamw-fused,900,40,ran\n"
+        "h100-sxm,llama-3-8b,8192,8,,,64,bf16-amp,flash2,eager,full,fsdp-full,adamw-fused,6000,40,ran\n"
+        "h100-sxm,llama-3-8b,8192,8,1,8,64,bf16-amp,flash2,eager,full,fsdp-full,adamw-fused,6000,40,ran\n"
+        "rtx4090,llama-3-8b,8192,1,,,,bf16-amp,flash2,eager,full,none,adamw-fused,,,oom\n"
+        "h100-sxm,gpt2,1024,1,,,,bf16-amp,flash2,eager,none,none,adamw-fused,,,oom\n"
+        "h100-sxm,gpt2,1024,8,,,12,bf16-amp,flash2,eager,none,ddp,adamw-fused,100,,ran\n");
+    const struct mfu_validated *row = all->rows;
+
+    (void)state;
+    assert_string_equal(row[1].skipped, "");
+    assert_near(row[1].predicted_step_s, row[0].predicted_step_s, 1e-9);
+    assert_non_null(strstr(row[1].assumed, "batch=1: a step has one sequence"));
+    assert_true(row[1].measured_reserved_bytes > 0);
+    assert_non_null(strstr(row[2].assumed, "not stated; it fits"));
+    assert_true(isnan(row[2].measured_reserved_bytes)); /* which follows what is not known */
+    assert_true(row[2].low_s <= row[3].predicted_step_s && row[3].predicted_step_s <= row[2].high_s);
+    assert_true(row[2].high_s - row[2].low_s > row[3].high_s - row[3].low_s);
+    assert_false(row[4].fits);
+    assert_string_equal(row[4].skipped, "");
+    assert_non_null(strstr(row[5].skipped, "the micro-batch is not stated, and one sequence fits"));
+    assert_non_null(strstr(row[6].skipped, "no whole micro-batch"));
+    mfu_validation_free(all);
+}
+
+/* Rates of pipelines say nothing of how full they are; one microbatch alone would be idle stages. */
+static void pipelines_are_filled(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,model,seq_len,n_gpus,tp,pp,micro_batch,grad_accum,precision,compile,act_ckpt,sharding,optimizer,"
+              "tokens_per_s_gpu\n"
+              "h100-sxm,llama-3-8b,8192,16,1,4,2,,bf16-amp,megatron+te,full,zero1,adamw-fused,5000\n"
+              "h100-sxm,llama-3-8b,8192,16,1,4,16,,bf16-amp,megatron+te,full,zero1,adamw-fused,5000\n"
+              "h100-sxm,llama-3-8b,8192,16,1,4,1,16,bf16-amp,megatron+te,full,zero1,adamw-fused,5000\n");
+
+    (void)state;
+    assert_non_null(strstr(all->rows[0].assumed, "accum=32: microbatches of the pipeline, not stated"));
+    assert_true(all->rows[0].high_s > 1.3 * all->rows[0].predicted_step_s);
+    assert_non_null(strstr(all->rows[1].assumed, "micro_batch 16 is that of a rank"));
+    assert_near(all->rows[1].predicted_step_s, all->rows[2].predicted_step_s, 1e-9);
+    mfu_validation_free(all);
+}
+
+/* FLOP/s and an MFU whose convention is not stated are times, whose intervals are wider. */
+static void flops_are_times(void **state)
+{
+    struct mfu_validation *all = one("mfu_pct,mfu_peak_tflops,mfu_convention", "40,100,palm"), *other;
+
+    (void)state;
+    other = one("mfu_pct,mfu_peak_tflops,mfu_convention", "40,100,");
+    assert_near(other->rows[0].measured_step_s, all->rows[0].measured_step_s, 1e-9);
+    assert_true(other->rows[0].low_s < all->rows[0].low_s);
+    assert_non_null(strstr(other->rows[0].assumed, "mfu_convention=palm: not stated"));
+    mfu_validation_free(other);
+    other = one("model_tflops_gpu,mfu_convention", "40,palm");
+    assert_near(other->rows[0].measured_step_s, all->rows[0].measured_step_s, 1e-9);
+    assert_near(other->rows[0].low_s, all->rows[0].low_s, 1e-9);
+    mfu_validation_free(other);
+    mfu_validation_free(all);
+}
+
+/* Networks by their ports and rates; what is no GPU by its name; a program that is not known widens. */
+static void machines_and_programs_are_read(void **state)
+{
+    static const struct {
+        const char *columns, *cells, *assumed, *skipped;
+    } rows[] = {
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,HDR IB x8,1000", "cluster=dgx-a100 for HDR IB x8", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x HDR,1000", "cluster=hgx-a100-4nic", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Omni-Path 100,1000", "cluster=p4d", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,10 Gbps Ethernet,1000", "cluster=boxes-10gbe", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,200G RoCE,1000", "cluster: the usual one", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[1024];
+        struct mfu_validation *all;
+
+        snprintf(text, sizeof text, COLUMNS ",%s\na100-80gb-sxm%s,%s\n", rows[i].columns, strchr(CELLS, ','),
+                 rows[i].cells);
+        all = table(text);
+        if (!strstr(all->rows[0].assumed, rows[i].assumed))
+            fail_msg("%s: %s %s", rows[i].cells, all->rows[0].assumed, all->rows[0].skipped);
+        mfu_validation_free(all);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct mfu_validation *all =
+            table(i ? "gpu,model,step_time_ms\nTPU v4,gpt2,100\n" : "gpu,model,step_time_ms\nIntel Gaudi2,gpt2,100\n");
+
+        assert_non_null(strstr(all->rows[0].skipped, "is no GPU"));
+        mfu_validation_free(all);
+    }
+}
+
 static void other_tables_are_refused(void **state)
 {
     static const struct {
@@ -962,6 +1103,10 @@ int main(void)
         cmocka_unit_test(spellings_are_understood),
         cmocka_unit_test(layers_are_of_stages),
         cmocka_unit_test(outcomes_count_without_figures),
+        cmocka_unit_test(a_micro_batch_may_be_open),
+        cmocka_unit_test(pipelines_are_filled),
+        cmocka_unit_test(flops_are_times),
+        cmocka_unit_test(machines_and_programs_are_read),
         cmocka_unit_test(other_tables_are_refused),
     };
 

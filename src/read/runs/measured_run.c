@@ -130,6 +130,10 @@ static const struct said {
     {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, ALWAYS}, {"uses tf32", "precision", "tf32", NULL, ALWAYS}, {"fused ops", "runtime", "fused", NULL, ALWAYS},
     {"force-balanced", "expert_load", "1", NULL, ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, ALWAYS},
     {"dualpipe", "schedule", "dualpipe", NULL, ALWAYS},
+    {"overlap-grad-reduce", "overlap_grad_reduce", "on", NULL, ALWAYS}, {"overlap_grad_reduce", "overlap_grad_reduce", "on", NULL, ALWAYS},
+    {"overlapped grad-reduce", "overlap_grad_reduce", "on", NULL, ALWAYS},
+    {"overlap-param-gather", "overlap_param_gather", "on", NULL, ALWAYS}, {"overlap_param_gather", "overlap_param_gather", "on", NULL, ALWAYS},
+    {"tp-comm-overlap", "tp_overlap", "products", NULL, ALWAYS}, {"tp_comm_overlap", "tp_overlap", "products", NULL, ALWAYS},
     {"deepep", "moe_dispatcher", "flex", NULL, ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, ALWAYS},
@@ -468,6 +472,34 @@ static int stated_trainer(const struct mfu_row *r)
     return trainer == MFU_TRAINER_DDP ? -1 : trainer;
 }
 
+/* Tensor and pipeline parallelism together are no PyTorch loop's: what most such programs are built on, or like. */
+static bool implies_megatron(const struct mfu_row *r)
+{
+    const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
+
+    if (!mfu_cell_empty(r, "compile") || !(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1))
+        return false;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (says(source, programs[i].program) || says(notes, programs[i].program))
+            return false;
+    return true;
+}
+
+/* Sequence parallelism beside tensor parallelism, where nothing is said: Megatron's recipes have it since Korthikanti et
+ * al. 2022. */
+#define SEQUENCE_PARALLEL_SINCE 2023
+
+static bool set_usual_sp(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+
+    if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
+        || (set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SEQUENCE_PARALLEL_SINCE))
+        return true;
+    mfu_row_assume(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
+    return mfu_row_set(r, "sp", "on");
+}
+
 /* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
  * read. */
 static bool set_program(struct mfu_row *r, bool late)
@@ -476,6 +508,12 @@ static bool set_program(struct mfu_row *r, bool late)
 
     if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
+    if (!late && implies_megatron(r)) {
+        mfu_row_assume(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
+                       mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]);
+        if (!mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]))
+            return false;
+    }
     if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
         return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
@@ -883,7 +921,7 @@ static bool set_sharding(struct mfu_row *r)
         if (strcmp(known, "hsdp") != 0)
             return mfu_row_set(r, "sharding", known) && set_group(r, text);
     }
-    if (sscanf(text, "%*[^0-9(](%lfx%lf)", &copies, &shards) == 2
+    if (sscanf(text, "%*[^0-9(](%lf x %lf", &copies, &shards) == 2
         && copies * shards == mfu_row_replicas(r->run->scenario.setting)) {
         char size[16];
 
@@ -1551,9 +1589,9 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && set_batch(&r)
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)
-        && set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && set_program(&r, true) && set_engine(&r)
-        && set_lengths(&r) && set_beside_method(&r) && set_said(&r) && set_schedule(&r) && set_keys(&r)
-        && pad_vocabulary(&r) && set_debug(&r))
+        && set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && set_program(&r, true) && set_usual_sp(&r)
+        && set_engine(&r) && set_lengths(&r) && set_beside_method(&r) && set_said(&r) && set_schedule(&r)
+        && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);

@@ -83,9 +83,9 @@ const char *mfu_sharding_in(const char *text)
     static const char *const numbered[] = {"none", "zero1", "zero2", "zero3"};
     static const char *const copies[] = {"hsdp", "hybrid", "hybrid_shard", NULL};
     static const char *const gradients[] = {"shard_grad_op", "grad_op", NULL};
-    static const char *const whole[] = {"fsdp", "fsdp1", "fsdp2", "full_shard", "full shard", "sharded data parallel",
-                                        NULL};
-    static const char *const states[] = {"distributed optimizer", "dist opt", "distopt",
+    static const char *const whole[] = {"fsdp",   "fsdp1", "fsdp2", "full_shard", "full shard", "sharded data parallel",
+                                        "gemini", NULL};
+    static const char *const states[] = {"distributed optimizer", "dist opt", "dist-opt", "dist_opt", "distopt",
                                          "distributed-optimizer", "zero",     NULL};
     static const char *const data[] = {"ddp", "data parallel", "dp", NULL};
     int stage = stage_in(text);
