@@ -35,6 +35,9 @@ struct mfu_error;
     X(PADDING, "padding", "", MFU_COUNT, 0, 1, 0, mfu_padding_names, "batch",                                          \
       "how far documents are padded that are not packed: to seq, or to the longest of their batch, so that "           \
       "batches differ and the allocator reserves more (doc_len and doc_sigma say by how much)")                        \
+    X(PADDING_MASK, "padding_mask", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "batch",                                 \
+      "whether attention gets a mask of the padding, as PyTorch's sdpa in transformers does where a batch has any: "   \
+      "then its memory-efficient kernel computes all pairs")                                                           \
     X(PACKING, "packing", "sample_packing neat_packing packed", MFU_COUNT, 0, 1, 0, mfu_switch_names, "batch",         \
       "whether several documents share a sequence, each of which attends to itself alone (varlen); off: each is "      \
       "padded to seq")                                                                                                 \

@@ -293,6 +293,7 @@ static void words_that_are_settings_are_set(void **state)
         {"Llama-3.2-1B", "8", "fsdp", "adamw-fused", "with CPU offload", "offload_params=on"},
         {"Llama-3.2-1B", "1", "none", "adamw-fused", "activation offload", "offload_activations=on"},
         {"Llama-3.2-1B", "2", "none", "adamw-fused", "several GPUs = device_map model split", "schedule=sequential"},
+        {"Llama-3.2-1B", "1", "none", "adamw-fused", "sequences padded to max length", "padding_mask=on"},
         {"Llama-3.2-1B LoRA", "1", "none", "adamw-fused", "", "lora=16: the rank is not stated"},
         {"Llama-3.2-1B QLoRA", "1", "none", "adamw-fused", "", "base_precision=nf4"},
         {"Llama-3.2-1B Instruct (bf16)", "1", "none", "adamw-fused", "", ""},

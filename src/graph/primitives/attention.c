@@ -75,6 +75,14 @@ static bool window_is_mask(struct mfu_builder *s, const struct mfu_node *n)
         && mfu_compare(s, s->config->seq, a[WINDOW]) >= 0;
 }
 
+/* Whether a mask of the padding reaches the kernel: transformers leaves it out only where a batch has none
+ * (masking_utils.py, _ignore_causal_mask_sdpa). */
+static bool padding_is_mask(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return !mfu_trainers[s->config->trainer].transformer_engine && n->op->attribute[MASKING] == ADDED
+        && s->config->setting[MFU_S_PADDING_MASK] > 0;
+}
+
 /* The bias of the scores: of this kernel, not a look at the mask. */
 static bool has_bias(const struct mfu_node *n)
 {
@@ -109,7 +117,8 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
 {
     const double *a = n->op->attribute;
     double before = prefix_tokens(s, n);
-    bool fused = is_fused(s, n), mask = fused && (window_is_mask(s, n) || has_bias(n) || before > 0);
+    bool fused = is_fused(s, n),
+         mask = fused && (window_is_mask(s, n) || padding_is_mask(s, n) || has_bias(n) || before > 0);
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM], unfit = s->apart && !takes(s, a[HEAD_DIM]);
     bool te = mfu_trainers[s->config->trainer].transformer_engine;
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];

@@ -42,7 +42,8 @@ static const struct word precisions[] = {
     {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
     {"", "", "precision"}, {NULL, NULL, NULL}};
 static const struct word attentions[] = {
-    {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"te", "cudnn", "attention=cudnn for te"}, {"", "", "attention"}, {NULL, NULL, NULL}};
+    {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"te", "cudnn", "attention=cudnn for te"},
+    {"te-flash", "", "attention: TransformerEngine's choice for te-flash"}, {"", "", "attention"}, {NULL, NULL, NULL}};
 static const struct word optimizers[] = {{"", "", "optimizer"}, {NULL, NULL, NULL}};
 static const struct word checkpoints[] = {{"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
 static const struct { const char *column, *dim; } dims[] = {
@@ -137,6 +138,7 @@ static const struct said {
     {"deepep", "moe_dispatcher", "flex", NULL, ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, ALWAYS},
+    {"padded to max length", "padding_mask", "on", NULL, ALWAYS}, {"padded to max_length", "padding_mask", "on", NULL, ALWAYS},
 };
 // clang-format on
 
