@@ -64,6 +64,9 @@ struct mfu_tiling {
 };
 struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *, const struct mfu_kernel *);
 
+/* Of compute_s of a GEMM, what its result moves beyond two bytes an element and nothing hides. */
+double mfu_gemm_epilogue_s(const struct mfu_machine *, const struct mfu_kernel *);
+
 /* The most that the tensor pipe can be busy at a given clock (dcgmproftester,
  * best published GEMMs over SMs x FMA x 2 x running clock). */
 #define MFU_PIPE_CEILING 0.97

@@ -6,7 +6,7 @@
  *
  *     e(tile) = I/(I + I0) (I256 + I0)/I256     I = tm tn/(tm + tn)
  *     time    = ceil(blocks/SMs) SMs tm tn 2 (K/s + K0) / (SMs-wide rate e)
- *             + (s > 1: reduction of the partial sums)
+ *             + (s > 1: reduction of the partial sums) + what a wide result moves
  *
  * with the rate of a 256x128 tile.  Fitted to published bf16 sweeps
  * of nine GPUs: 3.5 to 5 % on shapes that the fit did not see (docs/cost-model.md).
@@ -23,6 +23,16 @@ static const struct {
 static const int splits[] = {1, 2, 3, 4, 8};
 /* I256: products per element loaded, of the tile that the rate refers to. */
 #define REFERENCE_INTENSITY (256. * 128 / (256 + 128))
+
+/* Blocks end together, a wave at a time; K0 has the two bytes an element of the products that were measured. */
+double mfu_gemm_epilogue_s(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    double plain = 2 * k->m * k->n * k->batch, moved = k->write_bytes * (k->accumulates ? 2 : 1);
+
+    if (k->math == MFU_PEAK_FP32 || k->math == MFU_PEAK_TF32)
+        return 0;
+    return m->c[MFU_C_GEMM_EPILOGUE] * fmax(0, moved - plain) / (m->c[MFU_C_GEMM_BANDWIDTH] * m->bandwidth_bytes_s);
+}
 
 struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
@@ -65,5 +75,6 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_
                 break; /* pieces of K become too short */
         }
     }
+    best.compute_s += mfu_gemm_epilogue_s(m, k);
     return best;
 }

@@ -145,8 +145,11 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
 
 void mfu_price_throttle(const struct mfu_machine *m, const struct mfu_kernel *k, double duty, struct mfu_price *p)
 {
+    double moved_s;
+
     if (k->math == MFU_PEAK_FP32 || !(p->compute_s * m->throttle * duty > 0))
         return;
-    p->compute_s *= 1 + m->throttle * duty;
+    moved_s = mfu_kind_is_gemm(k->kind) ? mfu_gemm_epilogue_s(m, k) : 0; /* memory keeps its clock */
+    p->compute_s += (p->compute_s - moved_s) * m->throttle * duty;
     settle(k, p);
 }

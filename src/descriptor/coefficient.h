@@ -42,6 +42,9 @@ struct mfu_yaml;
     X(GEMM_K0, "gemm.k0", MFU_COUNT, 0, 4096, "length of K that the prologue and epilogue of a GEMM tile cost")        \
     X(GEMM_I0, "gemm.i0", MFU_COUNT, 0, 1024, "operand intensity tm*tn/(tm+tn) at which a tile runs at half speed")    \
     X(GEMM_SPLIT, "gemm.split", MFU_SECONDS, 0, 1e-3, "fixed time of the extra reduction when K is split over blocks") \
+    X(GEMM_EPILOGUE, "gemm.epilogue", MFU_RATIO, 0, 1,                                                                 \
+      "share of a result's traffic beyond two bytes an element (sums in fp32, added to what was there) that the "      \
+      "arithmetic of a 16-bit GEMM does not hide")                                                                     \
     X(GEMM_BANDWIDTH, "gemm.bandwidth", MFU_RATIO, 0.01, 1.5,                                                          \
       "fraction of the DRAM bandwidth that a memory-bound GEMM reaches; above 1 where L2 serves some")                 \
     X(GEMM_MISALIGNED, "gemm.misaligned", MFU_RATIO, 0.01, 1,                                                          \

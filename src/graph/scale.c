@@ -76,7 +76,7 @@ static bool same_kernel(const struct mfu_kernel *a, const struct mfu_kernel *b)
 {
     return a->kind == b->kind && a->math == b->math && a->traffic == b->traffic && a->attention == b->attention
         && a->backward == b->backward && a->causal == b->causal && a->cold == b->cold && a->aligned == b->aligned
-        && a->window == b->window;
+        && a->accumulates == b->accumulates && a->window == b->window;
 }
 
 static bool same_tensors(const int *a, const int *b, int n)
@@ -99,7 +99,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->wait_behind == b->wait_behind && a->beside == b->beside && same_tensors(a->in, b->in, a->n_in)
         && same_tensors(a->out, b->out, a->n_out);
 }
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 64 && sizeof(struct mfu_work) == 240),
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 64 && sizeof(struct mfu_work) == 248),
                "a new field is a size, or belongs in same_launch() or same_work()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)

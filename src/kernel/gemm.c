@@ -45,6 +45,7 @@ struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double
         .k = k,
         .batch = batch,
         .aligned = rows_of_16_bytes(n, in_bytes) && rows_of_16_bytes(k, in_bytes),
+        .accumulates = accumulate,
         .flops = 2 * mn * k,
         .read_bytes = batch * (m * k + k * n) * in_bytes + (accumulate ? mn * out_bytes : 0),
         .write_bytes = mn * out_bytes,

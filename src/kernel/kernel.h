@@ -25,6 +25,7 @@ struct mfu_kernel {
     bool backward, causal;                 /* of a fused attention */
     bool cold;                             /* its input cannot be in L2: not touched lately */
     bool aligned;                          /* of a GEMM: rows are multiples of 16 bytes */
+    bool accumulates;                      /* of a GEMM: reads its result, and adds to it */
     double m, n, k, batch;                 /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
                                    attention: m = sequence, n = heads, k = head
                                    size, batch = sequences; others: m rows of n */

@@ -187,6 +187,45 @@ static void power_is_a_limit(void **state)
     assert_near(machine_with("h100-pcie", "power_w", 175).gemm_flops[MFU_PEAK_BF16] / last, pow(0.5, 0.6), 1e-9);
 }
 
+/* A gradient of weights that is added up in fp32 against its layer's forward product (SimuMax @4dcaae5, two cards): over
+ * 4096 tokens it is slower by what the sums move, over many it is not. */
+static void wide_sums_take_as_long_as_measured(void **state)
+{
+    static const struct {
+        const char *gpu;
+        double tokens, out, in, slower;
+    } rows[] = {
+        {"a100-80gb-pcie", 4096, 102400, 5120, 1.057},
+        {"a100-80gb-pcie", 4096, 36864, 7168, 1.059},
+        {"a100-80gb-pcie", 4096, 24576, 5120, 1.047},
+        {"a100-80gb-pcie", 4096, 14336, 4096, 1.052},
+        {"a100-80gb-pcie", 24640, 5120, 1536, .970},
+        {"a100-80gb-pcie", 33024, 4096, 7168, .994},
+        {"b200", 4096, 57344, 8192, 1.073},
+        {"b200", 4096, 128256, 8192, 1.072},
+        {"b200", 4096, 64128, 8192, 1.082},
+        {"b200", 4096, 106496, 16384, 1.087},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_machine m = machine_of(rows[i].gpu);
+        struct mfu_kernel forward =
+            mfu_kernel_gemm(MFU_PEAK_BF16, rows[i].tokens, rows[i].out, rows[i].in, 1, 2, 2, false);
+        struct mfu_kernel sums =
+            mfu_kernel_weight_gradient(MFU_PEAK_BF16, rows[i].out, rows[i].in, rows[i].tokens, 1, 2, 4, true);
+        struct mfu_price p, q;
+
+        mfu_price_kernel(&m, &forward, 0, 0, &p);
+        mfu_price_kernel(&m, &sums, 0, 0, &q);
+        mfu_price_throttle(&m, &forward, 1, &p);
+        mfu_price_throttle(&m, &sums, 1, &q);
+        if (fabs(q.time_s / p.time_s - rows[i].slower) > .04)
+            fail_msg("%s %g x %g x %g: %.3f, measured %.3f", rows[i].gpu, rows[i].tokens, rows[i].out, rows[i].in,
+                     q.time_s / p.time_s, rows[i].slower);
+    }
+}
+
 /* Busy tensor cores draw the power that lowers clocks; products on the CUDA
  * cores are no part of it. */
 static void only_tensor_products_are_throttled(void **state)
@@ -267,6 +306,7 @@ int main(void)
         cmocka_unit_test(misaligned_products_are_slower),
         cmocka_unit_test(l2_spares_traffic),
         cmocka_unit_test(power_is_a_limit),
+        cmocka_unit_test(wide_sums_take_as_long_as_measured),
         cmocka_unit_test(only_tensor_products_are_throttled),
         cmocka_unit_test(elements_in_flight_bound_eager_kernels),
         cmocka_unit_test(older_libraries_are_not_faster),
