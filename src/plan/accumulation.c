@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "cost/law.h"
 #include "graph/graph.h"
 
 /* Dirty bytes of L2 that differ by less are rounding: relative to what it can hold. */
@@ -48,8 +49,8 @@ static bool same_product(const struct mfu_program *g, const struct mfu_price *pr
     const struct mfu_kernel *x = &g->launches[a].work->kernel, *y = &g->launches[b].work->kernel;
     const struct mfu_price *of_x = &prices[a], *of_y = &prices[b];
 
-    return g->launches[a].phase == g->launches[b].phase && x->math == y->math && x->traffic == y->traffic
-        && of_x->compute_s == of_y->compute_s && of_x->memory_s == of_y->memory_s
+    return g->launches[a].phase == g->launches[b].phase && x->kind == y->kind && x->math == y->math
+        && x->traffic == y->traffic && of_x->compute_s == of_y->compute_s && of_x->memory_s == of_y->memory_s
         && of_x->overhead_s == of_y->overhead_s && of_x->waves == of_y->waves;
 }
 
@@ -102,7 +103,7 @@ static bool adds_up(const struct mfu_machine *m, const struct mfu_program *g)
         const struct mfu_launch *l = &g->launches[i];
 
         if (l->beside != 0 || l->work->collective.axes == MFU_AXIS_BIT(MFU_AXIS_EP)
-            || (varies(l) && mfu_throttles(m, l)))
+            || (varies(l) && m->throttle > 0 && mfu_law_of(&l->work->kernel)->tensor))
             return false;
     }
     return m->c[MFU_C_SYSTEM] == 1 || mfu_mesh_ranks(&g->mesh) <= 1;
@@ -132,7 +133,7 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
 {
     const struct mfu_launch *l = &g->launches[i];
     struct mfu_sums *sums = times->micro > 0 ? &a->often : &a->once;
-    double all = times->micro + times->once;
+    double all = times->micro + times->once, tensor = mfu_tensor_share(m, l, &p->prices[i]);
 
     a->seconds[i] = (struct mfu_launch_seconds){p->prices[i].time_s * mfu_launch_whole(l, MFU_ACCUMULATED), -1, -1};
     a->stretches |= l->communicates;
@@ -142,8 +143,10 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
     } else if (varies(l)) {
         return add_varying(a, g, p, i, times);
     }
-    if (!l->communicates)
-        add_seconds(mfu_fills_tensor_cores(l, &p->prices[i]) ? &a->tensor_s : &a->other_s, times, p->prices[i].time_s);
+    if (!l->communicates) {
+        add_seconds(&a->tensor_s, times, tensor * p->prices[i].time_s);
+        add_seconds(&a->other_s, times, (1 - tensor) * p->prices[i].time_s);
+    }
     mfu_sums_add_amount(sums, l, all);
     if (mfu_throttles(m, l))
         return add_product(a, g, p->prices, i, times);
@@ -387,7 +390,8 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
         struct mfu_priced_launches *c = &a->priced[i];
         const struct mfu_launch *l = &g->launches[c->launch];
         const struct mfu_price *before = &p->prices[c->launch];
-        double times = times_of(&c->all, accum);
+        double times = times_of(&c->all, accum), before_s = times * before->time_s, now_s = times * c->price.time_s;
+        double tensor_before = mfu_tensor_share(m, l, before), tensor_now = mfu_tensor_share(m, l, &c->price);
 
         if (c->varies) {
             mfu_sums_add_amount(sums, l, times);
@@ -400,8 +404,8 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
             other_s += times * c->price.time_s;
             continue;
         }
-        *(mfu_fills_tensor_cores(l, before) ? &tensor_s : &other_s) -= times * before->time_s;
-        *(mfu_fills_tensor_cores(l, &c->price) ? &tensor_s : &other_s) += times * c->price.time_s;
+        tensor_s += tensor_now * now_s - tensor_before * before_s;
+        other_s += (1 - tensor_now) * now_s - (1 - tensor_before) * before_s;
     }
     duty = mfu_tensor_duty(m, tensor_s, other_s);
     for (int i = 0; i < a->n_throttled; i++)

@@ -31,10 +31,13 @@ bool mfu_throttles(const struct mfu_machine *m, const struct mfu_launch *l)
     return m->throttle > 0 && mfu_law_of(&l->work->kernel)->throttles;
 }
 
-bool mfu_fills_tensor_cores(const struct mfu_launch *l, const struct mfu_price *price)
+double mfu_tensor_share(const struct mfu_machine *m, const struct mfu_launch *l, const struct mfu_price *price)
 {
-    return mfu_law_of(&l->work->kernel)->throttles && l->work->kernel.math != MFU_PEAK_FP32
-        && price->compute_s > price->memory_s;
+    const struct mfu_kernel *k = &l->work->kernel;
+
+    if (!mfu_law_of(k)->tensor || k->math == MFU_PEAK_FP32 || !(price->compute_s > price->memory_s))
+        return 0;
+    return mfu_kind_is_attention(k->kind) ? fmin(1, k->flops / (price->compute_s * m->gemm_flops[k->math])) : 1;
 }
 
 /* The share decides how far clocks fall; they fall, the share grows: a fixed point. */
@@ -63,9 +66,12 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = mfu_launch_in(g, seg, i);
             const struct mfu_price *price = mfu_price_at(p, i);
+            double share = mfu_tensor_share(m, l, price);
 
-            if (!l->communicates)
-                *(mfu_fills_tensor_cores(l, price) ? &tensor_s : &other_s) += times * price->time_s;
+            if (l->communicates)
+                continue;
+            tensor_s += share * times * price->time_s;
+            other_s += (1 - share) * times * price->time_s;
         }
     }
     duty = mfu_tensor_duty(m, tensor_s, other_s);

@@ -82,8 +82,9 @@ int mfu_price_before_clocks(const struct mfu_machine *, const struct mfu_program
 /* The share of the time in which tensor cores draw their full power, of so many seconds
  * of theirs and of others while clocks hold. */
 double mfu_tensor_duty(const struct mfu_machine *, double tensor_s, double other_s);
-/* Whether a kernel fills tensor cores; whether clocks that fall slow it down. */
-bool mfu_fills_tensor_cores(const struct mfu_launch *, const struct mfu_price *);
+/* How far a kernel fills tensor cores: fused attention as far as it reaches the rate of a product. */
+double mfu_tensor_share(const struct mfu_machine *, const struct mfu_launch *, const struct mfu_price *);
+/* Whether clocks that fall slow it down. */
 bool mfu_throttles(const struct mfu_machine *, const struct mfu_launch *);
 
 /* From what a launch finds in L2 to what it does there. */

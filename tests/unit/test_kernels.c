@@ -186,9 +186,66 @@ static void sm_active_knows_rounds_and_tails(void **state)
     }
 }
 
+static const struct mfu_launch *first_attention(const struct mfu_program *g)
+{
+    for (int i = 0; i < g->n_launches; i++)
+        if (g->launches[i].work->kernel.kind == MFU_FUSED_ATTENTION)
+            return &g->launches[i];
+    fail_msg("no fused attention");
+    return NULL;
+}
+
+/* A mask of padding takes SDPA to the memory-efficient kernel and all pairs; TransformerEngine's attention has none. */
+static void padding_is_a_mask(void **state)
+{
+    static const char *const open[] = {"batch", "2", NULL},
+                             *const masked[] = {"batch", "2", "padding_mask", "on", NULL},
+                             *const te[] = {"trainer", "megatron-te", "padding_mask", "on", NULL};
+    struct mfu_plan p = {0};
+    double pairs;
+
+    (void)state;
+    plan(&p, "rtx3090", "llama-3.2-1b", open);
+    assert_int_equal(first_attention(&p.program)->work->kernel.attention, MFU_FLASH);
+    pairs = first_attention(&p.program)->work->kernel.flops;
+    plan(&p, "rtx3090", "llama-3.2-1b", masked);
+    assert_int_equal(first_attention(&p.program)->work->kernel.attention, MFU_MEMEFF);
+    assert_near(first_attention(&p.program)->work->kernel.flops, 2 * pairs, 0.002 * pairs);
+    plan(&p, "h100-sxm", "llama-3.2-1b", te);
+    assert_int_equal(first_attention(&p.program)->work->kernel.attention, MFU_CUDNN);
+    mfu_plan_release(&p);
+}
+
+/* Clocks do not recover while attention runs: its tensor cores work, too, as far as it uses them. */
+static void attention_keeps_tensor_cores_busy(void **state)
+{
+    static const char *const settings[] = {"seq", "8192", "precision", "bf16-pure", "checkpoint", "full", NULL};
+    double share = 0, seen = 0, product = 0;
+    struct mfu_plan p = {0};
+
+    (void)state;
+    plan(&p, "h100-sxm", "llama-3.2-1b", settings);
+    for (int i = 0; i < p.program.n_launches; i++) {
+        const struct mfu_launch *l = &p.program.launches[i];
+        double of = mfu_tensor_share(&p.machine, l, mfu_price_at(&p.pricing, i));
+
+        if (l->work->kernel.kind == MFU_FUSED_ATTENTION)
+            share += of, seen++;
+        else if (l->work->kernel.kind == MFU_GEMM)
+            product = fmax(product, of);
+        else
+            assert_near(of, 0, 0);
+    }
+    assert_near(product, 1, 0);
+    assert_true(seen > 0 && share / seen > 0.2 && share / seen < 0.9);
+    mfu_plan_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(padding_is_a_mask),
+        cmocka_unit_test(attention_keeps_tensor_cores_busy),
         cmocka_unit_test(rows_add_up_to_the_busy_time),
         cmocka_unit_test(readings_are_shares),
         cmocka_unit_test(equal_kernels_of_all_layers_are_one_row),
