@@ -10,6 +10,8 @@
 #include "answer/search/sweep.h"
 #include "graph/graph.h"
 #include "plan/simulation.h"
+#include "report/report.h"
+#include "report/text/text.h"
 #include "scenario/adapter.h"
 
 #define SCENARIOS 300 /* of each test below */
@@ -403,6 +405,28 @@ static void more_work_takes_no_less_time(void **unused)
     mfu_plan_release(&more);
 }
 
+/* A verdict names what it speaks of: a pipeline's microbatches are not replayed, so that no launch fails in it. */
+static void a_verdict_leaves_no_gap(void **unused)
+{
+    static const struct mfu_term plain = {.width = 80, .height = 24};
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        next_layout(&s, &p);
+        mfu_text_memory(out, &plain, &p);
+        fclose(out);
+        HOLDS(!strstr(text, " ,") && !strstr(text, "print:\n\n"));
+        free(text);
+    }
+    mfu_plan_release(&p);
+}
+
 /* New weights are gathered beside the first forward, which needs them: that hides no more than itself, and so less than
  * all forwards (here without messages of their own). */
 static void a_gather_hides_behind_one_forward(void **unused)
@@ -582,6 +606,7 @@ int main(void)
         cmocka_unit_test(more_work_takes_no_less_time),
         cmocka_unit_test(parts_of_sequences_are_no_more_work),
         cmocka_unit_test(a_gather_hides_behind_one_forward),
+        cmocka_unit_test(a_verdict_leaves_no_gap),
         cmocka_unit_test(a_better_card_is_no_worse),
         cmocka_unit_test(all_routes_lead_to_one_plan),
     };

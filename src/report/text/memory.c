@@ -94,6 +94,12 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     else if (!m->fits && !m->fragmented)
         mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
                        Q(m->missing_bytes, MFU_BYTES));
+    else if (!m->fits && !m->failed_in[0]) /* microbatches of a pipeline are not replayed */
+        mfu_flow_words(
+            &f, MFU_BAD,
+            "Does not fit: %s would be left in sum, but in pieces, or freed and not back yet: with all of that "
+            "it would need %s more.",
+            Q(left, MFU_BYTES), Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits) {
         mfu_flow_words(&f, MFU_BAD,
                        "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s, "
