@@ -820,6 +820,11 @@ static void spellings_are_understood(void **state)
         {"act_ckpt", "gradient checkpointing", "full"},
         {"act_ckpt", "no recomputation", "none"},
         {"act_ckpt", "selective AC", "selective"},
+        {"act_ckpt", "no", "none"},
+        {"act_ckpt", "full recompute; no cpu offload", "full"},
+        {"sharding", "DDP (no ZeRO)", "ddp"},
+        {"sharding", "ZeRO-3 (no offload)", "zero3"},
+        {"compile", "eager (tf32)", "eager"},
         {"sharding", "FSDP FULL_SHARD", "fsdp-full"},
         {"sharding", "ZeRO-2 (P_os+g)", "zero2"},
         {"sharding", "dist-opt (Megatron)", "zero1"},
@@ -1003,19 +1008,72 @@ static void pipelines_are_filled(void **state)
 /* FLOP/s and an MFU whose convention is not stated are times, whose intervals are wider. */
 static void flops_are_times(void **state)
 {
-    struct mfu_validation *all = one("mfu_pct,mfu_peak_tflops,mfu_convention", "40,100,palm"), *other;
+    struct mfu_validation *all = one("mfu_pct,mfu_peak_tflops,mfu_convention", "40,100,palm"), *other, *causal;
+    double counted;
 
     (void)state;
     other = one("mfu_pct,mfu_peak_tflops,mfu_convention", "40,100,");
     assert_near(other->rows[0].measured_step_s, all->rows[0].measured_step_s, 1e-9);
-    assert_true(other->rows[0].low_s < all->rows[0].low_s);
+    assert_true(other->rows[0].high_s > all->rows[0].high_s);
+    causal =
+        one("mfu_pct,mfu_peak_tflops,mfu_convention", "40,100,causal"); /* fewer FLOP: a shorter time was measured */
+    counted = causal->rows[0].measured_step_s / all->rows[0].measured_step_s;
+    assert_true(counted < 1 && other->rows[0].high_s >= all->rows[0].high_s / counted * (1 - 1e-9));
+    mfu_validation_free(causal);
     assert_non_null(strstr(other->rows[0].assumed, "mfu_convention=palm: not stated"));
+    mfu_validation_free(other);
+    other = one("model_tflops_gpu,mfu_convention", "0,palm"); /* no rate, no time */
+    assert_true(other->rows[0].skipped[0] && isnan(other->rows[0].measured_step_s));
     mfu_validation_free(other);
     other = one("model_tflops_gpu,mfu_convention", "40,palm");
     assert_near(other->rows[0].measured_step_s, all->rows[0].measured_step_s, 1e-9);
     assert_near(other->rows[0].low_s, all->rows[0].low_s, 1e-9);
     mfu_validation_free(other);
     mfu_validation_free(all);
+}
+
+/* A size has its decimal point; what a cell denies or says of a part of the layers is not planned as the whole. */
+static void words_are_not_read_into_others(void **state)
+{
+    static const struct {
+        const char *column, *cell, *skipped;
+    } refused[] = {
+        {"act_ckpt", "every other layer", "act_ckpt 'every other layer' is not known"},
+        {"act_ckpt", "full on the first 8 layers", "is not known"},
+        {"act_ckpt", "not stated", "is not known"},
+        {"attention", "no flash attention", "is not known"},
+        {"sharding", "no FSDP", "sharding"},
+        {"sharding", "2-stage 1f1b", "sharding"},
+        {"compile", "tf 2.4", "'tf' of compile"},
+    };
+    struct mfu_validation *all = table(
+        "gpu,model,family,seq_len,micro_batch,precision,attention,compile,act_ckpt,optimizer,method,tokens_per_s\n"
+        "h100-sxm,GPT3-13B,gpt3,2048,1,bf16-amp,flash2,eager,none,adamw-fused,,1000\n"
+        "h100-sxm,67B,gpt3,2048,1,bf16-amp,flash2,eager,none,adamw-fused,,1000\n"
+        "h100-sxm,llama32_1b,,2048,1,bf16-amp,flash2,eager,none,adamw-fused,,1000\n"
+        "h100-sxm,llama-3-8b-bnb-4bit,,2048,1,bf16-amp,flash2,eager,none,adamw-fused,lora,1000\n"
+        "h100-sxm,llama-3-8b-bnb-4bit,,2048,1,bf16-amp,flash2,eager,none,adamw-fused,qlora,1000\n"
+        "h100-sxm,DiT-XL/2,,,8,bf16-amp,flash2,eager,none,adamw-fused,,\n");
+
+    (void)state;
+    assert_non_null(strstr(all->rows[0].assumed, "shape of GPT-3 13b"));
+    assert_true(all->rows[1].skipped[0] != '\0');
+    assert_non_null(strstr(all->rows[2].assumed, "model=llama-3.2-1b for llama32_1b"));
+    assert_non_null(strstr(all->rows[3].skipped, "how the base is held is not stated"));
+    assert_non_null(strstr(all->rows[4].assumed, "base_precision=nf4"));
+    assert_non_null(strstr(all->rows[5].assumed, "image=256"));
+    mfu_validation_free(all);
+    for (size_t i = 0; i < LENGTH(refused); i++) {
+        char text[1024], cells[256];
+
+        snprintf(cells, sizeof cells, "h100-sxm,gpt2,1024,4,2,%s,100", refused[i].cell);
+        snprintf(text, sizeof text, "gpu,model,seq_len,n_gpus,micro_batch,%s,step_time_ms\n%s\n", refused[i].column,
+                 cells);
+        all = table(text);
+        if (!strstr(all->rows[0].skipped, refused[i].skipped))
+            fail_msg("%s: %s; %s", refused[i].cell, all->rows[0].skipped, all->rows[0].assumed);
+        mfu_validation_free(all);
+    }
 }
 
 /* Networks by their ports and rates; what is no GPU by its name; a program that is not known widens. */
@@ -1029,6 +1087,12 @@ static void machines_and_programs_are_read(void **state)
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Omni-Path 100,1000", "cluster=p4d", ""},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,10 Gbps Ethernet,1000", "cluster=boxes-10gbe", ""},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,200G RoCE,1000", "cluster: the usual one", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4xHDR,1000", "cluster=hgx-a100-4nic", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,8x HDR100,1000", "cluster=hgx-a100-4nic", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Slingshot 11,1000", "cluster=hgx-a100-4nic", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,HDR IB x99999999,1000", "cluster: the usual one", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,8x8x8x8,1000", "cluster: the usual one", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,100 Gbps fiber,1000", "cluster=", ""},
     };
 
     (void)state;
@@ -1107,6 +1171,7 @@ int main(void)
         cmocka_unit_test(a_micro_batch_may_be_open),
         cmocka_unit_test(pipelines_are_filled),
         cmocka_unit_test(flops_are_times),
+        cmocka_unit_test(words_are_not_read_into_others),
         cmocka_unit_test(machines_and_programs_are_read),
         cmocka_unit_test(other_tables_are_refused),
     };

@@ -173,11 +173,10 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
     double measured_s;
     struct run *r;
 
-    if (stated.batch_open || stated.fill_open) {
-        leave_out(w, "the micro-batch is not stated");
+    if (stated.batch_open || stated.fill_open || stated.other_program) {
+        leave_out(w, stated.other_program ? "the program is not known" : "the micro-batch is not stated");
         return 0;
     }
-
     if (w->out->n_runs == MOST_RUNS) {
         leave_out(w, "more than 400 runs");
         return 0;
@@ -196,6 +195,10 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
     measured_s = mfu_measured_step_s(&r->plan, &stated);
     if (!(measured_s > 0)) {
         leave_out(w, "no step time is stated, or it does not follow");
+        return 0;
+    }
+    if (stated.least_count < stated.most_count) {
+        leave_out(w, "an MFU without its mfu_convention");
         return 0;
     }
     w->out->n_runs++;

@@ -185,7 +185,7 @@ static void settle_batch(struct mfu_plan *p, struct mfu_simulation *simulation, 
         run->step_s *= samples(&run->scenario) / samples(&one);
     if (!larger) {
         run->batch_open = false;
-        note(v, "batch=1: no larger one fits");
+        note(v, "batch=1: no usual larger one fits");
         return;
     }
     snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated; %s", run->scenario.setting[MFU_S_BATCH],
@@ -396,13 +396,13 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         note(v, "precision=tf32: fp32 is slower than what was measured");
         take_predicted(v, p, run);
     }
-    v->low_s *= run->least_count;
-    v->high_s *= run->most_count;
+    v->low_s /= run->most_count; /* who counts more measured a longer time */
+    v->high_s /= run->least_count;
     if (!is_possible(p, v) || (run->n_open == 0 && !run->batch_open && !run->fill_open))
         return;
     all = look_around(p, simulation, run, v);
-    v->low_s = fmin(v->low_s, all.low_s * run->least_count);
-    v->high_s = fmax(v->high_s, all.high_s * run->most_count);
+    v->low_s = fmin(v->low_s, all.low_s / run->most_count);
+    v->high_s = fmax(v->high_s, all.high_s / run->least_count);
     v->reserved_low_bytes = all.low_bytes;
     v->reserved_high_bytes = all.high_bytes;
     if (all.most_s > FAR_APART * all.least_s && !isnan(v->measured_step_s))

@@ -225,14 +225,14 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
         return mfu_row_skip(r, "measured on a CPU");
     if (other_machine(name))
         return mfu_row_skip(r, "gpu '%.40s' is no GPU: %s is not modelled", name, other_machine(name));
-    if (strcasecmp(slug, "a100") == 0 && memory_gib > 40)
+    take_apart(&parts, name);
+    if (strcmp(parts.core, "a100") == 0 && !*parts.form && isnan(parts.gb) && !strchr(name, '(') && memory_gib > 40)
         slug = "a100-80gb-sxm";
     s->gpu = mfu_catalog_gpu(r->catalog, slug, &err);
     if (!s->gpu && (k = cluster_in(r, name)) && (s->gpu = card_in(r, k, name))) {
         mfu_row_assume(r, "cluster=%s for %s", k->slug, name);
         s->cluster = k;
     }
-    take_apart(&parts, name);
     if (!s->gpu)
         s->gpu = card_of(r, &parts);
     if (!s->gpu)
@@ -250,6 +250,20 @@ static const struct {
 } networks[] = {{"FDR", 56},        {"EDR", 100}, {"HDR", 200},       {"NDR", 400},        {"XDR", 800},
                 {"Omni-Path", 100}, {"OPA", 100}, {"Slingshot", 200}, {"ConnectX-7", 400}, {"ConnectX-6", 200}};
 
+/* Behind the name of a network that stands by itself or behind a count ("4xHDR100"); NULL: it does not. */
+static const char *behind_name(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *p = strcasestr(text, name); p; p = strcasestr(p + 1, name))
+        if ((p == text || !isalpha((unsigned char)p[-1]) || tolower((unsigned char)p[-1]) == 'x')
+            && !isalpha((unsigned char)p[n]))
+            return p + n;
+    return NULL;
+}
+
+#define MOST_PORTS 64
+
 /* The number before or behind an x that is no rate: "8x200g", "HDR x8"; NAN. */
 static double ports(const char *text)
 {
@@ -260,17 +274,23 @@ static double ports(const char *text)
         while (first > text && (isdigit((unsigned char)first[-1]) || (first[-1] == ' ' && first == p)))
             first--;
         if ((first == text || !isalnum((unsigned char)first[-1])) && sscanf(first, "%lf", &n) == 1 && first < p)
-            return n;
+            return n <= MOST_PORTS ? n : NAN;
         if ((p == text || !isalnum((unsigned char)p[-1])) && isdigit((unsigned char)p[1])
             && sscanf(p + 1, "%lf", &n) == 1)
-            return n;
+            return n <= MOST_PORTS ? n : NAN;
     }
     return NAN;
 }
 
-/* The Gbit/s that are written out, with or without a unit ("200g", "1600gbps", "3.2 Tbps", "100"); NAN: none. */
+/* A number without a unit is a rate from here to there (chosen): Slingshot 11 has no 11 Gbit/s. */
+#define LEAST_RATE 25
+#define MOST_RATE 1e4
+
+/* The Gbit/s that are written out, with a unit, else without ("200g", "1600gbps", "3.2 Tbps", "100"); NAN: none. */
 static double rate_in(const char *text)
 {
+    double alone = NAN;
+
     for (const char *p = text; *p; p++) {
         double number;
         int end = 0;
@@ -286,11 +306,13 @@ static double rate_in(const char *text)
             return 1000 * number;
         if (tolower((unsigned char)*p) == 'g' && strncmp(p, "GB/s", 4) == 0)
             return 8 * number;
-        if (tolower((unsigned char)*p) == 'g' || (number >= 10 && *p != 'x'))
+        if (tolower((unsigned char)*p) == 'g')
             return number;
+        if (isnan(alone) && number >= LEAST_RATE && number <= MOST_RATE && *p != 'x')
+            alone = number;
         p--;
     }
-    return NAN;
+    return alone;
 }
 
 /* Bytes per second of a node's NICs; NAN: the text does not say.  A rate alone is the node's ("25 Gbps"), unless it is
@@ -300,13 +322,16 @@ static double node_rate(const char *text, double gpus)
     double number = ports(text), gbit = rate_in(text);
     bool port = gbit == 100 || gbit == 200 || gbit == 400 || gbit == 800;
     bool named = port && !strcasestr(text, "node")
-        && (strcasestr(text, "IB") || strcasestr(text, "InfiniBand") || strcasestr(text, "RoCE"));
+        && (behind_name(text, "IB") || strcasestr(text, "InfiniBand") || strcasestr(text, "RoCE"));
 
-    for (size_t i = 0; i < sizeof networks / sizeof *networks && isnan(gbit); i++)
-        if (strcasestr(text, networks[i].name)) {
-            gbit = networks[i].gbit;
+    for (size_t i = 0; i < sizeof networks / sizeof *networks && isnan(gbit); i++) {
+        const char *behind = behind_name(text, networks[i].name);
+
+        if (behind) {
+            gbit = isdigit((unsigned char)*behind) ? strtod(behind, NULL) : networks[i].gbit; /* "HDR100" */
             named = true;
         }
+    }
     if (strcasestr(text, "per GPU") || strcasestr(text, "/GPU"))
         number = gpus;
     if (isnan(number) && named)
@@ -330,7 +355,8 @@ bool mfu_row_choose_cluster(struct mfu_row *r)
     if (mfu_cell_empty(r, "inter_link") || !(mfu_cell_number(r, "n_gpus") > gpus))
         return true;
     if (isnan(rate)) {
-        mfu_row_assume(r, "cluster: the usual one, %.40s says no rate of a node", text);
+        if (!r->run->scenario.cluster)
+            mfu_row_assume(r, "cluster: the usual one, %.40s says no rate of a node", text);
         return true;
     }
     names = mfu_catalog_clusters(r->catalog, &n);

@@ -173,8 +173,9 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
     return NULL;
 }
 
-/* A name without what says how the base is held, which is the column `quant`'s: "llama-3-8b-bnb-4bit". */
-static void without_quant(char *to, size_t size, const char *name)
+/* A name without what says how the base is held, which is the column `quant`'s: "llama-3-8b-bnb-4bit"; whether it said
+ * so. */
+static bool without_quant(char *to, size_t size, const char *name)
 {
     static const char *const held[] = {"-unsloth-bnb-4bit", "-bnb-4bit", "-bnb-8bit", "-4bit",
                                        "-gptq-int4",        "-gptq",     "-awq"};
@@ -185,27 +186,60 @@ static void without_quant(char *to, size_t size, const char *name)
 
         if (n > m && strcasecmp(to + n - m, held[i]) == 0) {
             to[n - m] = '\0';
-            return;
+            return true;
         }
+    }
+    return false;
+}
+
+/* A letter, a digit, or the point of a decimal number. */
+static bool is_spelled(const char *text, const char *at)
+{
+    return isalnum((unsigned char)*at)
+        || (*at == '.' && at > text && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[1]));
+}
+
+/* As mfu_same_letters(), but for decimal points: 13b is not 1.3b. */
+static bool same_spelling(const char *a, const char *b)
+{
+    for (const char *x = a, *y = b;; x++, y++) {
+        while (*x && !is_spelled(a, x))
+            x++;
+        while (*y && !is_spelled(b, y))
+            y++;
+        if (tolower((unsigned char)*x) != tolower((unsigned char)*y))
+            return false;
+        if (*x == '\0')
+            return true;
     }
 }
 
-/* The catalog's model whose letters and digits these are: "llama31_405b". */
-static const struct mfu_model *spelled_model(const struct mfu_row *r, const char *name)
+/* The catalog's model whose letters and digits these are, its decimal points too where several are: "llama31_405b". */
+static const struct mfu_model *spelled_model(struct mfu_row *r, const char *name)
 {
-    size_t n;
-    const char *const *names = mfu_catalog_models(r->catalog, &n), *other;
+    size_t n, like = 0;
+    const char *const *names = mfu_catalog_models(r->catalog, &n), *other, *found = NULL;
 
     if (!*name)
         return NULL;
-    for (size_t i = 0; (other = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n)); i++)
-        if (mfu_same_letters(other, name))
-            return mfu_catalog_model(r->catalog, other, NULL);
-    return NULL;
+    for (size_t i = 0; (other = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n)); i++) {
+        if (!mfu_same_letters(other, name))
+            continue;
+        found = other;
+        if (same_spelling(other, name)) {
+            like = 1;
+            break;
+        }
+        like++;
+    }
+    if (like != 1)
+        return NULL;
+    mfu_row_assume(r, "model=%s for %s", found, name);
+    return mfu_catalog_model(r->catalog, found, NULL);
 }
 
 /* By the name; by its letters; by the family and a size alone ("13B" of llama2). */
-static const struct mfu_model *model_called(const struct mfu_row *r, const char *name, const char *family)
+static const struct mfu_model *model_called(struct mfu_row *r, const char *name, const char *family)
 {
     const struct mfu_model *m;
     char text[120], sized[160];
@@ -257,15 +291,23 @@ static int short_name(const char *name, char size[16], char patch[8], int *end)
 static bool set_named_size(struct mfu_row *r, const char *name)
 {
     char size[16], patch[8], image[8];
-    int end = 0;
+    bool latents = strncasecmp(name, "DiT", 3) == 0; /* of images of 256 pixels (Peebles and Xie 2022) */
+    bool image_open = mfu_cell_empty(r, "img_size"), patch_open = mfu_cell_empty(r, "patch");
+    int end = 0, parts = 0;
 
-    snprintf(image, sizeof image, "%s", mfu_cell_empty(r, "img_size") ? "224" : mfu_row_cell(r, "img_size"));
-    snprintf(patch, sizeof patch, "%s", mfu_cell_empty(r, "patch") ? "16" : mfu_row_cell(r, "patch"));
-    if ((sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) != 3
-         && sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) != 3
-         && short_name(name, size, patch, &end) == 0)
-        || name[end])
+    snprintf(image, sizeof image, "%s", image_open ? (latents ? "256" : "224") : mfu_row_cell(r, "img_size"));
+    snprintf(patch, sizeof patch, "%s", patch_open ? (latents ? "2" : "16") : mfu_row_cell(r, "patch"));
+    if (sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) == 3
+        || sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) == 3)
+        image_open = patch_open = false;
+    else if (!(parts = short_name(name, size, patch, &end)))
         return false;
+    if (name[end])
+        return false;
+    if (image_open)
+        mfu_row_assume(r, "image=%s, usual for %s", image, name);
+    if (patch_open && parts < 2)
+        mfu_row_assume(r, "patch=%s, usual for %s", patch, name);
     for (size_t i = 0; i < sizeof image_sizes / sizeof *image_sizes; i++)
         if (strcmp(size, image_sizes[i].size) == 0)
             return mfu_row_set(r, "n_layer", image_sizes[i].n_layer) && mfu_row_set(r, "n_embd", image_sizes[i].n_embd)
@@ -286,13 +328,12 @@ static const struct {
 /* Whether a name is GPT-3's and a size ("GPT3-175B"), or a size alone beside that family, which is then set. */
 static bool set_gpt3(struct mfu_row *r, const char *name, const char *family)
 {
-    char theirs[48], ours[48];
+    char ours[48];
 
-    letters(theirs, sizeof theirs, name);
     for (size_t i = 0; i < sizeof gpt3_sizes / sizeof *gpt3_sizes; i++) {
         snprintf(ours, sizeof ours, "gpt3%s", gpt3_sizes[i].size);
-        if (!mfu_same_letters(ours, theirs)
-            && !(mfu_same_letters(family, "gpt3") && mfu_same_letters(gpt3_sizes[i].size, theirs)))
+        if (!same_spelling(ours, name)
+            && !(mfu_same_letters(family, "gpt3") && same_spelling(gpt3_sizes[i].size, name)))
             continue;
         mfu_scenario_model(&r->run->scenario, mfu_catalog_model(r->catalog, "gpt2", NULL));
         mfu_row_assume(r, "graph of gpt2 with the shape of GPT-3 %s", gpt3_sizes[i].size);
@@ -317,7 +358,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
     const struct mfu_model *model = NULL, *named = NULL;
     bool known = !*family && short_family(name);
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
-    char first[32];
+    char first[32], text[120];
 
     if (known)
         family = short_family(name);
@@ -327,6 +368,9 @@ bool mfu_row_choose_model(struct mfu_row *r)
         return true;
     if (*name && *catalog_name(name) && (!*family || !sized) && !known)
         named = model_called(r, catalog_name(name), family);
+    if (named && mfu_cell_empty(r, "quant") && strcasecmp(r->method, "qlora") != 0
+        && without_quant(text, sizeof text, name))
+        return mfu_row_skip(r, "how the base is held is not stated (quant), but for the model's name");
     if (named && (mfu_same_letters(named->family, family) || begins_in(name, family)))
         model = named;
     else if (*family && !(model = graph_of_family(r, family, named != NULL)) && !named)

@@ -20,8 +20,7 @@ struct mfu_row {
     const struct mfu_csv *csv;
     size_t row;
     struct mfu_measured_run *run;
-    char method[48];    /* what trains, without the software that its column names */
-    bool other_program; /* nothing is known of the software that is named */
+    char method[48]; /* what trains, without the software that its column names */
 };
 
 /* The cell as it stands; "" where there is none. */
@@ -54,6 +53,8 @@ int mfu_row_choice_in(enum mfu_setting_id, const char *text);
 
 /* Whether the word stands in the text by itself, whatever its capitals. */
 bool mfu_has_word(const char *text, const char *word);
+/* The same, before what the text denies: "offload" is not said by "zero2, no offload". */
+bool mfu_says_word(const char *text, const char *word);
 
 /* What usual words for sharding and for recomputation say, in words of ours; NULL: nothing that is known. */
 const char *mfu_sharding_in(const char *text);

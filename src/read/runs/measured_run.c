@@ -242,7 +242,7 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
     if (choice < 0 && (choice = mfu_setting_choice(id, outside, &stands_for)) < 0) {
         const char *word = id == MFU_S_CHECKPOINT ? mfu_checkpoint_in(text) : NULL;
 
-        choice = word ? mfu_setting_choice(id, word, NULL) : mfu_row_choice_in(id, text);
+        choice = word ? mfu_setting_choice(id, word, NULL) : id == MFU_S_CHECKPOINT ? -1 : mfu_row_choice_in(id, text);
         if (choice < 0)
             return mfu_row_skip(r, "%s '%s' is not known", column, text);
         stands_for = true;
@@ -373,7 +373,7 @@ static bool set_software_words(struct mfu_row *r, const char *column, const char
             continue;
         if (!program)
             return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
-        r->other_program = true;
+        r->run->other_program = true;
         mfu_row_assume(r, "%s is not known: planned as PyTorch", word);
     }
     return true;
@@ -1111,8 +1111,8 @@ static const char *offload_said(const struct mfu_row *r)
     bool whole = where_said(r, "CPU offload") != NULL;
 
     if (where_said(r, "offload of") || mfu_cell_is(r, "compile", "llmq"))
-        return NULL;                                               /* of a part of the layers, say */
-    whole |= mfu_has_word(mfu_row_cell(r, "sharding"), "offload"); /* "zero2-offload", "deepspeed_stage_3_offload" */
+        return NULL;                                                /* of a part of the layers, say */
+    whole |= mfu_says_word(mfu_row_cell(r, "sharding"), "offload"); /* "zero2-offload", "deepspeed_stage_3_offload" */
     if (where_said(r, "optimizer offload")
         || (whole
             && (strcasestr(mfu_row_cell(r, "sharding"), "zero") || strcasestr(mfu_row_cell(r, "sharding"), "stage"))))
@@ -1127,7 +1127,7 @@ static bool offload_whole(const struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "sharding"), *known = mfu_sharding_in(text);
 
-    return known && strcmp(known, "zero3") == 0 && mfu_has_word(text, "offload");
+    return known && strcmp(known, "zero3") == 0 && mfu_says_word(text, "offload");
 }
 
 static const char *const yes[] = {"1", "yes", "true", "on", "cpu", NULL},
@@ -1457,7 +1457,7 @@ static void leave_open(struct mfu_row *r)
 {
     if (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16"))
         r->run->open[r->run->n_open++] = &plain_bf16;
-    if (r->other_program)
+    if (r->run->other_program)
         r->run->open[r->run->n_open++] = &other_program;
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
         if (*mfu_row_cell(r, opens[i].column) == '\0'
@@ -1502,6 +1502,8 @@ static bool set_lengths(struct mfu_row *r)
  * 0dbd9352): where both are stated and so near each other, the rate is the step's. */
 #define BESIDE_A_TIMER 0.02
 
+#define MOST_TFLOPS 1e6 /* more is no rate of one GPU, as measured_cells.c says */
+
 static void read_time(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
@@ -1534,7 +1536,8 @@ static void read_time(struct mfu_row *r)
         }
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
-    run->rate_flops = mfu_cell_number(r, "model_tflops_gpu") * 1e12;
+    if ((rate = mfu_cell_number(r, "model_tflops_gpu")) > 0 && rate <= MOST_TFLOPS)
+        run->rate_flops = rate * 1e12;
     run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_row_cell(r, "mfu_convention"));
 }

@@ -10,6 +10,18 @@
 #include "scenario/setting.h"
 
 #define MOST_WORDS 12
+#define MOST_SAID 160
+
+/* Where a word stands by itself, or NULL. */
+static const char *word_at(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = strcasestr(text, word); p; p = strcasestr(p + 1, word))
+        if ((p == text || !isalpha((unsigned char)p[-1])) && !isalpha((unsigned char)p[n]))
+            return p;
+    return NULL;
+}
 
 /* The words of a text, apart by blanks and marks; dashes, dots and underscores are inside of them. */
 static int split(const char *text, char words[MOST_WORDS][32])
@@ -25,10 +37,25 @@ static int split(const char *text, char words[MOST_WORDS][32])
     return count;
 }
 
+/* A text as far as nothing in it is denied: "zero3 (no offload)" is "zero3 (". */
+static const char *said(char to[MOST_SAID], const char *text)
+{
+    static const char *const denials[] = {"no", "not", "without"};
+
+    snprintf(to, MOST_SAID, "%s", text);
+    for (size_t i = 0; i < sizeof denials / sizeof *denials; i++) {
+        const char *at = word_at(to, denials[i]);
+
+        if (at)
+            to[at - to] = '\0';
+    }
+    return to;
+}
+
 int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
 {
-    char words[MOST_WORDS][32], run[MOST_WORDS * 33];
-    int count = split(text, words), choice;
+    char words[MOST_WORDS][32], run[MOST_WORDS * 33], own[MOST_SAID];
+    int count = split(said(own, text), words), choice;
 
     for (int length = count; length > 0; length--)
         for (int first = 0; first + length <= count; first++) {
@@ -46,12 +73,14 @@ int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
 
 bool mfu_has_word(const char *text, const char *word)
 {
-    size_t n = strlen(word);
+    return word_at(text, word) != NULL;
+}
 
-    for (const char *p = strcasestr(text, word); p; p = strcasestr(p + 1, word))
-        if ((p == text || !isalpha((unsigned char)p[-1])) && !isalpha((unsigned char)p[n]))
-            return true;
-    return false;
+bool mfu_says_word(const char *text, const char *word)
+{
+    char own[MOST_SAID];
+
+    return mfu_has_word(said(own, text), word);
 }
 
 static bool has_any(const char *text, const char *const *words)
@@ -72,7 +101,7 @@ static int stage_in(const char *text)
 
             digit += strspn(digit, " -_=:");
             if ((p == text || !isalpha((unsigned char)p[-1])) && *digit >= '0' && *digit <= '3'
-                && !isdigit((unsigned char)digit[1]))
+                && !isalnum((unsigned char)digit[1]))
                 return *digit - '0';
         }
     return -1;
@@ -88,7 +117,8 @@ const char *mfu_sharding_in(const char *text)
     static const char *const states[] = {"distributed optimizer", "dist opt", "dist-opt", "dist_opt", "distopt",
                                          "distributed-optimizer", "zero",     NULL};
     static const char *const data[] = {"ddp", "data parallel", "dp", NULL};
-    int stage = stage_in(text);
+    char own[MOST_SAID];
+    int stage = stage_in(text = said(own, text));
 
     if (stage >= 0)
         return numbered[stage];
@@ -102,7 +132,8 @@ const char *mfu_sharding_in(const char *text)
 
 const char *mfu_checkpoint_in(const char *text)
 {
-    static const char *const nothing[] = {"no", "none", "off", "without", "disabled", "false", NULL};
+    static const char *const nothing[] = {"none", "off", "disabled", "false", NULL};
+    static const char *const some[] = {"of", "other", "every", "half", "first", "last", "some", "except", NULL};
     static const char *const part[] = {"selective", "sac", "partial", NULL};
     static const char *const all[] = {"full", "all",  "layer",   "layers", "block",   "on",
                                       "yes",  "true", "enabled", "enable", "uniform", NULL};
@@ -119,10 +150,16 @@ const char *mfu_checkpoint_in(const char *text)
                                         "unsloth",
                                         NULL};
 
-    return has_any(text, nothing)                    ? "none"
-        : has_any(text, part)                        ? "selective"
-        : has_any(text, all) || has_any(text, again) ? "full"
-                                                     : NULL;
+    char own[MOST_SAID];
+
+    said(own, text);
+    if (own[strspn(own, " -_,;:(")] == '\0') /* "no", "without recomputation" */
+        return has_any(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
+    if (has_any(own, nothing))
+        return "none";
+    if (has_any(own, some) || (strpbrk(own, "0123456789") && strcasestr(own, "layer"))) /* of the layers a part */
+        return NULL;
+    return has_any(own, part) ? "selective" : has_any(own, all) || has_any(own, again) ? "full" : NULL;
 }
 
 const char *mfu_other_stack_in(const char *text)
@@ -132,7 +169,7 @@ const char *mfu_other_stack_in(const char *text)
         "keras", "mxnet", "paddle", "paddlepaddle", "paddlenlp", "mindspore", "mlx",   "oneflow", "tinygrad",   NULL};
 
     for (const char *const *w = others; *w; w++)
-        if (mfu_has_word(text, *w))
+        if (mfu_has_word(text, *w) && (strcmp(*w, "tf") != 0 || !mfu_has_word(text, "tf32")))
             return *w;
     return NULL;
 }
