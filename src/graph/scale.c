@@ -99,7 +99,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->wait_behind == b->wait_behind && a->beside == b->beside && same_tensors(a->in, b->in, a->n_in)
         && same_tensors(a->out, b->out, a->n_out);
 }
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 64 && sizeof(struct mfu_work) == 248),
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 64 && sizeof(struct mfu_work) == 240),
                "a new field is a size, or belongs in same_launch() or same_work()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)

@@ -10,6 +10,7 @@
 #define MFU_KERNEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "descriptor/coefficient.h"
 #include "descriptor/peak.h"
@@ -21,11 +22,11 @@ struct mfu_kernel {
     enum mfu_kind kind : 8;
     enum mfu_peak math : 8;                /* arithmetic whose peak bounds it */
     enum mfu_coefficient traffic : 8;      /* the DRAM efficiency of its class */
-    enum mfu_attention_kind attention : 8; /* of a fused attention */
+    enum mfu_attention_kind attention : 7; /* of a fused attention */
+    bool accumulates : 1;                  /* of a GEMM: reads its result, and adds to it */
     bool backward, causal;                 /* of a fused attention */
     bool cold;                             /* its input cannot be in L2: not touched lately */
     bool aligned;                          /* of a GEMM: rows are multiples of 16 bytes */
-    bool accumulates;                      /* of a GEMM: reads its result, and adds to it */
     double m, n, k, batch;                 /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
                                    attention: m = sequence, n = heads, k = head
                                    size, batch = sequences; others: m rows of n */
@@ -37,6 +38,7 @@ struct mfu_kernel {
     double reread_bytes; /* that it reads again, a row at a time, later passes */
     double launches;     /* CUDA kernels that it consists of, >= 1 */
 };
+_Static_assert(offsetof(struct mfu_kernel, m) == 8, "kernels are compared byte by byte: no byte may be of no field");
 
 /* C[m,n] = A[m,k] B[k,n], `batch` times.  `in_bytes` and `out_bytes` per
  * element; `accumulate`: C is read and added to. */
