@@ -254,6 +254,19 @@ static void why_nothing_is_left_is_said(void **state)
     assert_string_equal(err.text,
                         "there is nothing to calibrate from: 2 left out; the last: "
                         "no law of a network: 'all_gather' over 2 nodes");
+
+    for (int i = 0; i < 3; i++) {
+        static const char *const open[][2] = {
+            {"rtx4070,gpt2,1,,1024,bf16-amp,eager,90,\n", "the micro-batch is not stated"},
+            {"rtx4070,gpt2,1,4,1024,bf16-amp,somebodys loop,90,\n", "the program is not known"},
+            {"rtx4070,gpt2,1,4,1024,bf16-amp,eager,,40\n", "an MFU without its mfu_convention"}};
+        char text[256];
+
+        snprintf(text, sizeof text, "gpu,model,n_gpus,micro_batch,seq_len,precision,compile,step_time_ms,mfu_pct\n%s",
+                 open[i][0]);
+        assert_null(calibrate(p, scratch_file(&p->files, "open.csv", text), &err));
+        assert_non_null(strstr(err.text, open[i][1]));
+    }
 }
 
 /* A log of a run that cannot have run as it was read. */
