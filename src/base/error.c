@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,13 +25,23 @@ static void keep(char *to, size_t room, const char *from)
     to[n] = '\0';
 }
 
+static atomic_bool unheard;
+
+bool mfu_error_unheard(void)
+{
+    return atomic_exchange(&unheard, false);
+}
+
 int(mfu_fail)(struct mfu_error *err, enum mfu_code code, const char *format, ...)
 {
     char text[MFU_ERROR_TEXT];
     va_list args;
 
-    if (!err)
+    if (!err) {
+        if (code == MFU_ENOMEM)
+            unheard = true;
         return -1;
+    }
     va_start(args, format);
     /* Not straight into err->text: it may be one of the arguments. */
     vsnprintf(text, sizeof text, format, args);

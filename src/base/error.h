@@ -15,6 +15,8 @@
 #ifndef MFU_ERROR_H
 #define MFU_ERROR_H
 
+#include <stdbool.h>
+
 enum mfu_code {
     MFU_OK,
     MFU_EINPUT, /* what the user wrote cannot be used */
@@ -42,6 +44,10 @@ struct mfu_error {
 /* Starts an error afresh: code and message; clears place and suggestion.
  * Returns -1, so that `return mfu_fail(...)` reads well.  `err` may be NULL. */
 int mfu_fail(struct mfu_error *err, enum mfu_code code, const char *format, ...) MFU_PRINTF(3, 4);
+
+/* Whether memory ran out where `err` was NULL, since this was asked last, on any thread: what asked
+ * so takes it as not known or not there, and its answer may be another one. */
+bool mfu_error_unheard(void);
 
 /* Puts "CONTEXT: " in front of the message.  Returns -1. */
 int mfu_within(struct mfu_error *err, const char *format, ...) MFU_PRINTF(2, 3);

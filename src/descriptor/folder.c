@@ -157,8 +157,10 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *co
     if (dir)
         closedir(dir);
     kept = failed ? NULL : mfu_arena_alloc(arena, *n + 1, sizeof *kept);
-    if (!kept)
+    if (!kept) {
+        *n = 0;
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
     memcpy(kept, found, *n * sizeof *kept);
     qsort(kept, *n, sizeof *kept, ascending);
     *names = kept;

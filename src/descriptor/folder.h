@@ -35,7 +35,7 @@ bool mfu_folder_has(const char *path);
 bool mfu_folder_holds(const char *folder, const char *name);
 
 /* The names of the descriptors of a folder, sorted; they live in `arena`.  A
- * folder that does not exist has none. */
+ * folder that does not exist has none, nor has one that fails. */
 int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *const **names, size_t *n,
                      struct mfu_error *err);
 

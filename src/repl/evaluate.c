@@ -120,13 +120,20 @@ static int run_command(struct mfu_session *s, const struct mfu_command *c, struc
     return status;
 }
 
+int mfu_check_memory(struct mfu_session *s, int status, struct mfu_error *err)
+{
+    bool catalog = mfu_catalog_lost(s->catalog), unheard = mfu_error_unheard();
+
+    if (!catalog && !unheard && !s->lost)
+        return status;
+    return mfu_fail(err, MFU_ENOMEM, "out of memory%s", status < 0 ? "" : ": the answer is not complete");
+}
+
 /* A full disk is an error of the command whose answer is lost. */
 static int check_output(struct mfu_session *s, struct mfu_error *err)
 {
     struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
-    if (mfu_catalog_lost(s->catalog) || s->lost)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory: the answer is not complete");
     errno = 0;
     if (fflush(s->out) == 0 && !ferror(s->out))
         return 0;
@@ -158,6 +165,8 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
     s->columns = w->columns;
     s->n_columns = w->argc;
     s->lost = false;
+    if (s->depth == 0)
+        mfu_error_unheard(); /* what completion asked */
     if (!c) {
         s->place.command[0] = '\0';
         mfu_command_unknown(s, w->argv[0], err);
@@ -169,6 +178,7 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
         status = mfu_assign(s, w->argc, w->argv, 0, err);
     else
         status = run_command(s, c, w, err);
+    status = mfu_check_memory(s, status, err);
     if (status == 0)
         status = check_output(s, err);
     if (c && status < 0 && !s->place.command[0])

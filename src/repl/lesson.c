@@ -11,6 +11,7 @@
 
 #include "base/quantity.h"
 #include "repl/prompt.h"
+#include "report/json/json.h"
 #include "repl/show_page.h"
 #include "repl/output.h"
 #include "report/text/text.h"
@@ -51,12 +52,10 @@ static struct mfu_subject *subject(struct lesson *l)
     return &l->subject;
 }
 
+/* One that memory has no room for is lost. */
 static void add_step(struct lesson *l, json_t *step)
 {
-    if (l->steps)
-        json_array_append_new(l->steps, step ? step : json_null());
-    else
-        json_decref(step);
+    l->session->lost |= json_array_append_new(l->steps, step) < 0;
 }
 
 /* ---- text ---------------------------------------------------------------- */
@@ -151,8 +150,11 @@ static int run_json(struct lesson *l, const char *command, struct mfu_error *err
     status = evaluate(l, command, err);
     s->csv = csv;
     s->out = out;
-    fclose(collected);
-    answer = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
+    if (fclose(collected) != 0 || !text) {
+        free(text);
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
+    answer = mfu_json_read(text, size, JSON_DISABLE_EOF_CHECK, NULL);
     add_step(l, json_pack("{s:s, s:o}", "command", command, "answer", answer ? answer : json_null()));
     free(text);
     return status;

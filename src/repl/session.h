@@ -102,6 +102,10 @@ struct mfu_session {
 int mfu_session_open(struct mfu_session *, const char *data_dir, const char *calibrations, struct mfu_error *err);
 void mfu_session_close(struct mfu_session *);
 
+/* The status of a command that has run: -1 where memory ran out for a part of its answer, or where nobody
+ * was told, so that the answer, or its own error, may be another one. */
+int mfu_check_memory(struct mfu_session *, int status, struct mfu_error *err);
+
 /* Runs one line: several commands separated by `;`, `#` starts a comment.
  * Returns 0, or -1 with `err`; the scenario is then as it was before the
  * failing command. */

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Memory or the disk runs out, or the program is killed: run.py PROGRAM DATA_DIR FAILING_MALLOC.so
+"""Memory or the disk runs out, or the program is killed: run.py PROGRAM DATA_DIR FAILING_MALLOC.so [WORD]
 
 Of every command that answers, one allocation after the other fails.  Whatever
 allocation it is, the answer is the right one, or there is none: an error that says
 "out of memory", exit status 1.  All allocations of a command are tried when
-MFUPLAN_THOROUGH is set, else MOST of them, evenly spread.
+MFUPLAN_THOROUGH is set, else MOST of them, evenly spread.  With a WORD only the commands
+that it stands in are tried.
 
 Where a command writes a file, each step that brings it to the disk fails, or is the
 last before a kill, and the disk is full after so many bytes: the file is then the
@@ -14,6 +15,7 @@ import json, os, resource, signal, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 PROGRAM, DATA, SHIM = (os.path.abspath(p) for p in sys.argv[1:4])
+WORD = sys.argv[4] if len(sys.argv) > 4 else ""
 MOST = 60
 LARGE = "gpu rtx4070; model llama-2-70b; set n_layer 1100; "      # that does not fit, whatever fails
 SMALL = "gpu rtx4070; model gpt2; set n_layer 3; "
@@ -31,7 +33,9 @@ COMMANDS = [["-e", SMALL + "plan"], ["-e", LARGE + "check fits"], ["--json", "-e
             ["-e", SMALL + "set seq 512 doc_len 100 packing on; plan"], ["-e", SMALL + "set objective dpo; memory"],
             ["-e", SMALL + "set gpus 8 tp 2 zero 2 accum 4; plan"],
             ["-e", SMALL + "set gpus 4; search layout maximize tokens_per_s where fits top 2"], ["-e", SMALL + "why; advise"], ["-e", SMALL + "explain mfu"],
-            ["-e", "lesson 1"], ["-e", SMALL + "set gpus 8 pp 2 accum 4; sweep accum=4,8,16 batch=1,2"]]
+            ["-e", "lesson 1"], ["-e", SMALL + "set gpus 8 pp 2 accum 4; sweep accum=4,8,16 batch=1,2"],
+            ["-e", "model"], ["--csv", "-e", "gpu h100-sxm; model gpt2; sweep batch=1,2"], ["-e", SMALL + "export scenarios c.json --force"],
+            ["-e", "cluster; cluster dgx-h100; plan"], ["-e", SMALL + "plot memory"]]
 WRITERS = [("r.html", SMALL + "report r.html --force"), ("t.json", SMALL + "trace t.json --force"),
            ("s.mfu", SMALL + "save s.mfu --force"), ("m.pickle", SMALL + "memory --snapshot m.pickle --force"),
            ("c.json", SMALL + "export scenarios c.json --force")]
@@ -141,8 +145,8 @@ with open(os.path.join(DATA, "tests/data/traces/gpu.json")) as f:
 trace["traceEvents"] = [e for e in trace["traceEvents"] if e["cat"] in ("kernel", "user_annotation")][::8]
 INPUTS["gpu.json"] = json.dumps(trace)
 with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-    list(pool.map(check_command, COMMANDS))
-    list(pool.map(lambda writer: check_writer(*writer), WRITERS))
+    list(pool.map(check_command, [c for c in COMMANDS if WORD in " ".join(c)]))
+    list(pool.map(lambda writer: check_writer(*writer), [w for w in WRITERS if WORD in w[1]]))
 
 for failure in failures[:40]:
     print(failure)

@@ -14,6 +14,7 @@
 
 #include "answer/trace/events.h"
 #include "base/error.h"
+#include "report/json/json.h"
 
 static double number_of(const json_t *o, const char *name)
 {
@@ -46,43 +47,40 @@ static int read_event(struct mfu_trace_events *t, const json_t *o)
     return strcmp(text_of(o, "ph"), "X") == 0 ? mfu_event_sort(t, text_of(o, "cat"), e) : 0;
 }
 
-static _Thread_local bool without_memory;
-
-static void *noted_malloc(size_t n)
+/* The whole file and a 0; NULL when out of memory. */
+static char *read_all(FILE *in, size_t *n)
 {
-    void *p = malloc(n);
+    size_t cap = (size_t)1 << 20, got;
+    char *text = malloc(cap), *more;
 
-    without_memory |= !p;
-    return p;
-}
-
-/* Jansson 2.14 calls it a syntax error, or drops a piece of a name, where memory fails: so it is asked of malloc. */
-static void note_memory(void)
-{
-    json_malloc_t get;
-    json_free_t give;
-
-    json_get_alloc_funcs(&get, &give);
-    if (get == malloc) /* nobody else does */
-        json_set_alloc_funcs(noted_malloc, give);
-    without_memory = false;
+    *n = 0;
+    while (text && (got = fread(text + *n, 1, cap - 1 - *n, in)) > 0) {
+        *n += got;
+        if (*n < cap - 1)
+            continue;
+        if (!(more = realloc(text, 2 * cap)))
+            free(text);
+        text = more;
+        cap *= 2;
+    }
+    if (text)
+        text[*n] = '\0';
+    return text;
 }
 
 int mfu_kineto_read(FILE *in, const char *path, struct mfu_trace_events *t, struct mfu_recording *k,
                     struct mfu_error *err)
 {
-    json_error_t problem;
     const json_t *events, *o;
-    size_t i;
+    size_t i, n;
+    char *text = read_all(in, &n);
 
-    note_memory();
-    t->document = json_loadf(in, 0, &problem);
-    if (without_memory)
+    if (!text)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    if (!t->document) {
-        mfu_fail(err, MFU_EINPUT, "no JSON: %.160s", problem.text);
-        return mfu_error_at(err, path, problem.line, problem.column);
-    }
+    t->document = mfu_json_read(text, n, 0, err);
+    free(text);
+    if (!t->document)
+        return mfu_error_at(err, path, 0, 0);
     events = json_is_array(t->document) ? t->document : json_object_get(t->document, "traceEvents");
     snprintf(k->device, sizeof k->device, "%s",
              text_of(json_array_get(json_object_get(t->document, "deviceProperties"), 0), "name"));

@@ -13,10 +13,14 @@
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
+#include "report/json/json.h"
 #include "scenario/keys.h"
 
 #define REVISION "2025-06-18"
 #define WORDS 64 /* of one command */
+
+/* Where memory has no room for an answer. */
+#define NO_MEMORY "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of memory\"}}\n"
 
 enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, NO_METHOD = -32601, INVALID_PARAMS = -32602 }; /* JSON-RPC */
 
@@ -125,6 +129,7 @@ static int call(struct mfu_session *s, const struct tool *t, json_t *arguments, 
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     argc = split(words, argv);
+    s->lost = false;
     s->columns = NULL;
     s->n_columns = 0;
     status = describe_scenario(s, arguments, err);
@@ -132,27 +137,34 @@ static int call(struct mfu_session *s, const struct tool *t, json_t *arguments, 
         status = mfu_fail(err, MFU_EINPUT, "words: expected '%s %s'", c->name, c->usage);
     if (status == 0)
         status = c->run(s, argc, argv, err);
-    fclose(s->out);
+    status = mfu_check_memory(s, status, err);
+    if (fclose(s->out) != 0 && status == 0)
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     s->out = out;
     free(words);
     return status;
 }
 
-static json_t *call_tool(struct mfu_session *s, json_t *params)
+/* The tool that is called, or NULL. */
+static const struct tool *tool_of(json_t *params)
 {
     const char *name = json_string_value(json_object_get(params, "name"));
-    const struct tool *t = NULL;
+
+    for (size_t i = 0; name && i < N_TOOLS; i++)
+        if (strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    return NULL;
+}
+
+/* NULL: out of memory. */
+static json_t *call_tool(struct mfu_session *s, const struct tool *t, json_t *params)
+{
     struct mfu_error err = {0};
     char *text = NULL;
     json_t *result, *answer = NULL;
 
-    for (size_t i = 0; name && i < N_TOOLS; i++)
-        if (strcmp(tools[i].name, name) == 0)
-            t = &tools[i];
-    if (!t)
-        return NULL;
     if (call(s, t, json_object_get(params, "arguments"), &text, &err) == 0 && text)
-        answer = json_loads(text, 0, NULL);
+        answer = mfu_json_read(text, strlen(text), 0, NULL);
     if (err.code) {
         char message[MFU_ERROR_TEXT + 128];
 
@@ -198,7 +210,8 @@ static json_t *failure(json_t *id, int code, const char *message)
 static json_t *answer(struct mfu_session *s, json_t *message)
 {
     const char *method = json_string_value(json_object_get(message, "method"));
-    json_t *id = json_object_get(message, "id"), *result;
+    json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params"), *result;
+    const struct tool *t;
 
     if (!json_is_object(message) || !method)
         return failure(id, INVALID_REQUEST, "expected a JSON-RPC 2.0 request");
@@ -212,8 +225,10 @@ static json_t *answer(struct mfu_session *s, json_t *message)
         result = list_tools();
     else if (strcmp(method, "tools/call") != 0)
         return failure(id, NO_METHOD, "no such method");
-    else if (!(result = call_tool(s, json_object_get(message, "params"))))
+    else if (!(t = tool_of(params)))
         return failure(id, INVALID_PARAMS, "no such tool");
+    else
+        result = call_tool(s, t, params);
     return json_pack("{sssOso}", "jsonrpc", "2.0", "id", id, "result", result);
 }
 
@@ -226,12 +241,21 @@ int mfu_mcp_serve(struct mfu_session *s, FILE *in, FILE *out, struct mfu_error *
     s->json = true;
     s->quiet = true;
     while ((n = getline(&line, &size, in)) > 0) {
+        struct mfu_error problem = {0};
         json_t *message, *reply;
 
+        mfu_error_unheard();
         if (strspn(line, " \t\r\n") == (size_t)n)
             continue;
-        message = n < MFU_LINE_MAX * 16 ? json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL) : NULL;
-        reply = message ? answer(s, message) : failure(NULL, PARSE_ERROR, "this is not JSON");
+        message = n < MFU_LINE_MAX * 16 ? mfu_json_read(line, (size_t)n, JSON_REJECT_DUPLICATES, &problem) : NULL;
+        reply = message                  ? answer(s, message)
+            : problem.code == MFU_ENOMEM ? NULL
+                                         : failure(NULL, PARSE_ERROR, "this is not JSON");
+        if (!reply && (!message || json_object_get(message, "id"))
+            && (fputs(NO_MEMORY, out) == EOF || fflush(out) != 0)) {
+            json_decref(message);
+            break;
+        }
         json_decref(message);
         if (reply && (json_dumpf(reply, out, JSON_COMPACT) < 0 || fputc('\n', out) == EOF || fflush(out) != 0)) {
             json_decref(reply);

@@ -408,7 +408,7 @@ json_t *mfu_json(const struct mfu_record *record, const void *object)
 {
     size_t length;
     char *text = mfu_json_write(record, object, &length);
-    json_t *json = text ? json_loadb(text, length, JSON_DECODE_ANY, NULL) : NULL;
+    json_t *json = text ? mfu_json_read(text, length, JSON_DECODE_ANY, NULL) : NULL;
 
     free(text);
     return json;
