@@ -50,6 +50,7 @@ __attribute__((constructor)) static void look(void)
         }
     }
     fclose(maps);
+    unsetenv("LD_PRELOAD"); /* what the program starts, such as gnuplot, has memory */
     stop_at = stop ? atol(stop) : 0;
     fail_at = at ? atol(at) : 0;
 }

@@ -915,17 +915,20 @@ static void forget(struct mfu_audits *all)
 static int add_text_or_rows(struct mfu_audits *all, struct mfu_catalog *catalog, const struct mfu_scenario *start,
                             const char *text, struct mfu_error *err)
 {
+    struct mfu_error unread = {0};
     int status = 0;
 
     for (int pair = 0; pair < 2 && status == 0 && is_open(all); pair++) {
-        char *told = mfu_table_spell(text, 1 + pair, pair);
+        char *told = mfu_table_spell(text, 1 + pair, pair, &unread);
 
         if (told)
             forget(all);
-        for (int row = 1 + pair; told && status == 0; told = mfu_table_spell(text, ++row, pair)) {
+        for (int row = 1 + pair; told && status == 0; told = mfu_table_spell(text, ++row, pair, &unread)) {
             status = add_audit(all, catalog, start, told, err);
             free(told);
         }
+        if (unread.code == MFU_ENOMEM)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     return status == 0 && all->n == 0 ? add_audit(all, catalog, start, text, err) : status;
 }

@@ -98,8 +98,8 @@ struct mfu_claim *mfu_claim_add(struct mfu_audit *, int kind, enum mfu_claim_sta
                                 const char *from, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
 /* The text with one row, from 1, of its table told in words, or (pair) with what changes from the first to that
- * row; owned by the caller, NULL: it has none. */
-char *mfu_table_spell(const char *text, int row, bool pair);
+ * row; owned by the caller, NULL: it has none, or memory ran out, as `err` says. */
+char *mfu_table_spell(const char *text, int row, bool pair, struct mfu_error *err);
 
 /* Whether it says something of the quantity. */
 bool mfu_audit_claims(const struct mfu_audit *, int kind, enum mfu_claim_state);

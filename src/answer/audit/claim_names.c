@@ -247,6 +247,8 @@ static const struct mfu_model *find_size(const struct mfu_reading *r, const stru
     struct mfu_plan *p = calloc(1, sizeof *p);
     const struct mfu_model *found = NULL;
 
+    if (!p)
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (size_t i = 0; p && !found && i < n; i++) {
         const struct mfu_model *m = strncmp(names[i], r->model->slug, length) == 0 && names[i][length] == '-'
             ? mfu_catalog_model(r->catalog, names[i], NULL)

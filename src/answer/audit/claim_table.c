@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define COLUMNS 64
 #define ROWS 64 /* in a line; of a table of lines as many as it has */
 
@@ -240,13 +242,13 @@ static char *tell(const struct table *t, const char *text, int row, bool pair)
     return told;
 }
 
-char *mfu_table_spell(const char *text, int row, bool pair)
+char *mfu_table_spell(const char *text, int row, bool pair, struct mfu_error *err)
 {
     static bool (*const readers[])(struct table *, const char *) = {read_lines, read_bars, read_lists};
     struct table t = {.copy = strdup(text)};
     const char *(*cell)[COLUMNS];
     char *told = NULL;
-    bool read = false;
+    bool read = false, telling = false;
     size_t room = ROWS;
 
     for (const char *p = text; (p = strpbrk(p, "\n;")); p++)
@@ -264,9 +266,14 @@ char *mfu_table_spell(const char *text, int row, bool pair)
 
         for (int i = 2; i < t.rows; i++)
             second = is_figure(t.cell[i][0]) && speaks_of(t.rest, t.cell[i][0]) ? i : second;
+        telling = true;
         told = tell(&t, text, second, true);
-    } else if (read && t.columns > 1 && !*t.rest && row < t.rows && row > pair)
+    } else if (read && t.columns > 1 && !*t.rest && row < t.rows && row > pair) {
+        telling = true;
         told = tell(&t, text, row, pair);
+    }
+    if (!t.copy || !cell || (telling && !told))
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
     free(t.copy);
     free(cell);
     return told;

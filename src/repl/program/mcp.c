@@ -58,8 +58,10 @@ static json_t *describe(const struct tool *t)
         json_pack("{ssss}", "type", "object", "description",
                   "keys and values: batch, accum, seq, precision, runtime, checkpoint, gpus, zero, tp, pp, lora ..."));
 
-    if (t->words)
-        json_object_set_new(properties, "words", text_property(t->words));
+    if (t->words && json_object_set_new(properties, "words", text_property(t->words)) < 0) {
+        json_decref(properties);
+        return NULL;
+    }
     return json_pack("{sssss{ssso}}", "name", t->name, "description", t->description, "inputSchema", "type", "object",
                      "properties", properties);
 }
@@ -159,12 +161,14 @@ static const struct tool *tool_of(json_t *params)
 /* NULL: out of memory. */
 static json_t *call_tool(struct mfu_session *s, const struct tool *t, json_t *params)
 {
-    struct mfu_error err = {0};
+    struct mfu_error err = {0}, unread = {0};
     char *text = NULL;
     json_t *result, *answer = NULL;
 
     if (call(s, t, json_object_get(params, "arguments"), &text, &err) == 0 && text)
-        answer = mfu_json_read(text, strlen(text), 0, NULL);
+        answer = mfu_json_read(text, strlen(text), 0, &unread);
+    if (unread.code == MFU_ENOMEM)
+        err = unread;
     if (err.code) {
         char message[MFU_ERROR_TEXT + 128];
 
@@ -188,7 +192,10 @@ static json_t *list_tools(void)
     json_t *list = json_array();
 
     for (size_t i = 0; i < N_TOOLS; i++)
-        json_array_append_new(list, describe(&tools[i]));
+        if (json_array_append_new(list, describe(&tools[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
     return json_pack("{so}", "tools", list);
 }
 
