@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_read.h"
 #include "base/quantity.h"
 #include "repl/prompt.h"
-#include "report/json/json.h"
 #include "repl/show_page.h"
 #include "repl/output.h"
 #include "report/text/text.h"

@@ -14,7 +14,7 @@
 
 #include "answer/trace/events.h"
 #include "base/error.h"
-#include "report/json/json.h"
+#include "base/json_read.h"
 
 static double number_of(const json_t *o, const char *name)
 {

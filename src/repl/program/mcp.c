@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_read.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
-#include "report/json/json.h"
 #include "scenario/keys.h"
 
 #define REVISION "2025-06-18"

@@ -9,18 +9,12 @@
 
 #include "base/field.h"
 
-struct mfu_error;
-
 /* The object with all its fields on one line, as text and as a tree; of a record that is a
  * whole answer with "command" and "schema" in front.  NULL: out of memory.  The caller owns it. */
 char *mfu_json_write(const struct mfu_record *, const void *object, size_t *length);
 /* The same into a file, with a newline; long tables are never in memory as a whole.  0, or -1 when out of memory. */
 int mfu_json_put(FILE *, const struct mfu_record *, const void *object);
 json_t *mfu_json(const struct mfu_record *, const void *object);
-
-/* What a text of JSON says; it ends in a 0 at text[length].  The flags are those of json_loadb(): JSON_DECODE_ANY,
- * JSON_DISABLE_EOF_CHECK, JSON_REJECT_DUPLICATES.  NULL with a reason and its line. */
-json_t *mfu_json_read(const char *text, size_t length, size_t flags, struct mfu_error *err);
 
 /* A number as JSON, of 15 digits: an integer when it is whole and below 2^53, null when it
  * is not finite.  Returns `out`. */

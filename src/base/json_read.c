@@ -5,6 +5,8 @@
  * writes past the end of another (lex_save() takes no notice of strbuffer_append_byte()).  What it
  * has to build trees with is safe.
  */
+#include "base/json_read.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -15,7 +17,6 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/printable.h"
-#include "report/json/json.h"
 
 #define DEEPEST 2048 /* values in values, as jansson has it */
 
@@ -112,7 +113,7 @@ static bool hold_code(struct reader *r)
     else {
         int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
 
-        utf8[n++] = (char)((0xF00 >> more & 0xFF) | code >> 6 * more);
+        utf8[n++] = (char)((0xFF00 >> (more + 1) & 0xFF) | code >> 6 * more);
         while (more-- > 0)
             utf8[n++] = (char)(0x80 | (code >> 6 * more & 0x3F));
     }
