@@ -20,7 +20,7 @@
 #define WORDS 64 /* of one command */
 
 /* Where memory has no room for an answer. */
-#define NO_MEMORY "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of memory\"}}\n"
+#define NO_MEMORY "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of memory\"}}"
 
 enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, NO_METHOD = -32601, INVALID_PARAMS = -32602 }; /* JSON-RPC */
 
@@ -250,6 +250,8 @@ int mfu_mcp_serve(struct mfu_session *s, FILE *in, FILE *out, struct mfu_error *
     while ((n = getline(&line, &size, in)) > 0) {
         struct mfu_error problem = {0};
         json_t *message, *reply;
+        bool silent, failed; /* a notification has no answer */
+        char *text;
 
         mfu_error_unheard();
         if (strspn(line, " \t\r\n") == (size_t)n)
@@ -258,17 +260,14 @@ int mfu_mcp_serve(struct mfu_session *s, FILE *in, FILE *out, struct mfu_error *
         reply = message                  ? answer(s, message)
             : problem.code == MFU_ENOMEM ? NULL
                                          : failure(NULL, PARSE_ERROR, "this is not JSON");
-        if (!reply && (!message || json_object_get(message, "id"))
-            && (fputs(NO_MEMORY, out) == EOF || fflush(out) != 0)) {
-            json_decref(message);
-            break;
-        }
+        silent = !reply && message && !json_object_get(message, "id");
         json_decref(message);
-        if (reply && (json_dumpf(reply, out, JSON_COMPACT) < 0 || fputc('\n', out) == EOF || fflush(out) != 0)) {
-            json_decref(reply);
-            break;
-        }
+        text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
         json_decref(reply);
+        failed = !silent && (fprintf(out, "%s\n", text ? text : NO_MEMORY) < 0 || fflush(out) != 0);
+        free(text);
+        if (failed)
+            break;
     }
     free(line);
     return ferror(out) ? mfu_fail(err, MFU_EIO, "standard output cannot be written") : 0;
