@@ -1,5 +1,5 @@
 /*
- * json_read.c - JSON as a tree.
+ * json_read.c - JSON as a tree, and back.
  *
  * Jansson 2.14's own reader is not used: where memory fails it goes on with a piece of a text, and
  * writes past the end of another (lex_save() takes no notice of strbuffer_append_byte()).  What it
@@ -349,4 +349,36 @@ json_t *mfu_json_read(const char *text, size_t length, size_t flags, struct mfu_
     }
     free(r.held);
     return value;
+}
+
+/* ---- and back ------------------------------------------------------------- */
+
+struct written {
+    char *text;
+    size_t n, cap;
+    bool failed;
+};
+
+/* Jansson does not look at every result: once failed, nothing more is written. */
+static int append(const char *bytes, size_t n, void *to)
+{
+    struct written *w = to;
+
+    w->failed |= !MFU_ROOM(w->text, w->n + n + 1, w->cap);
+    if (w->failed)
+        return -1;
+    memcpy(w->text + w->n, bytes, n);
+    w->n += n;
+    w->text[w->n] = '\0';
+    return 0;
+}
+
+char *mfu_json_dumps(const json_t *json, size_t flags)
+{
+    struct written w = {0};
+
+    if (json_dump_callback(json, append, &w, flags) == 0 && !w.failed)
+        return w.text;
+    free(w.text);
+    return NULL;
 }

@@ -18,6 +18,7 @@
 #include <malloc.h>
 #endif
 
+#include "base/json_read.h"
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
@@ -81,7 +82,7 @@ static int tell_schema(void)
     if (answers) {
         answers[mfu_command_count] = failure;
         schema = mfu_json_schema(answers, mfu_command_count + 1);
-        text = json_dumps(schema, JSON_INDENT(1));
+        text = mfu_json_dumps(schema, JSON_INDENT(1));
         json_decref(schema);
     }
     if (text) {

@@ -262,7 +262,7 @@ int mfu_mcp_serve(struct mfu_session *s, FILE *in, FILE *out, struct mfu_error *
                                          : failure(NULL, PARSE_ERROR, "this is not JSON");
         silent = !reply && message && !json_object_get(message, "id");
         json_decref(message);
-        text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
+        text = reply ? mfu_json_dumps(reply, JSON_COMPACT) : NULL;
         json_decref(reply);
         failed = !silent && (fprintf(out, "%s\n", text ? text : NO_MEMORY) < 0 || fflush(out) != 0);
         free(text);

@@ -171,11 +171,15 @@ static void put_number(struct writer *w, double x)
 
 json_t *mfu_json_text(const char *text)
 {
-    json_t *json = json_string(text);
-    size_t size = strlen(text) + 8;
-    char *buf = json ? NULL : malloc(size);
+    size_t size = strlen(text) + 8, at = 0, n = 1;
+    json_t *json = NULL;
+    char *buf;
 
-    if (buf)
+    for (; text[at] && (n = mfu_utf8_character(text + at, size - 8 - at, NULL)) > 0; at += n)
+        ;
+    if (n > 0)
+        return json_string_nocheck(text);
+    if ((buf = malloc(size)))
         json = json_string(mfu_printable(buf, size, text));
     free(buf);
     return json;
@@ -183,7 +187,7 @@ json_t *mfu_json_text(const char *text)
 
 static void put_json(struct writer *w, const json_t *json)
 {
-    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DIGITS)) : NULL;
+    char *text = json ? mfu_json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DIGITS)) : NULL;
 
     w->failed |= !text;
     if (text)
