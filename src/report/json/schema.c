@@ -1,12 +1,26 @@
 /*
  * schema.c - the JSON Schema of the answers, by the tables of their fields.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "report/json/json.h"
 
 /* A definition for every record, so that none is written twice. */
-static json_t *definition(json_t *defs, const struct mfu_record *);
+struct schema {
+    json_t *defs;
+    bool lost; /* memory had no room for something */
+};
+
+static bool keep(struct schema *s, json_t *object, const char *name, json_t *value)
+{
+    bool kept = json_object_set_new(object, name, value) == 0;
+
+    s->lost |= !kept;
+    return kept;
+}
+
+static json_t *definition(struct schema *s, const struct mfu_record *);
 
 static json_t *scalar_types(void)
 {
@@ -14,7 +28,7 @@ static json_t *scalar_types(void)
 }
 
 /* What a value of the field looks like. */
-static json_t *type_of(json_t *defs, const struct mfu_record_field *f)
+static json_t *type_of(struct schema *s, const struct mfu_record_field *f)
 {
     switch (f->kind) {
     case MFU_IS_NUMBER: return json_pack("{s:[s, s]}", "type", "number", "null");
@@ -27,15 +41,15 @@ static json_t *type_of(json_t *defs, const struct mfu_record_field *f)
     case MFU_IS_TABLE:
         return json_pack("{s:s, s:{s:s, s:{s:o}}}", "type", "array", "items", "type", "array", "items", "type",
                          scalar_types());
-    case MFU_IS_LIST: return json_pack("{s:s, s:o}", "type", "array", "items", definition(defs, f->inner));
-    case MFU_IS_OBJECT: return json_pack("{s:[o, {s:s}]}", "anyOf", definition(defs, f->inner), "type", "null");
+    case MFU_IS_LIST: return json_pack("{s:s, s:o}", "type", "array", "items", definition(s, f->inner));
+    case MFU_IS_OBJECT: return json_pack("{s:[o, {s:s}]}", "anyOf", definition(s, f->inner), "type", "null");
     case MFU_IS_ANY:
     case MFU_IS_MEMBERS: break;
     }
     return json_object();
 }
 
-static void put_fields(json_t *defs, json_t *properties, json_t *required, const struct mfu_record *record)
+static void put_fields(struct schema *s, json_t *properties, json_t *required, const struct mfu_record *record)
 {
     for (size_t i = 0; i < record->n; i++) {
         const struct mfu_record_field *f = &record->fields[i];
@@ -43,30 +57,34 @@ static void put_fields(json_t *defs, json_t *properties, json_t *required, const
         json_t *type;
 
         if (f->kind == MFU_IS_MEMBERS) {
-            put_fields(defs, properties, required, f->inner);
+            put_fields(s, properties, required, f->inner);
             continue;
         }
-        type = type_of(defs, f);
-        json_object_set_new(type, "description", json_string(f->meaning));
+        type = type_of(s, f);
+        keep(s, type, "description", json_string(f->meaning));
         if (*unit)
-            json_object_set_new(type, "unit", json_string(unit));
-        json_object_set_new(properties, f->name, type);
+            keep(s, type, "unit", json_string(unit));
+        keep(s, properties, f->name, type);
         if (!f->optional)
-            json_array_append_new(required, json_string(f->name));
+            s->lost |= json_array_append_new(required, json_string(f->name)) < 0;
     }
 }
 
-static json_t *definition(json_t *defs, const struct mfu_record *record)
+static json_t *definition(struct schema *s, const struct mfu_record *record)
 {
-    if (!json_object_get(defs, record->name)) {
+    if (!json_object_get(s->defs, record->name)) {
         json_t *properties = json_object(), *required = json_array();
 
-        json_object_set_new(defs, record->name, json_null()); /* its place */
-        put_fields(defs, properties, required, record);
-        json_object_set_new(defs, record->name,
-                            mfu_record_bare(record) ? type_of(defs, &record->fields[0])
-                                                    : json_pack("{s:s, s:O, s:O}", "type", "object", "properties",
-                                                                properties, "required", required));
+        if (!keep(s, s->defs, record->name, json_null())) { /* its place */
+            json_decref(properties);
+            json_decref(required);
+            return NULL;
+        }
+        put_fields(s, properties, required, record);
+        keep(s, s->defs, record->name,
+             mfu_record_bare(record)
+                 ? type_of(s, &record->fields[0])
+                 : json_pack("{s:s, s:O, s:O}", "type", "object", "properties", properties, "required", required));
         json_decref(properties);
         json_decref(required);
     }
@@ -75,22 +93,28 @@ static json_t *definition(json_t *defs, const struct mfu_record *record)
 
 json_t *mfu_json_schema(const struct mfu_record *const *const *answers, size_t n)
 {
-    json_t *defs = json_object(), *any = json_array();
+    struct schema all = {.defs = json_object()}, *s = &all;
+    json_t *any = json_array();
 
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; answers[i] && answers[i][k]; k++) {
             const struct mfu_record *record = answers[i][k];
-            json_t *one = definition(defs, record);
+            json_t *one = definition(s, record);
 
             if (record->command) { /* not of one that failed */
-                json_object_set_new(
-                    one, "properties",
-                    json_pack("{s:{s:s}, s:{s:i}}", "command", "const", record->command, "schema", "const", 1));
-                json_object_set_new(one, "required", json_pack("[s, s]", "command", "schema"));
+                keep(s, one, "properties",
+                     json_pack("{s:{s:s}, s:{s:i}}", "command", "const", record->command, "schema", "const", 1));
+                keep(s, one, "required", json_pack("[s, s]", "command", "schema"));
             }
-            json_array_append_new(any, one);
+            all.lost |= json_array_append_new(any, one) < 0;
         }
+    if (all.lost) {
+        json_decref(any);
+        json_decref(all.defs);
+        return NULL;
+    }
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
                      "answers of mfuplan --json", "description",
-                     "SI units: bytes, seconds, FLOP, ratios from 0 to 1; null: unknown", "anyOf", any, "$defs", defs);
+                     "SI units: bytes, seconds, FLOP, ratios from 0 to 1; null: unknown", "anyOf", any, "$defs",
+                     all.defs);
 }
