@@ -35,7 +35,8 @@ COMMANDS = [["-e", SMALL + "plan"], ["-e", LARGE + "check fits"], ["--json", "-e
             ["-e", SMALL + "set gpus 4; search layout maximize tokens_per_s where fits top 2"], ["-e", SMALL + "why; advise"], ["-e", SMALL + "explain mfu"],
             ["-e", "lesson 1"], ["-e", SMALL + "set gpus 8 pp 2 accum 4; sweep accum=4,8,16 batch=1,2"],
             ["-e", "model"], ["--csv", "-e", "gpu h100-sxm; model gpt2; sweep batch=1,2"], ["-e", SMALL + "export scenarios c.json --force"],
-            ["-e", "cluster; cluster dgx-h100; plan"], ["-e", SMALL + "plot memory memory.svg --force"]]
+            ["-e", "cluster; cluster dgx-h100; plan"], ["-e", SMALL + "plot memory memory.svg --force"],
+            ["--json", "-e", "lesson 1"], ["--schema"]]
 WRITERS = [("r.html", SMALL + "report r.html --force"), ("t.json", SMALL + "trace t.json --force"),
            ("s.mfu", SMALL + "save s.mfu --force"), ("m.pickle", SMALL + "memory --snapshot m.pickle --force"),
            ("c.json", SMALL + "export scenarios c.json --force")]
