@@ -62,7 +62,7 @@ static void add_job(struct options *o, bool command, const char *text)
 /* The end of what only tells: --help, --version and the like. */
 static int told(void)
 {
-    if (fflush(stdout) == 0)
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return WELL;
     if (errno != EPIPE)
         fprintf(stderr, "mfuplan: standard output: %s\n", strerror(errno));
