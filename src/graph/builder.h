@@ -22,6 +22,7 @@ struct mfu_layer;
 
 #define MFU_SAVED 24 /* results that one operation keeps for backward, at most */
 #define MFU_NO_VIEW (-1)
+#define MFU_SEEN_CASTS 16  /* launches back a compiler finds the same cast */
 #define MFU_WORK_BITS 8    /* as many lists: programs have some hundred works */
 #define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 
@@ -136,10 +137,11 @@ struct mfu_builder {
     double image_tokens;                     /* of a sequence that has no place for them, or no whole ones; -1: none */
     const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
     struct mfu_layer *layers;                /* that are traced (layers.h) */
-    int cap_layers, layer;                   /* the one that is being traced */
+    int n_layers, cap_layers, layer;         /* the one that is being traced */
     bool copies;                             /* some layers are copied (copies.h), */
-    int reach, edge; /* and name what is in so many before and behind them, at most; so many differ at either end */
-    bool uneven;     /* the second layer of a section is not like the first */
+    int reach, edge;    /* and name what is in so many before and behind them, at most; so many differ at either end */
+    bool extends_early; /* in the segment at hand a tensor was to stay until the launch before its first */
+    bool uneven;        /* the second layer of a section is not like the first */
     struct mfu_launch *merged; /* what a pass makes of the list, until it takes its place */
     int cap_merged;
     int *moved, cap_moved; /* where a pass that puts launches between others moves each of them; */

@@ -183,6 +183,7 @@ void mfu_tensor_extend(struct mfu_builder *s, int view)
     if (view == MFU_NO_VIEW)
         return;
     t = mfu_tensor_of(s, view);
+    s->extends_early |= s->program->segments[s->program->n_segments - 1].first == s->program->n_launches;
     if (t->last < s->program->n_launches - 1)
         t->last = s->program->n_launches - 1;
 }
@@ -483,7 +484,7 @@ int mfu_emit_columns_sum(struct mfu_builder *s, const char *suffix, int view, do
 static const struct mfu_launch *same_cast(const struct mfu_builder *s, int view, enum mfu_type type)
 {
     const struct mfu_program *p = s->program;
-    int from = p->n_launches > 16 ? p->n_launches - 16 : 0;
+    int from = p->n_launches > MFU_SEEN_CASTS ? p->n_launches - MFU_SEEN_CASTS : 0;
 
     for (int i = p->n_launches - 1; s->runtime->one_cast && i >= from; i--) {
         const struct mfu_launch *l = &p->launches[i];

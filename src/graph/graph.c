@@ -18,6 +18,7 @@
 #include "graph/optimizer.h"
 #include "graph/preallocated.h"
 #include "graph/recompute.h"
+#include "graph/repeat.h"
 #include "graph/resident.h"
 #include "graph/shard.h"
 #include "graph/split.h"
@@ -150,12 +151,8 @@ static bool has_backward(const struct mfu_builder *s, const struct mfu_layer *st
     return s->nodes[st->first_node + st->n_nodes - 1].requires_gradient;
 }
 
-static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
+static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
 {
-    s->layer = (int)(st - s->layers);
-    mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
-    mark_layer(s, st);
-    s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, st);
     if (mfu_layer_recomputed(s, st) && has_backward(s, st)) {
         s->last_saver = mfu_last_saver(s, st);
         s->recomputing = true;
@@ -181,6 +178,20 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
         mfu_split_after_backward(s, i);
     }
     mfu_update_deferred(s);
+}
+
+static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
+{
+    int k = (int)(st - s->layers);
+
+    s->layer = k;
+    mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
+    mark_layer(s, st);
+    s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, st);
+    mfu_repeat_begin(s, k, MFU_BACKWARD);
+    if (!mfu_repeat_pass(s, k, MFU_BACKWARD))
+        run_backward(s, st, last);
+    mfu_repeat_end(s, k, MFU_BACKWARD);
     mfu_segment_close(s);
 }
 
@@ -562,6 +573,7 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
     int n = s->failed ? -1 : mfu_layers_make(s, unrolling, err);
 
     layers = s->layers;
+    s->n_layers = n;
     for (int k = 0; k < n && !s->failed; k++)
         mfu_mark_recomputed(s, &layers[k]);
     for (int k = 0; k < n && !s->failed; k++) {
@@ -575,6 +587,7 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         layers[k].first_kept = s->n_kept;
         s->n_gemms = 0;
         s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
+        mfu_repeat_begin(s, k, MFU_FORWARD);
         if (k == n - 1 && loss_is_apart(s)) {
             struct mfu_layer model = layers[k], loss = model;
 
@@ -585,9 +598,10 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
             free_casts(s, layers, n);
             mfu_segment_open(s, loss.section->name, MFU_FORWARD, loss.repeat);
             run_forward(s, &loss);
-        } else {
+        } else if (s->selective || !mfu_repeat_pass(s, k, MFU_FORWARD)) {
             run_forward(s, &layers[k]);
         }
+        mfu_repeat_end(s, k, MFU_FORWARD);
         mfu_choose_kept(s, &layers[k]);
         if (k == n - 1)
             hold_locals(s, layers, n);

@@ -19,6 +19,16 @@ static inline int mfu_traced_layers(const struct mfu_builder *s)
     return 2 * (mfu_copied_layer(s) + 1);
 }
 
+/* What a pass through a layer has appended, and what it found (repeat.h). */
+struct mfu_layer_pass {
+    int first[3], end[3]; /* launches, views, tensors */
+    int input, gradient;  /* views: what the layer reads, and in backward that of its result */
+    int n_deferred, n_kept;
+    double loaded_bytes;
+    const struct mfu_work *work; /* of the launch before it */
+    bool closed;                 /* it depends on nothing else, and nothing else is changed */
+};
+
 /* A section, or one of the layers of a repeated one. */
 struct mfu_layer {
     const struct mfu_model_section *section;
@@ -29,7 +39,9 @@ struct mfu_layer {
     double repeat; /* layers that it stands for */
     int copies;    /* of it in the program, beside itself (copies.h) */
     int first_parameter;
-    int first_kept; /* of its results in mfu_builder.kept */
+    int first_kept;                /* of its results in mfu_builder.kept */
+    bool alike;                    /* its operations, and what they read, are those of the layer before */
+    struct mfu_layer_pass pass[2]; /* forward, backward */
 };
 
 /* The layers of the whole model in the order of execution, into s->layers, with

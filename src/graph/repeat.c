@@ -1,0 +1,408 @@
+/*
+ * repeat.c - a pass through a layer as the same pass through its neighbour was traced.
+ *
+ * A pass names launches, views and tensors of its own; in backward those of its forward pass; and two views that others have
+ * made: what the layer reads, and the gradient of its result.  Each has its counterpart in the neighbour.  Where a pass names
+ * anything else, or its surroundings could have decided something, it is traced.
+ */
+#include "graph/repeat.h"
+
+#include <string.h>
+
+#include "graph/builder_private.h"
+#include "graph/optimizer.h"
+#include "graph/stage.h"
+#include "scenario/setting.h"
+
+enum list { LAUNCHES, VIEWS, TENSORS };
+
+/* A number that a pass may not name. */
+#define NONE (-5)
+
+/* From the numbers of one layer's pass to those of its neighbour's. */
+struct neighbours {
+    struct mfu_builder *s;
+    struct mfu_program *p;
+    const struct mfu_layer *from, *to;
+    const struct mfu_layer_pass *now, *forward; /* of `from`; forward: NULL in it */
+    int by[3], forward_by[3];
+    int input, input_to;       /* views */
+    int gradient, gradient_to; /* or MFU_NO_VIEW */
+    bool foreign;              /* something else was named */
+};
+
+static bool within(const struct mfu_layer_pass *a, enum list list, int item)
+{
+    return a && item >= a->first[list] && item < a->end[list];
+}
+
+static int tensor_at(const struct neighbours *x, int view)
+{
+    return view == MFU_NO_VIEW ? NONE : x->p->views[view].tensor;
+}
+
+static int producer_at(const struct neighbours *x, int view)
+{
+    return view == MFU_NO_VIEW ? NONE : x->p->views[view].producer;
+}
+
+/* The counterpart of an item; `input` and `gradient` are those of the two views. */
+static int counterpart(struct neighbours *x, enum list list, int item, int input, int input_to, int gradient,
+                       int gradient_to)
+{
+    if (within(x->now, list, item))
+        return item + x->by[list];
+    if (within(x->forward, list, item))
+        return item + x->forward_by[list];
+    if (item == input)
+        return input_to;
+    if (item == gradient)
+        return gradient_to;
+    x->foreign = true;
+    return item;
+}
+
+static int view_to(struct neighbours *x, int view)
+{
+    if (view == MFU_NO_VIEW)
+        return view;
+    return counterpart(x, VIEWS, view, x->input, x->input_to, x->gradient, x->gradient_to);
+}
+
+static int tensor_to(struct neighbours *x, int tensor)
+{
+    if (tensor == 0) /* the weights */
+        return tensor;
+    return counterpart(x, TENSORS, tensor, tensor_at(x, x->input), tensor_at(x, x->input_to), tensor_at(x, x->gradient),
+                       tensor_at(x, x->gradient_to));
+}
+
+static int producer_to(struct neighbours *x, int launch)
+{
+    if (launch < 0)
+        return launch;
+    return counterpart(x, LAUNCHES, launch, producer_at(x, x->input), producer_at(x, x->input_to),
+                       producer_at(x, x->gradient), producer_at(x, x->gradient_to));
+}
+
+/* ---- are they alike? -------------------------------------------------------- */
+
+static bool same_input(const struct mfu_layer *a, const struct mfu_layer *b, int in, int of)
+{
+    bool own = in >= a->first_node, own_of = of >= b->first_node;
+
+    if (in < 0 || of < 0)
+        return in == of;
+    return own || own_of ? own && own_of && in - a->first_node == of - b->first_node : in == a->input && of == b->input;
+}
+
+static bool same_parameter(const struct mfu_builder *s, const struct mfu_layer *a, const struct mfu_layer *b, int own,
+                           int of)
+{
+    const struct mfu_parameter *p = &s->parameters[own], *q = &s->parameters[of];
+
+    if (own < 0 || of < 0)
+        return own == of;
+    return own >= a->first_parameter && of >= b->first_parameter && own - a->first_parameter == of - b->first_parameter
+        && p->users == q->users && p->elements == q->elements && p->type == q->type && p->packed == q->packed
+        && p->trains == q->trains;
+}
+
+static bool same_node(const struct mfu_builder *s, const struct mfu_layer *a, const struct mfu_layer *b, int i)
+{
+    const struct mfu_node *n = &s->nodes[a->first_node + i], *m = &s->nodes[b->first_node + i];
+
+    if (n->op != m->op || n->recomputed != m->recomputed || n->requires_gradient != m->requires_gradient
+        || n->replaced != m->replaced)
+        return false;
+    for (int k = 0; k < MFU_INPUTS; k++)
+        if (!same_input(a, b, n->in[k], m->in[k]))
+            return false;
+    for (int w = 0; w < 2; w++)
+        if (!same_parameter(s, a, b, n->parameter[w], m->parameter[w]))
+            return false;
+    return true;
+}
+
+static bool same_layer(const struct mfu_builder *s, const struct mfu_layer *a, const struct mfu_layer *b)
+{
+    const struct mfu_node *in, *of;
+
+    if (a->section != b->section || a->n_nodes != b->n_nodes || a->frozen != b->frozen || a->again != b->again
+        || a->input < 0 || b->input < 0)
+        return false;
+    in = &s->nodes[a->input];
+    of = &s->nodes[b->input];
+    if (in->requires_gradient != of->requires_gradient || in->recomputed != of->recomputed
+        || mfu_is(in->op, MFU_GATES) != mfu_is(of->op, MFU_GATES))
+        return false;
+    for (int i = 0; i < a->n_nodes; i++)
+        if (!same_node(s, a, b, i))
+            return false;
+    return true;
+}
+
+static bool same_view(const struct mfu_program *p, int a, int b)
+{
+    const struct mfu_view *v = &p->views[a], *w = &p->views[b];
+    const struct mfu_tensor *t = &p->tensors[v->tensor], *u = &p->tensors[w->tensor];
+
+    return v->type == w->type && v->rows == w->rows && v->columns == w->columns && v->slot == w->slot
+        && (v->producer < 0) == (w->producer < 0) && t->bytes == u->bytes && t->part == u->part;
+}
+
+/* Whether what comes in was cast just now: a compiler would not do so again (same_cast() in emit.c). */
+static bool was_cast(const struct neighbours *x)
+{
+    const struct mfu_program *p = x->p;
+
+    for (int i = p->n_launches - 1; i >= 0 && i >= p->n_launches - MFU_SEEN_CASTS; i--)
+        if (p->launches[i].cast && (p->launches[i].in[0] == x->input_to || p->launches[i].in[0] == x->gradient_to))
+            return true;
+    return false;
+}
+
+/* ---- around a pass ----------------------------------------------------------- */
+
+static void counts(const struct mfu_builder *s, int n[3])
+{
+    n[LAUNCHES] = s->program->n_launches;
+    n[VIEWS] = s->program->n_views;
+    n[TENSORS] = s->program->n_tensors;
+}
+
+/* Only the layer's result has a gradient, and what it reads has none. */
+static bool awaits_gradient(const struct mfu_builder *s, const struct mfu_layer *l)
+{
+    int last = l->first_node + l->n_nodes - 1;
+
+    for (int i = l->first_node; i <= last; i++)
+        if (s->nodes[i].partial != MFU_NO_VIEW || (s->nodes[i].gradient != MFU_NO_VIEW) != (i == last))
+            return false;
+    return s->nodes[l->input].gradient == MFU_NO_VIEW && s->nodes[l->input].partial == MFU_NO_VIEW;
+}
+
+static const struct mfu_work *work_before(const struct mfu_builder *s, int launch)
+{
+    return launch > 0 ? s->program->launches[launch - 1].work : NULL;
+}
+
+void mfu_repeat_begin(struct mfu_builder *s, int k, enum mfu_phase phase)
+{
+    struct mfu_layer *l = &s->layers[k];
+    struct mfu_layer_pass *a = &l->pass[phase];
+    const double *setting = s->config->setting;
+
+    counts(s, a->first);
+    s->extends_early = false;
+    a->work = work_before(s, a->first[LAUNCHES]);
+    a->loaded_bytes = s->loaded_bytes;
+    a->n_deferred = s->n_deferred;
+    a->n_kept = s->n_kept;
+    a->closed = l->input >= 0 && l->n_nodes > 0 && setting[MFU_S_TP] <= 1 && setting[MFU_S_CP] <= 1 && !s->failed;
+    if (phase == MFU_BACKWARD) {
+        a->closed = a->closed && l->pass[MFU_FORWARD].closed && awaits_gradient(s, l) && !s->selective
+            && !mfu_optimizer_in_backward(s);
+        a->gradient = a->closed ? s->nodes[l->first_node + l->n_nodes - 1].gradient : MFU_NO_VIEW;
+    } else {
+        a->gradient = MFU_NO_VIEW;
+    }
+    a->input = l->input >= 0 ? s->nodes[l->input].out : MFU_NO_VIEW;
+}
+
+void mfu_repeat_end(struct mfu_builder *s, int k, enum mfu_phase phase)
+{
+    struct mfu_layer_pass *a = &s->layers[k].pass[phase];
+
+    counts(s, a->end);
+    a->closed = a->closed && !s->failed && a->work == work_before(s, a->first[LAUNCHES]) && !s->extends_early
+        && a->loaded_bytes == s->loaded_bytes && a->n_kept == s->n_kept;
+}
+
+/* ---- the pass ----------------------------------------------------------------- */
+
+static bool repeat_launches(struct neighbours *x)
+{
+    struct mfu_program *p = x->p;
+    int n = x->now->end[LAUNCHES] - x->now->first[LAUNCHES];
+
+    if (!ROOM_FOR(x->s, p->launches, p->n_launches + n, p->cap_launches))
+        return false;
+    for (int i = 0; i < n; i++) {
+        const struct mfu_launch *l = &p->launches[x->now->first[LAUNCHES] + i];
+        struct mfu_launch *to = &p->launches[p->n_launches + i];
+        int *ends = mfu_ends_new(x->s, l->n_in + l->n_out);
+
+        if (!ends)
+            return false;
+        *to = *l;
+        to->in = ends;
+        to->out = ends + l->n_in;
+        for (int k = 0; k < l->n_in; k++)
+            to->in[k] = view_to(x, l->in[k]);
+        for (int k = 0; k < l->n_out; k++)
+            to->out[k] = view_to(x, l->out[k]);
+    }
+    return !x->foreign;
+}
+
+static bool repeat_views(struct neighbours *x)
+{
+    struct mfu_program *p = x->p;
+    int n = x->now->end[VIEWS] - x->now->first[VIEWS];
+
+    if (!ROOM_FOR(x->s, p->views, p->n_views + n, p->cap_views))
+        return false;
+    for (int i = 0; i < n; i++) {
+        struct mfu_view *to = &p->views[p->n_views + i];
+
+        *to = p->views[x->now->first[VIEWS] + i];
+        to->tensor = tensor_to(x, to->tensor);
+        to->producer = producer_to(x, to->producer);
+    }
+    return !x->foreign;
+}
+
+/* The launch up to which a tensor lives, where the pass says so. */
+static int last_to(const struct neighbours *x, int last)
+{
+    return last != MFU_FOREVER && within(x->now, LAUNCHES, last) ? last + x->by[LAUNCHES] : last;
+}
+
+static bool repeat_tensors(struct neighbours *x)
+{
+    struct mfu_program *p = x->p;
+    int n = x->now->end[TENSORS] - x->now->first[TENSORS];
+
+    if (!ROOM_FOR(x->s, p->tensors, p->n_tensors + n, p->cap_tensors))
+        return false;
+    for (int i = 0; i < n; i++) {
+        struct mfu_tensor *to = &p->tensors[p->n_tensors + i];
+
+        *to = p->tensors[x->now->first[TENSORS] + i];
+        to->born += to->born == MFU_NEVER ? 0 : x->by[LAUNCHES];
+        to->last = last_to(x, to->last);
+        to->view += x->by[VIEWS];
+    }
+    return true;
+}
+
+/* What the pass does to a tensor that was there before it. */
+static void touch(const struct neighbours *x, int from, int to)
+{
+    const struct mfu_tensor *t = &x->p->tensors[from];
+    struct mfu_tensor *u = &x->p->tensors[to];
+
+    if (t->last == MFU_FOREVER || within(x->now, LAUNCHES, t->last))
+        u->last = last_to(x, t->last);
+    u->part = t->part;
+}
+
+static void touch_others(struct neighbours *x)
+{
+    struct mfu_program *p = x->p;
+
+    /* What `from` reads is the result of `to` in backward: asked before it is changed. */
+    touch(x, tensor_at(x, x->input), tensor_at(x, x->input_to));
+    if (x->gradient != MFU_NO_VIEW)
+        touch(x, tensor_at(x, x->gradient), tensor_at(x, x->gradient_to));
+    for (int t = x->forward ? x->forward->first[TENSORS] : 0; x->forward && t < x->forward->end[TENSORS]; t++)
+        touch(x, t, t + x->forward_by[TENSORS]);
+    for (int v = x->forward ? x->forward->first[VIEWS] : 0; x->forward && v < x->forward->end[VIEWS]; v++)
+        if (within(x->now, LAUNCHES, p->views[v].producer)) {
+            p->views[v + x->forward_by[VIEWS]].producer = p->views[v].producer + x->by[LAUNCHES];
+            p->views[v + x->forward_by[VIEWS]].slot = p->views[v].slot;
+        }
+}
+
+static void repeat_node(struct neighbours *x, const struct mfu_node *from, struct mfu_node *to)
+{
+    to->out = view_to(x, from->out);
+    to->n_saved = from->n_saved;
+    for (int k = 0; k < from->n_saved; k++)
+        to->saved[k] = view_to(x, from->saved[k]);
+    to->again = from->again;
+    to->gradient = view_to(x, from->gradient);
+    to->shard = view_to(x, from->shard);
+    to->gathered = from->gathered;
+}
+
+static void repeat_parameter(struct neighbours *x, const struct mfu_parameter *from, struct mfu_parameter *to)
+{
+    to->given = from->given;
+    to->cast = view_to(x, from->cast);
+    to->gradient = view_to(x, from->gradient);
+    if (from->cast != MFU_NO_VIEW && x->s->numerics.quantises)
+        for (int k = 0; k < 2; k++)
+            to->quantised[k] = view_to(x, from->quantised[k]);
+}
+
+/* Nodes, parameters, and gradients that wait; false: out of memory. */
+static bool repeat_state(struct neighbours *x)
+{
+    struct mfu_builder *s = x->s;
+    int n = s->n_deferred - x->now->n_deferred, on = x->to->first_node - x->from->first_node, end = 0;
+
+    for (int i = 0; i < x->from->n_nodes; i++) {
+        const struct mfu_node *node = &s->nodes[x->from->first_node + i];
+
+        repeat_node(x, node, &s->nodes[x->to->first_node + i]);
+        for (int w = 0; w < 2; w++)
+            if (node->parameter[w] >= end) {
+                end = node->parameter[w] + 1;
+                repeat_parameter(
+                    x, &s->parameters[node->parameter[w]],
+                    &s->parameters[node->parameter[w] - x->from->first_parameter + x->to->first_parameter]);
+            }
+    }
+    if (!ROOM_FOR(s, s->deferred, s->n_deferred + n, s->cap_deferred))
+        return false;
+    for (int i = 0; i < n; i++) {
+        s->deferred[s->n_deferred].node = s->deferred[x->now->n_deferred + i].node + on;
+        s->deferred[s->n_deferred++].view = view_to(x, s->deferred[x->now->n_deferred + i].view);
+    }
+    return true;
+}
+
+bool mfu_repeat_pass(struct mfu_builder *s, int k, enum mfu_phase phase)
+{
+    struct mfu_program *p = s->program;
+    bool back = phase == MFU_BACKWARD;
+    int other = back ? k + 1 : k - 1, n = s->n_layers, given;
+    struct mfu_layer *to = &s->layers[k];
+    struct neighbours x = {.s = s, .p = p, .to = to};
+
+    if (other < 0 || other >= n || s->failed)
+        return false;
+    x.from = &s->layers[other];
+    x.now = &x.from->pass[phase];
+    x.forward = back ? &x.from->pass[MFU_FORWARD] : NULL;
+    x.input = x.now->input, x.input_to = to->pass[phase].input;
+    x.gradient = x.now->gradient, x.gradient_to = to->pass[phase].gradient;
+    if (!x.now->closed || !to->pass[phase].closed || x.input >= x.now->first[VIEWS])
+        return false;
+    if (!back)
+        to->alike = same_layer(s, to, x.from);
+    if (!(back ? x.from : to)->alike || !same_view(p, x.input, x.input_to)
+        || (back && !same_view(p, x.gradient, x.gradient_to))
+        || (back && tensor_at(&x, x.input) == tensor_at(&x, x.gradient)) || (s->runtime->one_cast && was_cast(&x)))
+        return false;
+    counts(s, x.by);
+    for (int i = 0; i < 3; i++) {
+        x.by[i] -= x.now->first[i];
+        x.forward_by[i] = back ? to->pass[MFU_FORWARD].first[i] - x.forward->first[i] : 0;
+    }
+    given = back ? s->nodes[x.from->input].gradient : MFU_NO_VIEW;
+    given = view_to(&x, given);
+    if (x.foreign || !repeat_views(&x) || !repeat_launches(&x) || !repeat_tensors(&x))
+        return false;
+    p->n_launches += x.now->end[LAUNCHES] - x.now->first[LAUNCHES];
+    p->n_views += x.now->end[VIEWS] - x.now->first[VIEWS];
+    p->n_tensors += x.now->end[TENSORS] - x.now->first[TENSORS];
+    touch_others(&x);
+    if (!repeat_state(&x))
+        return false;
+    if (back)
+        s->nodes[to->input].gradient = given;
+    return true;
+}
