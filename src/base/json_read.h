@@ -9,7 +9,7 @@
 
 struct mfu_error;
 
-/* What a text of JSON says; it ends in a 0 at text[length].  The flags are those of json_loadb(): JSON_DECODE_ANY,
+/* What a text of JSON says.  The flags are those of json_loadb(): JSON_DECODE_ANY,
  * JSON_DISABLE_EOF_CHECK, JSON_REJECT_DUPLICATES.  NULL with a reason and its line; the caller owns the tree. */
 json_t *mfu_json_read(const char *text, size_t length, size_t flags, struct mfu_error *err);
 
