@@ -424,39 +424,6 @@ static void send_gradients(struct sharder *x, const struct pool *pool, double el
     }
 }
 
-/* torch's DDP keeps gradients in tensors of their own: each is scaled into its bucket when it is complete, and copied
- * back behind the sum, by a kernel each; in micro-steps that sum nothing (no_sync) it does neither.  With
- * gradient_as_bucket_view, which is off by default, the way back goes.  Source: PyTorch 00413201,
- * torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense, finalize_bucket_dense), the same in 2.9.  Who
- * shards gradients or their sums has no such reducer. */
-static bool copies_buckets(const struct sharder *x)
-{
-    return mfu_trainers[x->s->config->trainer].copies_buckets && x->rule->sharded == MFU_STATE_COUNT && in_buckets(x);
-}
-
-/* `calls` buckets of so many bytes are filled, or emptied behind the last sum. */
-static void copy_bucket(struct sharder *x, const struct pool *pool, const char *suffix, double bytes, double calls,
-                        enum mfu_occurrence when)
-{
-    struct mfu_launch l = blank(x, suffix);
-    double all = calls * bytes;
-    struct mfu_work w = {
-        .kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, all / x->p->gradient_bytes, 0, all, all)};
-
-    if (!copies_buckets(x) || pool->ranks <= 1 || !(all > 0))
-        return;
-    w.kernel.launches = fmax(1, x->p->trained_tensors * all / (x->p->rank_trained * x->p->gradient_bytes));
-    w.kernel.cold = true;
-    if (when != MFU_EVERY_MICRO_STEP)
-        mfu_work_once(&w, when, x->p->accum);
-    l.communicates = false;
-    if (x->seg->phase == MFU_OPTIMIZER_PHASE) {
-        l.wait_stream = MFU_STREAM_COMMUNICATION;
-        l.wait_behind = 0;
-    }
-    put(x, &l, &w);
-}
-
 /* `calls` sums over the ranks of so many bytes, and what follows them: each copy sums its shard with the others'
  * (Megatron, core/distributed/param_and_grad_buffer.py with num_distributed_optimizer_instances). */
 static void reduce(struct sharder *x, const struct pool *pool, double bytes, double calls, enum mfu_occurrence when)
@@ -464,7 +431,6 @@ static void reduce(struct sharder *x, const struct pool *pool, double bytes, dou
     bool beside = x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0, whole = reduction(x) == MFU_ALL_REDUCE;
     enum mfu_stream stream = beside ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE;
 
-    copy_bucket(x, pool, "to_bucket", bytes, calls, when);
     if (pool->ranks > 1 || (whole && copies(x->s) > 1))
         issue_over(x, whole ? pool->whole : pool->axes, stream, reduction(x), bytes, calls, when);
     if (copies(x->s) > 1 && !whole)
@@ -841,9 +807,6 @@ static void write_segment(struct sharder *x, int k, int last)
             if (x->pool[i].ranks > 0)
                 reduce(x, &x->pool[i], x->pool[i].trained * x->p->gradient_bytes, 1, MFU_EVERY_MICRO_STEP);
         x->wanted = x->issued - 1; /* all sums */
-        for (int i = 0; i < POOLS; i++)
-            copy_bucket(x, &x->pool[i], "from_bucket", x->pool[i].trained * x->p->gradient_bytes, 1,
-                        MFU_EVERY_MICRO_STEP);
     }
     move(x, last);
     bucket_counted(x);

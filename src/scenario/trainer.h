@@ -85,7 +85,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
     X(DDP, "ddp", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20, .plain_zero = true,      \
-      .copies_buckets = true, .host_layer = MFU_COEFFICIENT_COUNT,                                                     \
+      .host_layer = MFU_COEFFICIENT_COUNT,                                                                             \
       .aliases = "pytorch huggingface hf transformers accelerate trl axolotl llama-factory lightning",                 \
       .stands_for = "composer timm diffusers open-clip fairseq unsloth xtuner swift ms-swift torchtune colossalai")    \
     X(FSDP, "fsdp", .runtime = MFU_EAGER, .overlaps_reduce = true, .overlaps_gather = true,                            \
@@ -147,8 +147,7 @@ struct mfu_trainer {
     enum mfu_context_kind context;  /* its default */
     double tp_overlap_since;        /* a year of the software; 0: always */
     double bucket_bytes;            /* of gradients that leave together, beside backward */
-    bool copies_buckets; /* gradients that nothing shards are copied into the buckets that are summed, and out */
-    bool reduces_whole;  /* ZeRO 1 all-reduces, though each rank needs its part only */
+    bool reduces_whole;             /* ZeRO 1 all-reduces, though each rank needs its part only */
     bool gathers_pieces; /* new weights of ZeRO 1 are copied out of one buffer, a piece for each weight and rank */
     bool half_weights;   /* 16-bit weights and fp32 masters, whatever ZeRO */
     bool

@@ -515,39 +515,6 @@ static void new_weights_are_copied_out_piece_by_piece(void **state)
     mfu_plan_release(&p);
 }
 
-/* PyTorch's reducer copies each gradient into its bucket and back, once a step, however many micro-steps; who shards, sums
- * in place or sums behind backward has no bucket of its own. */
-static void gradients_are_copied_into_buckets_and_back(void **state)
-{
-    static const struct {
-        const char *trainer, *gpus, *zero, *accum, *overlap;
-        double copies;
-    } cases[] = {
-        {"ddp", "8", "0", "1", "on", 1},      {"ddp", "8", "0", "4", "on", 1},   {"ddp", "1", "0", "1", "on", 0},
-        {"ddp", "8", "0", "1", "off", 0},     {"ddp", "8", "1", "1", "on", 0},   {"ddp", "8", "3", "1", "on", 0},
-        {"megatron", "8", "0", "1", "on", 0}, {"llm.c", "8", "0", "1", "on", 0}, {"deepspeed", "8", "0", "1", "on", 0},
-    };
-    static const char *const ways[] = {"to_bucket", "from_bucket"};
-    struct mfu_plan p = {0};
-    double calls;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        plan(&p, "h100-sxm", "gpt2",
-             (const char *[]){"gpus", cases[i].gpus, "trainer", cases[i].trainer, "zero", cases[i].zero, "accum",
-                              cases[i].accum, "overlap_grad_reduce", cases[i].overlap, NULL});
-        for (int way = 0; way < 2; way++) {
-            /* the way in is of the micro-step that sums: a mean of all; the way back is of the step */
-            double part = way == 0 ? strtod(cases[i].accum, NULL) : 1;
-            double bytes = p.program.gradient_bytes * p.program.rank_trained;
-
-            assert_near(written_by(&p, ways[way], &calls) * part, cases[i].copies * bytes, 1e-9);
-            assert_near(calls * part, cases[i].copies * p.program.trained_tensors, 1e-9);
-        }
-    }
-    mfu_plan_release(&p);
-}
-
 /* Norms and routers see a rank's tokens with sequence parallelism, all of them without; biases of products whose partial
  * sums are scattered, too; norms of a head see a rank's heads in either case; positions all tokens. */
 static void gradients_of_copies_are_summed_over_tensor_ranks(void **state)
@@ -605,7 +572,6 @@ int main(void)
         cmocka_unit_test(a_system_nobody_ran_is_less_sure),
         cmocka_unit_test(cached_memory_of_a_pipeline_counts_in_part),
         cmocka_unit_test(new_weights_are_copied_out_piece_by_piece),
-        cmocka_unit_test(gradients_are_copied_into_buckets_and_back),
         cmocka_unit_test(gradients_of_copies_are_summed_over_tensor_ranks),
     };
 
