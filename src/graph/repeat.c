@@ -11,7 +11,6 @@
 
 #include "graph/builder_private.h"
 #include "graph/optimizer.h"
-#include "graph/stage.h"
 #include "scenario/setting.h"
 
 enum list { LAUNCHES, VIEWS, TENSORS };
