@@ -138,11 +138,14 @@ struct mfu_launch {
     bool in_layer : 1;               /* of a repeated section */
     bool routed : 1;                 /* on rows of experts that ranks share; */
     bool same : 1;                   /* every tensor rank runs it, on the same rows; */
-    bool padded : 1;    /* it multiplies as many rows as these have places, not those that tokens ask for */
+    bool padded;        /* it multiplies as many rows as these have places, not those that tokens ask for */
     bool communicates;  /* a collective, or a copy that is made for one */
     signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
     int wait_behind;    /* but for so many of the latest; -1: it does not wait */
 };
+_Static_assert(offsetof(struct mfu_launch, wait_behind) == offsetof(struct mfu_launch, n_in) + 12
+                   && offsetof(struct mfu_launch, beside) + 1 == offsetof(struct mfu_launch, wait_behind),
+               "launches are compared byte by byte: no byte may be of no field");
 
 struct mfu_segment {
     const char *section;

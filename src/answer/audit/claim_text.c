@@ -87,7 +87,8 @@ const char *mfu_claim_back(const struct mfu_claim_text *t, const char *p)
 char *mfu_claim_text_replace(struct mfu_claim_text *t, char *at, size_t n, const char *by)
 {
     size_t m = strlen(by), i = (size_t)(at - t->text), rest = strlen(at + n) + 1;
-    unsigned short from = t->from[i], to = t->to[i + (n > 0 ? n - 1 : 0)];
+    unsigned short from = t->from[i],
+                   to = t->to[i + n > 0 ? i + n - 1 : 0]; /* what is put in is of what stands before */
 
     if (i + m + rest > MFU_CLAIM_ROOM - 16)
         return at + n;
