@@ -24,9 +24,13 @@ static _Thread_local struct {
     char *begin, *at, *end;
 } aside;
 
+/* What a program that uses us as a library had told Jansson, or malloc() and free(). */
+static json_malloc_t allocate;
+static json_free_t release;
+
 static void *reserve(size_t n)
 {
-    void *p = malloc(n);
+    void *p = allocate(n);
 
     if (p || !aside.begin || (size_t)(aside.end - aside.at) < n)
         return p;
@@ -40,11 +44,12 @@ static void *reserve(size_t n)
 static void give_back(void *p)
 {
     if (!aside.begin || (char *)p < aside.begin || (char *)p >= aside.end)
-        free(p);
+        release(p);
 }
 
 static void reserve_for_all(void)
 {
+    json_get_alloc_funcs(&allocate, &release);
     json_set_alloc_funcs(reserve, give_back);
 }
 

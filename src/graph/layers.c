@@ -199,8 +199,7 @@ static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
 
         carried[i - sec->first] = next >= 0 && at[next] >= 0 ? at[next] : WAITING;
     }
-    for (int i = 0; i < sec->count; i++)
-        at[sec->first + i] = carried[i];
+    memcpy(at + sec->first, carried, (size_t)sec->count * sizeof *at);
     for (int i = sec->first; i < sec->first + sec->count && !s->failed; i++)
         if (at[i] == WAITING && !waits(s, sec, i))
             add_node(s, st, at, i);

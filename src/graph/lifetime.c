@@ -54,7 +54,7 @@ static double copies(const struct mfu_program *p, const int *segment_of, int ten
         - (t->last == MFU_FOREVER ? 0 : times(p, segment_of, t->last, m, false));
 }
 
-int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
+int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_peak_memory *m)
 {
     int n = p->n_launches, *segment_of;
     double *up = calloc((size_t)n + 1, 2 * sizeof *up + sizeof *segment_of), *down;
@@ -92,7 +92,7 @@ int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
         if (where >= 0) {
             double growth = level - start, last = (seg->repeat - 1) * fmax(growth, 0);
 
-            if (highest + last > m->bytes) {
+            if (highest + last > m->bytes && !(of_passes && seg->phase == MFU_OPTIMIZER_PHASE)) {
                 m->bytes = highest + last;
                 m->segment = k;
                 m->launch = where;

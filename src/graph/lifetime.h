@@ -21,9 +21,9 @@ struct mfu_peak_memory {
     double end_bytes;             /* level after the micro-step */
 };
 
-/* The highest moment of a steady micro-step or optimizer step.  0, or -1 when out of
+/* The highest moment of a steady micro-step or optimizer step, or of the former alone.  0, or -1 when out of
  * memory. */
-int mfu_lifetime_peak(const struct mfu_program *, struct mfu_peak_memory *);
+int mfu_lifetime_peak(const struct mfu_program *, bool of_passes, struct mfu_peak_memory *);
 
 /* One tensor (or several equal ones) alive at that moment. */
 struct mfu_alive {

@@ -82,7 +82,7 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
         return mfu_stages_plan(p, fitting, sums, err);
     p->n_stages = p->shown_stage = p->worst_stage = 0;
     p->bubble = 0;
-    if (mfu_plan_weigh(p, err) < 0)
+    if (mfu_plan_weigh(p, false, err) < 0)
         return -1;
     if (fitting && !p->memory.fits)
         return 1;

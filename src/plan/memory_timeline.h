@@ -13,6 +13,7 @@
 #include "graph/program.h"
 
 struct mfu_error;
+struct mfu_plan;
 struct mfu_simulation;
 
 struct mfu_memory_timeline_point {
@@ -44,6 +45,10 @@ struct mfu_memory_timeline {
 
 /* Fails when nothing was recorded (llm.c allocates once). */
 int mfu_memory_timeline_make(const struct mfu_simulation *, struct mfu_memory_timeline *, struct mfu_error *);
+
+/* That of a plan with pp > 1: of the stage that holds the most, with the microbatches that are in flight, over a whole
+ * step.  It has points alone: no spans, no deaths. */
+int mfu_memory_timeline_of_pipeline(const struct mfu_plan *, struct mfu_memory_timeline *, struct mfu_error *);
 void mfu_memory_timeline_release(struct mfu_memory_timeline *);
 
 /* "forward", or "forward of a later micro-step": into buf. */

@@ -343,19 +343,19 @@ void mfu_plan_page(struct mfu_plan *p)
     weigh_host(p);
 }
 
-int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
+int mfu_plan_weigh(struct mfu_plan *p, bool of_passes, struct mfu_error *err)
 {
     struct mfu_memory_answer *m = &p->memory;
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
-    if (!p->peak_known) {
-        if (mfu_lifetime_peak(&p->program, &m->peak) < 0)
+    if (!p->peak_known || of_passes) {
+        if (mfu_lifetime_peak(&p->program, of_passes, &m->peak) < 0)
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         name_moment(p);
     }
-    p->peak_known = p->built;
+    p->peak_known = p->built && !of_passes;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[modules_of(p)]

@@ -116,12 +116,13 @@ struct mfu_stage {
     double flops, hardware_flops; /* as MFU counts them, if all stages were like this one */
     double in_flight;             /* microbatches whose activations it holds at most */
     struct mfu_withheld withheld;
-    double kept_bytes;               /* of one of them; */
-    double kept_before, kept_behind; /* of that: before and behind all layers */
-    struct mfu_step_answer step;     /* of a step without others, */
-    enum mfu_limit limit;            /* and what limits that */
-    struct mfu_memory_answer alone;  /* with one microbatch, */
-    struct mfu_memory_answer memory; /* with all that are in flight */
+    double kept_bytes;                /* of one of them; */
+    double kept_before, kept_behind;  /* of that: before and behind all layers */
+    struct mfu_step_answer step;      /* of a step without others, */
+    enum mfu_limit limit;             /* and what limits that */
+    struct mfu_memory_answer alone;   /* with one microbatch in its passes, */
+    struct mfu_memory_answer updates; /* or in the optimizer, if that takes more: then nothing is in flight; */
+    struct mfu_memory_answer memory;  /* with all that are in flight */
 };
 
 /* Nothing; that a stage has no room for one microbatch; the first's memory and program; those of all; times, too. */
@@ -208,9 +209,9 @@ const char *mfu_plan_unpredicted(const struct mfu_plan *);
 
 void mfu_plan_release(struct mfu_plan *);
 
-/* Adds up the memory of the program at hand; prices it, and adds up a rank's time and FLOP: for who wants prices in the
+/* Adds up the memory of the program at hand, or of its passes without the optimizer; prices it, and adds up a rank's time and FLOP: for who wants prices in the
  * same order as for who wants `sums` alone. */
-int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
+int mfu_plan_weigh(struct mfu_plan *, bool of_passes, struct mfu_error *);
 int mfu_plan_price(struct mfu_plan *, bool sums, struct mfu_error *);
 /* What of the states that are paged the host holds, with so much reserved, and what that costs; the others are part of
  * nvidia-smi's figure.  PyTorch's memory drives them out, and never the other way round. */

@@ -261,12 +261,17 @@ static int weigh_ranks(struct mfu_plan *p, int from, int to, bool fitting, struc
             return -1;
         for (int k = 0; i == 0 && k < n; k++)
             p->stages[k].layers = mfu_rank_layers(&p->config, p->program.layers, k);
-        if (mfu_plan_weigh(p, err) < 0)
+        if (mfu_plan_weigh(p, false, err) < 0)
             return -1;
         if (fitting && !p->memory.fits)
             return 1;
         saved = mfu_saved_by_place(&p->program);
-        s->alone = p->memory;
+        s->updates = s->alone = p->memory;
+        if (p->memory.peak.optimizer_peak_bytes >= p->memory.peak.bytes) {
+            if (mfu_plan_weigh(p, true, err) < 0)
+                return -1;
+            s->alone = p->memory;
+        }
         s->withheld = (struct mfu_withheld){0}; /* the host's lead is known when all is priced */
         s->kept_before = saved.before;
         s->kept_behind = saved.behind;
@@ -347,6 +352,11 @@ static double *divide(const struct mfu_plan *p, bool bytes, struct mfu_error *er
     return all;
 }
 
+double *mfu_stages_kept(const struct mfu_plan *p, struct mfu_error *err)
+{
+    return divide(p, true, err);
+}
+
 int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum mfu_pipeline_mode mode,
                    struct mfu_pipeline_step *step, struct mfu_error *err)
 {
@@ -401,10 +411,16 @@ static int run_schedule(struct mfu_plan *p, double *time_s, struct mfu_error *er
     return status;
 }
 
-/* Activations of the other microbatches that a rank holds. */
+/* Activations of the other microbatches that a rank holds in its passes. */
 static double more_bytes(const struct mfu_stage *s, double in_flight)
 {
     return fmax(in_flight - 1, 0) * s->kept_bytes;
+}
+
+/* Whether the optimizer takes more than that. */
+static bool updates_most(const struct mfu_stage *s, double more)
+{
+    return s->updates.peak.bytes > s->alone.peak.bytes + more;
 }
 
 /* The workspace that has the layout at hand, else the one that was not used for the longest, comes first. */
@@ -427,17 +443,18 @@ static bool take_pipeline(struct mfu_plan *p, struct mfu_error *err)
 static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 {
     const struct mfu_pipeline_rank *ranks = NULL;
-    double *kept_bytes = divide(p, true, err), most_bytes = 0;
+    double *kept_bytes = mfu_stages_kept(p, err), most_bytes = 0;
     int worst = -1;
 
     if (kept_bytes && take_pipeline(p, err))
         ranks = mfu_pipeline_weigh(p->pipelines[0], &p->config.pipeline, kept_bytes, err);
     for (int i = 0; ranks && i < p->n_stages; i++) {
         const struct mfu_stage *same = &p->stages[p->stages[i].same];
-        double bytes;
+        double bytes, more;
 
         p->stages[i].in_flight = same->kept_bytes > 0 ? ranks[i].peak_bytes / same->kept_bytes : ranks[i].in_flight;
-        bytes = same->alone.peak.bytes + more_bytes(same, p->stages[i].in_flight);
+        more = more_bytes(same, p->stages[i].in_flight);
+        bytes = updates_most(same, more) ? same->updates.peak.bytes : same->alone.peak.bytes + more;
         if (worst < 0 || bytes > most_bytes) {
             most_bytes = bytes;
             worst = i;
@@ -452,11 +469,12 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 /* The memory of a rank like `s` with so many microbatches in flight. */
 static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_flight, struct mfu_memory_answer *m)
 {
-    double more = more_bytes(s, in_flight), factor = s->alone.reserved_bytes / s->alone.peak.bytes;
+    bool updates = updates_most(s, more_bytes(s, in_flight));
+    double more = updates ? 0 : more_bytes(s, in_flight), factor = s->alone.reserved_bytes / s->alone.peak.bytes;
     /* The first stage waits for nobody before its first backward pass. */
     bool waits = s->number > 0 && mfu_trainers[p->config.trainer].synchronizes;
 
-    *m = s->alone;
+    *m = updates ? s->updates : s->alone;
     m->peak.bytes += more;
     m->peak.parts[MFU_PART_ACTIVATIONS] += more;
     m->reserved_bytes += factor * more;

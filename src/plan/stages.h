@@ -22,6 +22,9 @@ enum mfu_stages_known mfu_stages_keep(const struct mfu_plan *, const struct mfu_
  * without a pipeline. */
 int mfu_stages_show(struct mfu_plan *, int stage, struct mfu_error *);
 
+/* Bytes that one microbatch keeps for its backward pass in each stage of the model; owned, NULL with `err`. */
+double *mfu_stages_kept(const struct mfu_plan *, struct mfu_error *);
+
 /* Runs the schedule of a plan with pp > 1 once more, for its figures or, recorded, for
  * pictures; as mfu_pipeline_run(). */
 int mfu_stages_run(const struct mfu_plan *, struct mfu_pipeline *, enum mfu_pipeline_mode, struct mfu_pipeline_step *,

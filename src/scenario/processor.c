@@ -43,7 +43,7 @@ int mfu_processor_find(const char *text)
     int best = MFU_CPU_UNKNOWN;
 
     for (int i = MFU_CPU_UNKNOWN + 1; i < MFU_PROCESSOR_COUNT; i++) {
-        const char *name = mfu_processor_names[i], *model = strchr(name, '-');
+        const char *name = mfu_processor_names[i], *model = name + strcspn(name, "-");
         size_t n = strlen(model);
 
         if (n > longest && holds(text, name, (size_t)(model - name)) && holds(text, model, n)) {

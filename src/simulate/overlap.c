@@ -145,12 +145,12 @@ static bool happens(const struct walk *w, const struct mfu_launch *l)
 static void wait_for(struct walk *w, double needed_s)
 {
     struct clocks *c = &w->at.all;
-    double since_s = needed_s - c->begin_s;
+    double since_s = needed_s - c->begin_s, since = since_s * since_s, host = c->host_s * c->host_s;
 
     if (!w->host->waits)
         c->gpu_s = mfu_most(c->gpu_s, since_s);
     else if (needed_s > reached_s(w, c))
-        c->gpu_s = sqrt(sqrt(pow(since_s, 4) - pow(c->host_s, 4)));
+        c->gpu_s = sqrt(sqrt(since * since - host * host)); /* the other way round: mfu_overlap_late_s() */
 }
 
 /* For how long there is communication beside kernels; copy engines take nothing. */

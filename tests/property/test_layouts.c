@@ -9,6 +9,7 @@
 #include "answer/metric/table.h"
 #include "answer/search/sweep.h"
 #include "graph/graph.h"
+#include "plan/memory_timeline.h"
 #include "plan/simulation.h"
 #include "report/report.h"
 #include "report/text/text.h"
@@ -186,6 +187,25 @@ static void check_answer(const struct mfu_plan *p)
     HOLDS(p->bubble >= 0 && p->bubble < 1);
 }
 
+/* The picture of a pipeline's memory: as high as the plan says, and lower only where a schedule puts off gradients of
+ * weights and so holds the most when none of its backward passes begins; in the end nothing is in flight. */
+static void check_course(const struct mfu_plan *p)
+{
+    struct mfu_memory_timeline course;
+    struct mfu_error err = {0};
+    double most = p->memory.peak.bytes;
+
+    if (mfu_memory_timeline_of_pipeline(p, &course, &err) < 0)
+        fail_msg("%s\n  in: %s", err.text, told);
+    HOLDS_NEAR(fmax(course.highest_allocated, most), most, EXACT);
+    HOLDS(p->config.pipeline.schedule->splits_backward || course.highest_allocated >= most * (1 - EXACT));
+    for (size_t i = 1; i < course.n; i++)
+        HOLDS(course.points[i].time_s >= course.points[i - 1].time_s);
+    HOLDS(course.points[course.n - 1].time_s <= course.seconds * (1 + EXACT));
+    HOLDS_NEAR(course.points[course.n - 1].allocated, course.points[0].allocated, EXACT);
+    mfu_memory_timeline_release(&course);
+}
+
 static void check_stages(const struct mfu_plan *p)
 {
     double layers = 0;
@@ -202,6 +222,8 @@ static void check_stages(const struct mfu_plan *p)
         HOLDS(mfu_pipeline_passes(&p->config.pipeline) * (s->forward_s + s->backward_s)
               <= p->step.time_s * (1 + EXACT));
     }
+    if (p->n_stages)
+        check_course(p);
     if (p->n_stages) /* of which a bidirectional schedule has two copies */
         HOLDS_NEAR(layers, p->program.layers * mfu_pipeline_chunks(&p->config.pipeline) / p->config.pipeline.vpp,
                    EXACT);

@@ -155,7 +155,7 @@ static void counted_layers_are_like_unrolled_ones(void **unused)
             continue;
         n++;
         assert_int_equal(mfu_graph_build(&other.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
-        assert_int_equal(mfu_lifetime_peak(&unrolled, &peak), 0);
+        assert_int_equal(mfu_lifetime_peak(&unrolled, false, &peak), 0);
         for (int way = MFU_TO_HOST; way < MFU_TRANSFER_COUNT; way++)
             HOLDS_NEAR(moved(&other.program, (enum mfu_collective_kind)way),
                        moved(&unrolled, (enum mfu_collective_kind)way), 1e-6);

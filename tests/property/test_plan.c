@@ -1012,7 +1012,7 @@ static void unrolled_is_repeated(void **unused)
         HOLDS_NEAR(bytes[1], bytes[0], EXACT);
         HOLDS_NEAR(launches[1], launches[0], EXACT);
         HOLDS_NEAR(mfu_saved_bytes(&unrolled), mfu_saved_bytes(&p.program), EXACT);
-        mfu_lifetime_peak(&unrolled, &peak);
+        mfu_lifetime_peak(&unrolled, false, &peak);
         HOLDS_NEAR(peak.bytes, p.memory.peak.bytes, EXACT);
     }
     mfu_plan_release(&p);

@@ -190,7 +190,7 @@ static bool communication_bound(const struct evidence *e)
     double experts = program->gradient_bytes * program->expert_trained, copies = mfu_config_expert_copies(c);
     double bytes = program->gradient_bytes * program->rank_trained - experts;
     struct mfu_exchange list[MFU_MOST_EXCHANGES];
-    char of_experts[160] = "", sums[400] = "";
+    char of_experts[160] = "", sums[400] = "", slowed[160] = "";
 
     if (share < 0.05 || mfu_exchanges(e->p, list) == 0)
         return false;
@@ -206,12 +206,15 @@ static bool communication_bound(const struct evidence *e)
                  mfu_translate(" %.0f replicas sum %s of gradients%s%s, less often with more accumulation."),
                  c->replicas > 1 ? c->replicas : copies, Q(c->replicas > 1 ? bytes : experts, MFU_BYTES), of_experts,
                  c->setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "");
+    if (e->s->part_s[MFU_P_CONTENTION] > 0)
+        snprintf(slowed, sizeof slowed, mfu_translate(", %s more in kernels that it slows down"),
+                 Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
     return found(
         e, share,
-        "Communication takes %.0f %% of the step, most of it %s, %.0f GPUs over %s; %s are unhidden, %s slow kernels "
-        "beside it.%s Other sharding, a faster link.",
-        100 * share, list[0].group, list[0].ranks, list[0].level, Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS),
-        Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS), sums);
+        "Communication takes %.0f %% of the step, most of it %s, %.0f GPUs over %s; %s are unhidden%s.%s Other "
+        "sharding, a faster link.",
+        100 * share, list[0].group, list[0].ranks, list[0].level, Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), slowed,
+        sums);
 }
 
 static bool input_bound(const struct evidence *e)
@@ -245,19 +248,21 @@ static bool memory_pressure(const struct evidence *e)
 {
     const struct mfu_memory_answer *m = &e->p->memory;
     const struct mfu_allocator_stats *a = &e->sim->replay.steady;
+    int most = 0;
 
     if (m->fits && m->fill < NEARLY_FULL && a->retries == 0)
         return false;
+    for (int i = 1; i < MFU_PART_COUNT; i++)
+        if (m->peak.parts[i] > m->peak.parts[most])
+            most = i;
     if (!m->fits)
-        return found(e, 1,
-                     "It does not fit: %s wanted, %s there; the peak is in %s, with %s of logits and loss. Set "
-                     "loss_chunks, checkpointing, smaller micro-batch.",
-                     Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), m->peak_at,
-                     Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
+        return found(e, 1, "It does not fit: %s wanted, %s there; the peak is in %s, most of it %s, %s. See `advise`.",
+                     Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), m->peak_at, mfu_part_names[most],
+                     Q(m->peak.parts[most], MFU_BYTES));
     return found(e, fmin(1, m->fill),
-                 "Memory is %.0f %% full, with %ld allocator retries: the peak is in %s, with %s of logits "
-                 "and loss. Set loss_chunks, expandable segments, checkpointing, smaller micro-batch.",
-                 100 * m->fill, a->retries, m->peak_at, Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
+                 "Memory is %.0f %% full, with %ld allocator retries: the peak is in %s, most of it %s, %s. See "
+                 "`advise`.",
+                 100 * m->fill, a->retries, m->peak_at, mfu_part_names[most], Q(m->peak.parts[most], MFU_BYTES));
 }
 
 // clang-format off

@@ -269,9 +269,10 @@ static int reflect(struct mfu_tape *t, const int in[2], int keeps[2])
 {
     double n = mfu_tape_in(t), r = mfu_tape_size(t);
     struct mfu_builder *s = mfu_tape_builder(t);
-    int doubled = mfu_tape_pass(t, "hra_double", n, n, r, MFU_NO_VIEW, MFU_NO_VIEW), h, out;
+    int doubled, h, out;
 
     (void)in;
+    mfu_tape_pass(t, "hra_double", n, n, r, MFU_NO_VIEW, MFU_NO_VIEW);
     doubled = keeps[0] =
         mfu_tensor_new(s, r * n, n, s->numerics.autocast ? s->numerics.compute : MFU_F32, MFU_PART_ACTIVATIONS);
     mfu_emit_copy(s, "hra_double", s->numerics.autocast ? r : 1, 0, NULL, doubled);

@@ -356,12 +356,12 @@ bool mfu_row_choose_model(struct mfu_row *r)
 {
     const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
     const struct mfu_model *model = NULL, *named = NULL;
-    bool known = !*family && short_family(name);
+    const char *known = *family ? NULL : short_family(name);
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
     char first[32], text[120];
 
     if (known)
-        family = short_family(name);
+        family = known;
     else if (!*family && sized && !named_model(r, catalog_name(name)) && sscanf(name, "%31[A-Za-z]", first) == 1)
         family = first; /* "GPT-39B", of which the shape is stated */
     if (!sized && set_gpt3(r, name, family))

@@ -222,7 +222,7 @@ static void level_line(const struct chart *g, const char *class, const char *nam
                   text);
 }
 
-/* The most of each part in the picture: of one stage of a pipeline, which need not be the one that holds the most. */
+/* The most of each part in the picture. */
 static int most_of_parts(const struct mfu_memory_timeline *course, struct mfu_memory_piece *pieces)
 {
     double most[MFU_PART_COUNT] = {0};
@@ -267,7 +267,8 @@ static void chart(struct chart *g)
                !near || room < g->course->highest_reserved
                    || at_y(g, g->course->highest_reserved) - at_y(g, room) > 20);
     mfu_draw_line(g->canvas, "axis", g->x0, g->y1, g->x1, g->y1);
-    mfu_draw_time_axis(g->canvas, g->x0, g->x1, g->y1, g->course->seconds, "work of the GPU");
+    mfu_draw_time_axis(g->canvas, g->x0, g->x1, g->y1, g->course->seconds,
+                       g->plan->n_stages > 0 ? "time" : "work of the GPU");
 }
 
 static int draw_memory(struct mfu_canvas *c, const struct mfu_plan *p, const struct mfu_simulation *s,
@@ -276,15 +277,18 @@ static int draw_memory(struct mfu_canvas *c, const struct mfu_plan *p, const str
     struct mfu_memory_timeline course;
     struct chart g = {.canvas = c, .plan = p, .course = &course, .chosen = malloc(MOST_POINTS * sizeof *g.chosen)};
     struct mfu_memory_piece pieces[MFU_MEMORY_PIECES];
-    int status = g.chosen ? mfu_memory_timeline_make(s, &course, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
+    int status = !g.chosen ? mfu_fail(err, MFU_ENOMEM, "out of memory")
+        : p->n_stages > 0  ? mfu_memory_timeline_of_pipeline(p, &course, err)
+                           : mfu_memory_timeline_make(s, &course, err);
 
     if (status == 0) {
         g.n = mfu_memory_timeline_thin(&course, MOST_POINTS, g.chosen);
-        if (c->picture || p->n_stages > 0) /* a page has a table beside it, of the stage that holds the most */
+        if (c->picture) /* a page has a table beside it */
             keys(c, pieces, most_of_parts(&course, pieces));
         if (p->n_stages > 0)
-            mfu_canvas_key(c, NULL, false, "Stage %d by itself, with one microbatch in flight", p->shown_stage + 1);
-        if (p->config.accum > 2)
+            mfu_canvas_key(c, NULL, false, "Stage %d, which holds the most; within a pass memory is drawn as a line",
+                           p->worst_stage + 1);
+        else if (p->config.accum > 2)
             mfu_canvas_key(c, NULL, false,
                            "The first micro-step of a steady step, the later ones, which are alike, once, and the "
                            "optimizer");

@@ -136,12 +136,14 @@ static void header(FILE *out, const struct mfu_html_report *page)
 
 static int write_page(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
+    const struct section *s;
+
     head(out, &page->plan->config);
     fputs("<body>\n", out);
     header(out, page);
     fputs("<main>\n", out);
-    for (size_t i = 0; section_at(page->plan, i); i++)
-        if (is_given(section_at(page->plan, i), page) && mfu_html_put_section(out, page, i, err) < 0)
+    for (size_t i = 0; (s = section_at(page->plan, i)); i++)
+        if (is_given(s, page) && mfu_html_put_section(out, page, i, err) < 0)
             return -1;
     fputs("</main>\n<footer>", out);
     mfu_html_say(out, "Predicted by mfuplan %s; nothing on this page was measured.", page->version);

@@ -215,7 +215,7 @@ static void print_words(FILE *out, const struct mfu_term *t, const struct mfu_pl
     double room = p->memory.capacity_bytes - p->memory.context_bytes - p->config.setting[MFU_S_VRAM_RESERVED];
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
     size_t peak = 0;
-    char name[64];
+    char name[64] = "";
 
     for (size_t i = 0; i < course->n; i++)
         if (course->points[i].allocated > course->points[peak].allocated)
@@ -223,16 +223,23 @@ static void print_words(FILE *out, const struct mfu_term *t, const struct mfu_pl
     for (int k = 0; k < course->n_spans; k++)
         if (peak >= course->spans[k].first && peak <= course->spans[k].last)
             mfu_memory_timeline_span_name(course, k, name, sizeof name);
-    mfu_flow_piece(&f, MFU_PLAIN, "%s allocated %s at most, in %s", t->utf8 ? "\u2588" : "#",
-                   Q(course->highest_allocated, MFU_BYTES), name);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s allocated %s at most%s%s", t->utf8 ? "\u2588" : "#",
+                   Q(course->highest_allocated, MFU_BYTES), *name ? ", in " : "", name);
     mfu_flow_piece(&f, MFU_PLAIN, "%s reserved %s", t->utf8 ? "\u2500" : "-", Q(course->highest_reserved, MFU_BYTES));
     mfu_flow_piece(&f, MFU_PLAIN, "%s room for it %s%s", t->utf8 ? "\u2501" : "=", Q(room, MFU_BYTES),
                    c->capacity > 0 ? "" : " (above the drawing)");
     mfu_flow_end(&f);
-    mfu_paragraph(out, t, "", 0, MFU_FAINT, "Across: %s of work on the GPU%s.", Q(course->seconds, MFU_SECONDS),
-                  p->config.accum > 1 ? ", the first micro-steps and the optimizer step; micro-steps after the second "
-                                        "are all alike"
-                                      : "");
+    if (p->n_stages > 0)
+        mfu_paragraph(out, t, "", 0, MFU_FAINT,
+                      "Across: a step of %s of stage %d of %d, which holds the most, with the microbatches that are in "
+                      "flight. Within a pass memory is drawn as a line.",
+                      Q(course->seconds, MFU_SECONDS), p->worst_stage + 1, p->n_stages);
+    else
+        mfu_paragraph(out, t, "", 0, MFU_FAINT, "Across: %s of work on the GPU%s.", Q(course->seconds, MFU_SECONDS),
+                      p->config.accum > 1
+                          ? ", the first micro-steps and the optimizer step; micro-steps after the second "
+                            "are all alike"
+                          : "");
 }
 
 void mfu_text_timeline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p,
@@ -252,6 +259,7 @@ void mfu_text_timeline(FILE *out, const struct mfu_term *t, const struct mfu_pla
     fill_columns(&c);
     print_rows(out, t, &c);
     print_axis(out, t, &c);
-    print_phases(out, &c);
+    if (course->n_spans > 0)
+        print_phases(out, &c);
     print_words(out, t, p, &c);
 }
