@@ -138,6 +138,7 @@ static const struct said {
     {"deepep", "moe_dispatcher", "flex", NULL, ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, ALWAYS},
+    {"grads reduced in bf16", "grad_reduce", "bf16", NULL, ALWAYS}, {"grad-reduce bf16", "grad_reduce", "bf16", NULL, ALWAYS},
     {"padded to max length", "padding_mask", "on", NULL, ALWAYS}, {"padded to max_length", "padding_mask", "on", NULL, ALWAYS},
 };
 // clang-format on
