@@ -354,6 +354,8 @@ double mfu_state_bytes(const struct mfu_builder *, enum mfu_state);
 double mfu_trained_bytes(const struct mfu_builder *, enum mfu_type);
 /* Bytes of a trained weight as forward reads it, in the mean. */
 double mfu_weight_bytes(const struct mfu_builder *);
+/* Whether weights of linears lie quantised and are gathered so. */
+bool mfu_weights_sent_as_held(const struct mfu_builder *);
 /* FSDP: each of several GPUs holds a part of every weight, in fp32. */
 bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner, or for the host, as soon as it is complete. */

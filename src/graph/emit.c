@@ -624,13 +624,50 @@ static void transpose(struct mfu_builder *s, int weight, int copies[2])
         1, &weight, 1, &copies[1]);
 }
 
+/* What is emitted last serves all micro-steps. */
+static void emitted_once(struct mfu_builder *s)
+{
+    struct mfu_launch *l;
+    struct mfu_work w;
+
+    if (!s->runtime->keeps_quantised || s->failed)
+        return;
+    l = mfu_latest_launch(s);
+    w = *l->work;
+    mfu_work_once(&w, MFU_FIRST_MICRO_STEP, s->config->accum);
+    l->work = mfu_work_of(s, &w);
+}
+
+/* Both copies of a weight that lies in no others, from the 16 bits that were gathered into the buffer of the gradients
+ * (Megatron-LM d98e8a64, core/optimizer/distrib_optimizer.py: reuse_grad_buf_for_mxfp8_param_ag); what is written is counted
+ * as read. */
+static void fill_both(struct mfu_builder *s, struct mfu_parameter *p)
+{
+    if (p->cast != MFU_NO_VIEW)
+        return;
+    p->cast = mfu_view_as(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "quantise_weight",
+                                    .kind = MFU_CAST,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_PARAMETER,
+                                    .flops = p->elements,
+                                    .extra_read_bytes = p->elements * mfu_type_bytes[p->type],
+                                    .launches = mfu_precisions[s->config->precision].kernels,
+                                    .cast = true},
+             1, &p->cast, 0, NULL);
+    emitted_once(s);
+}
+
 void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int copies[2])
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[0]];
     bool held = p->type == s->numerics.operand;
     int weight;
 
-    if (held && !s->numerics.transposes) {
+    if (p->type == MFU_F8_BOTH)
+        fill_both(s, p);
+    if (p->type == MFU_F8_BOTH || (held && !s->numerics.transposes)) {
         copies[0] = copies[1] = MFU_NO_VIEW; /* used where it lies */
         return;
     }
@@ -641,13 +678,7 @@ void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int co
         else
             quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, true, p->quantised);
         p->cast = p->quantised[1];
-        if (s->runtime->keeps_quantised && !s->failed) {
-            struct mfu_launch *l = mfu_latest_launch(s);
-            struct mfu_work w = *l->work;
-
-            mfu_work_once(&w, MFU_FIRST_MICRO_STEP, s->config->accum);
-            l->work = mfu_work_of(s, &w);
-        }
+        emitted_once(s);
     }
     copies[0] = p->quantised[0];
     copies[1] = p->quantised[1];

@@ -86,7 +86,9 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
         n.master = MFU_F16;
     n.quantises = row->operand != MFU_OPERAND_AS_COMPUTED;
     n.operand = n.quantises ? operands[row->operand] : n.compute;
-    n.product = c->setting[MFU_S_FP8_WEIGHTS] > 0 ? n.operand : n.weight;
+    n.product = c->setting[MFU_S_FP8_WEIGHTS] == 0 ? n.weight
+        : row->gathers == MFU_GATHERS_QUANTISED    ? n.operand
+                                                   : MFU_F8_BOTH;
     n.transposes = row->both_ways || !(c->gpu->compute_capability >= TRANSPOSES);
     if (n.quantises && !r->keeps_wide)
         n.activation = n.operand;

@@ -36,7 +36,8 @@ const double mfu_type_bytes[MFU_TYPE_COUNT] = {[MFU_F32] = 4,
                                                [MFU_U8] = 1,
                                                [MFU_F8_BLOCK] = 1 + 1. / 32,
                                                [MFU_F4_16] = 0.5 + 1. / 16,
-                                               [MFU_F4_32] = 0.5 + 1. / 32};
+                                               [MFU_F4_32] = 0.5 + 1. / 32,
+                                               [MFU_F8_BOTH] = 2 + 2. / 32};
 
 void mfu_work_passes(struct mfu_work *w)
 {

@@ -60,8 +60,19 @@ enum mfu_part {
 extern const char *const mfu_part_names[MFU_PART_COUNT];
 extern const char *const mfu_part_meanings[MFU_PART_COUNT]; /* in a few words */
 
-/* Element types; mfu_type_bytes gives their size. */
-enum mfu_type { MFU_F32, MFU_F16, MFU_F8, MFU_I64, MFU_U8, MFU_F8_BLOCK, MFU_F4_16, MFU_F4_32, MFU_TYPE_COUNT };
+/* Element types; mfu_type_bytes gives their size.  F8_BOTH: an element by rows and once more by columns, with scales. */
+enum mfu_type {
+    MFU_F32,
+    MFU_F16,
+    MFU_F8,
+    MFU_I64,
+    MFU_U8,
+    MFU_F8_BLOCK,
+    MFU_F4_16,
+    MFU_F4_32,
+    MFU_F8_BOTH,
+    MFU_TYPE_COUNT
+};
 extern const double mfu_type_bytes[MFU_TYPE_COUNT];
 
 #define MFU_NEVER (-1)         /* born before the program */

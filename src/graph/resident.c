@@ -143,8 +143,8 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
     if (c->setting[MFU_S_GRAD_REDUCE] != MFU_REDUCE_AS_ADDED)
         p->gradient_bytes = mfu_type_bytes[c->setting[MFU_S_GRAD_REDUCE] == MFU_REDUCE_FP32 ? MFU_F32 : MFU_F16];
-    p->weight_bytes = s->frozen_parts || s->numerics.product != s->numerics.weight ? p->rank_bytes / p->rank_params
-                                                                                   : mfu_type_bytes[s->numerics.weight];
+    p->weight_bytes = s->frozen_parts || mfu_weights_sent_as_held(s) ? p->rank_bytes / p->rank_params
+                                                                     : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     p->next_batch_bytes = batch;
     page(s);

@@ -178,9 +178,14 @@ double mfu_trained_bytes(const struct mfu_builder *s, enum mfu_type type)
     return s->frozen_parts && !(s->numerics.masters && type == MFU_F32) ? s->trained_bytes : mfu_type_bytes[type];
 }
 
+bool mfu_weights_sent_as_held(const struct mfu_builder *s)
+{
+    return s->numerics.product != s->numerics.weight && s->numerics.product != MFU_F8_BOTH;
+}
+
 double mfu_weight_bytes(const struct mfu_builder *s)
 {
-    return s->numerics.product != s->numerics.weight ? s->trained_bytes : mfu_trained_bytes(s, s->numerics.weight);
+    return mfu_weights_sent_as_held(s) ? s->trained_bytes : mfu_trained_bytes(s, s->numerics.weight);
 }
 
 bool mfu_fully_sharded(const struct mfu_builder *s)

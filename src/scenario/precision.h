@@ -26,6 +26,13 @@ enum mfu_operand {
     MFU_OPERAND_COUNT
 };
 
+/* How ranks send one another weights that lie quantised (Megatron's distributed optimizer). */
+enum mfu_gathers {
+    MFU_GATHERS_NONE,      /* none do */
+    MFU_GATHERS_QUANTISED, /* as they lie: by rows they say what they are by columns */
+    MFU_GATHERS_HALVES     /* in 16 bits, which each makes both of */
+};
+
 #define MFU_QUANTISED_WEIGHTS "its weights are planned in fp32, unless the runtime is fused"
 
 /* X(identifier, name, fields) */
@@ -46,24 +53,25 @@ enum mfu_operand {
       .no_half_weights = "the weights have 16 bits anyway, without masters",                                           \
       .aliases = "bf16-true pure-bf16 full-bf16 bf16-full")                                                            \
     X(FP8, "fp8", .meaning = "linears in fp8, delayed scales", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8,     \
-      .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 1, .delayed = true, .gathers = true,      \
-      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp8-delayed delayed fp8-hybrid hybrid fp8-e4m3 fp8-ds")    \
+      .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 1, .delayed = true,                       \
+      .gathers = MFU_GATHERS_QUANTISED, .no_half_weights = MFU_QUANTISED_WEIGHTS,                                      \
+      .aliases = "fp8-delayed delayed fp8-hybrid hybrid fp8-e4m3 fp8-ds")                                              \
     X(BF16_SR, "bf16-sr", .meaning = "bf16-pure, whose updates round stochastically", .math = MFU_PEAK_BF16,           \
       .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true, .pure = true,                                     \
       .no_half_weights = "the weights have 16 bits anyway, without masters",                                           \
       .aliases = "bf16-stochastic bf16-stochastic-rounding")                                                           \
     X(FP8_CURRENT, "fp8-current", .meaning = "linears in fp8, scales of the tensor at hand", .math = MFU_PEAK_BF16,    \
       .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 3,           \
-      .scans = 1, .gathers = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,                                           \
+      .scans = 1, .gathers = MFU_GATHERS_QUANTISED, .no_half_weights = MFU_QUANTISED_WEIGHTS,                          \
       .aliases = "fp8-tensorwise tensorwise float8 float8-tensorwise fp8-cs",                                          \
       .stands_for = "fp8-rowwise float8-rowwise rowwise")                                                              \
     X(FP8_BLOCK, "fp8-block", .meaning = "linears in fp8, scales of 1 x 128 and 128 x 128", .math = MFU_PEAK_BF16,     \
       .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1,     \
-      .both_ways = true, .gathers = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,                                    \
+      .both_ways = true, .gathers = MFU_GATHERS_QUANTISED, .no_half_weights = MFU_QUANTISED_WEIGHTS,                   \
       .aliases = "fp8-blockwise blockwise deepseek float8-blockwise fp8-sc")                                           \
     X(MXFP8, "mxfp8", .meaning = "linears in fp8, a scale for 32 elements", .math = MFU_PEAK_BF16,                     \
       .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true, .operand = MFU_OPERAND_F8_BLOCK,              \
-      .kernels = 2, .both_ways = true, .least_capability = 10, .isa = "gfx950",                                        \
+      .kernels = 2, .both_ways = true, .gathers = MFU_GATHERS_HALVES, .least_capability = 10, .isa = "gfx950",         \
       .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp8-mx mx-fp8 mxfp8-e4m3")                                 \
     X(NVFP4, "nvfp4", .meaning = "linears in fp4, a scale for 16 elements", .math = MFU_PEAK_BF16,                     \
       .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true, .operand = MFU_OPERAND_F4_16, .kernels = 3,       \
@@ -95,13 +103,13 @@ struct mfu_precision_row {
     bool scaler;                 /* gradients are scaled and unscaled (GradScaler) */
     const char *no_half_weights; /* why half_weights cannot be on; NULL: it can */
     enum mfu_operand operand;    /* of linears, forward and backward */
-    double kernels, scans; /* of one quantisation; of them, those that read the tensor before: its largest value */
-    bool delayed;          /* scales are those of steps before */
-    bool both_ways;        /* scales go along rows or columns: both copies exist, whatever the GPU can transpose */
-    bool gathers;          /* a weight by rows says what it is by columns: ranks may send it to one another quantised */
-    double least_capability; /* of a GPU whose tensor cores read such scales; 0: any that has the peak */
-    const char *isa;         /* where there is no compute capability: the instruction set that reads them */
-    int preference;          /* the highest that a GPU has is its default; 0: the last resort, or by name only */
+    double kernels, scans;    /* of one quantisation; of them, those that read the tensor before: its largest value */
+    bool delayed;             /* scales are those of steps before */
+    bool both_ways;           /* scales go along rows or columns: both copies exist, whatever the GPU can transpose */
+    enum mfu_gathers gathers; /* weights that lie quantised */
+    double least_capability;  /* of a GPU whose tensor cores read such scales; 0: any that has the peak */
+    const char *isa;          /* where there is no compute capability: the instruction set that reads them */
+    int preference;           /* the highest that a GPU has is its default; 0: the last resort, or by name only */
 };
 extern const struct mfu_precision_row mfu_precisions[MFU_PRECISION_COUNT];
 extern const char *const mfu_precision_names[MFU_PRECISION_COUNT + 1]; /* and NULL */

@@ -618,8 +618,7 @@ static void derive_trainer(struct mfu_config *c)
         mfu_derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
 }
 
-/* Megatron d98e8a64, training/arguments.py and core/fp8_utils.py.  MXFP8's weights are gathered in 16 bits, through the
- * buffer of the gradients; its FSDP's have buffers of their own. */
+/* Megatron d98e8a64, training/arguments.py and core/fp8_utils.py; its FSDP's have buffers of their own. */
 static int check_fp8_weights(const struct mfu_config *c, struct mfu_error *err)
 {
     const char *key = mfu_settings[MFU_S_FP8_WEIGHTS].key;

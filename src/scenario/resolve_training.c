@@ -488,6 +488,14 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
+/* Megatron-Bridge 0.2 to 0.5, training/mixed_precision.py: fp8_param_gather, which takes the distributed optimizer. */
+static bool holds_fp8(const struct mfu_config *c)
+{
+    return mfu_trainers[c->trainer].holds_fp8 && mfu_precisions[c->precision].gathers
+        && mfu_runtimes[c->runtime].half_weights && c->setting[MFU_S_LORA] == 0
+        && (c->setting[MFU_S_ZERO] == 1 || c->setting[MFU_S_ZERO] == 2);
+}
+
 void mfu_derive_training(struct mfu_config *c)
 {
     struct mfu_attention_needs needs;
@@ -512,6 +520,7 @@ void mfu_derive_training(struct mfu_config *c)
     derive_adapters(c);
     if (sharding_halves(c) || (mfu_trainers[c->trainer].half_weights && !mfu_precisions[c->precision].no_half_weights))
         mfu_derive(c, MFU_S_HALF_WEIGHTS, 1);
+    mfu_derive(c, MFU_S_FP8_WEIGHTS, holds_fp8(c));
 }
 
 int mfu_check_training(const struct mfu_config *c, struct mfu_error *err)

@@ -110,7 +110,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore", .stands_for = "mindspeed")               \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .shares_keys_since = 2026, .overlaps_reduce = true,    \
       .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,                               \
-      .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX,                      \
+      .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .holds_fp8 = true,   \
       .host_layer = MFU_C_HOST_TE, .whole_experts = true, .gathers_adapters = true, .aliases = "nemo")                 \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
@@ -169,6 +169,7 @@ struct mfu_trainer {
     bool repeats_keys;    /* exchanging heads over more ranks than there are of keys, it repeats those */
     double shares_keys_since; /* a year of the software: more tensor ranks than heads of keys gather queries, keys and
                                  values, and take theirs (Megatron-LM f7dfb997); 0: never */
+    bool holds_fp8;           /* weights of linears lie in fp8, where the precision and ZeRO 1 or 2 let them */
     bool gathers_adapters;    /* beside products split by rows: their second product is split by columns */
     bool whole_experts;       /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
     bool counts_ends;         /* embedding and head count as a layer each where stages are cut */

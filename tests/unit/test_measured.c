@@ -294,6 +294,7 @@ static void words_that_are_settings_are_set(void **state)
         {"Llama-3.2-1B", "1", "none", "adamw-fused", "activation offload", "offload_activations=on"},
         {"Llama-3.2-1B", "2", "none", "adamw-fused", "several GPUs = device_map model split", "schedule=sequential"},
         {"Llama-3.2-1B", "1", "none", "adamw-fused", "sequences padded to max length", "padding_mask=on"},
+        {"Llama-3.2-1B", "8", "zero1", "adamw-fused", "Grads reduced in bf16", "grad_reduce=bf16"},
         {"Llama-3.2-1B LoRA", "1", "none", "adamw-fused", "", "lora=16: the rank is not stated"},
         {"Llama-3.2-1B QLoRA", "1", "none", "adamw-fused", "", "base_precision=nf4"},
         {"Llama-3.2-1B Instruct (bf16)", "1", "none", "adamw-fused", "", ""},
@@ -924,6 +925,57 @@ static void layers_are_of_stages(void **state)
     }
 }
 
+/* What hardware computes beyond the model's share: a forward of all layers is a third, of eight two ninths; attention
+ * alone, or what is said to be kept, makes no layers. */
+static void layers_again_are_in_the_hardwares_share(void **state)
+{
+    static const struct {
+        const char *cells;
+        int layers;
+    } rows[] = {{"selective,30,40.3", 12}, {"selective,36,44", 8}, {",30,40", 12},
+                {"selective,30,31", 0},    {"none,30,40", 0},      {"selective,30,", 0}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = one("act_ckpt,mfu_pct,hfu_pct", rows[i].cells);
+        char said[32];
+
+        snprintf(said, sizeof said, "checkpoint_layers=%d:", rows[i].layers);
+        assert_int_equal(strstr(all->rows[0].assumed, rows[i].layers ? said : "checkpoint_layers") != NULL,
+                         rows[i].layers > 0);
+        mfu_validation_free(all);
+    }
+}
+
+/* A model that no GPU holds, on several of which nothing says how they share it. */
+static void layouts_are_not_guessed(void **state)
+{
+    static const struct {
+        const char *model, *columns;
+        bool open;
+    } rows[] = {{"llama-2-70b", ",,", true},
+                {"llama-2-7b", ",,", false},
+                {"llama-2-70b", "8,1,", false},
+                {"llama-2-70b", ",,fsdp", false}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        struct mfu_validation *all;
+        char text[512];
+
+        snprintf(text, sizeof text,
+                 "gpu,model,seq_len,n_gpus,micro_batch,grad_accum,precision,attention,compile,act_ckpt,optimizer,"
+                 "step_time_ms,outcome,tp,pp,sharding\n"
+                 "h100-sxm,%s,4096,16,1,1,bf16-amp,flash2,megatron+te,none,adamw,9000,ran,%s\n",
+                 rows[i].model, rows[i].columns);
+        all = validate(text, &err);
+        assert_non_null(all);
+        assert_int_equal(strstr(all->rows[0].skipped, "not predictable: tp, pp and sharding") != NULL, rows[i].open);
+        mfu_validation_free(all);
+    }
+}
+
 static void outcomes_count_without_figures(void **state)
 {
     struct mfu_validation *all = one("outcome", "ran");
@@ -1167,6 +1219,8 @@ int main(void)
         cmocka_unit_test(what_is_open_widens_the_interval),
         cmocka_unit_test(spellings_are_understood),
         cmocka_unit_test(layers_are_of_stages),
+        cmocka_unit_test(layers_again_are_in_the_hardwares_share),
+        cmocka_unit_test(layouts_are_not_guessed),
         cmocka_unit_test(outcomes_count_without_figures),
         cmocka_unit_test(a_micro_batch_may_be_open),
         cmocka_unit_test(pipelines_are_filled),

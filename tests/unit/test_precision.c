@@ -237,16 +237,19 @@ static double linear_weights(void)
         * (2 * width + 2 * keys + 3 * mfu_config_dim(&plan.config, "d_ff"));
 }
 
-/* Held and gathered in 8 bits with their scales, never quantised in forward, transposed where the GPU needs both orders. */
+/* Held and gathered in 8 bits with their scales, never quantised in forward, transposed where the GPU needs both orders; or held
+ * in both, and gathered in 16 bits, of which each rank makes them. */
 static void primary_weights_take_the_bytes_of_operands(void **state)
 {
     static const struct {
         const char *gpu, *precision;
-        double bytes, transposed;
-    } rows[] = {{"h100-sxm", "fp8", 1, 1},
-                {"h100-sxm", "fp8-current", 1, 1},
-                {"h100-sxm", "fp8-block", 1 + 1. / 32, 1 + 1. / 32},
-                {"b200", "fp8", 1, 0}};
+        double bytes, sent, transposed;
+        bool quantised;
+    } rows[] = {{"h100-sxm", "fp8", 1, 1, 1, false},
+                {"h100-sxm", "fp8-current", 1, 1, 1, false},
+                {"h100-sxm", "fp8-block", 1 + 1. / 32, 1 + 1. / 32, 1 + 1. / 32, false},
+                {"b200", "fp8", 1, 1, 0, false},
+                {"b200", "mxfp8", 2 + 2. / 32, 2, 0, true}};
     static const char *const off[] = {"trainer", "megatron-te", "zero", "1", NULL};
     static const char *const on[] = {"trainer", "megatron-te", "zero", "1", "fp8_param_gather", "on", NULL};
     struct mfu_error err = {0};
@@ -267,11 +270,12 @@ static void primary_weights_take_the_bytes_of_operands(void **state)
         assert_true(quantised("quantise_weight", &kernels, &read) > 0);
         assert_int_equal(make_on_8(rows[i].gpu, rows[i].precision, on, &err), 0);
         assert_near(plan.program.constant_bytes[MFU_PART_WEIGHTS], weights - (2 - rows[i].bytes) * linears, 1e-12);
-        assert_near(sent(MFU_ALL_GATHER), gathered - (2 - rows[i].bytes) * linears, 1e-12);
+        assert_near(sent(MFU_ALL_GATHER), gathered - (2 - rows[i].sent) * linears, 1e-12);
         assert_near(plan.program.constant_bytes[MFU_PART_OPTIMIZER], states, 0);
         assert_near(plan.program.constant_bytes[MFU_PART_GRADIENTS], gradients, 0);
         assert_near(sent(MFU_REDUCE_SCATTER), reduced, 0);
-        assert_near(quantised("quantise_weight", &kernels, &read), 0, 0);
+        assert_near(quantised("quantise_weight", &kernels, &read), 0, 0); /* nothing beside the weights themselves */
+        assert_int_equal(kernels > 0, rows[i].quantised);
         assert_near(quantised("transpose_weight", &kernels, &read), rows[i].transposed * linears / 4, 1e-9);
         assert_near(read, rows[i].transposed * linears / 4, 1e-9);
     }

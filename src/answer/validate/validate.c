@@ -381,6 +381,12 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
     if ((run->ran == 1 && !p->memory.fits) || holds_too_much(p, run))
         assume_what_fits(p, simulation, run, v);
+    if (run->layout_open && run->ran == 1 && plan(p, simulation, &run->scenario, &err) == 0
+        && states_of(p) > p->memory.capacity_bytes) {
+        snprintf(v->skipped, sizeof v->skipped,
+                 "not predictable: tp, pp and sharding are not stated, and no GPU holds the whole model");
+        return;
+    }
     if (run->batch_open)
         settle_batch(p, simulation, run, v);
     if (v->skipped[0] || plan(p, simulation, &run->scenario, &err) < 0)

@@ -653,8 +653,23 @@ static bool set_attention(struct mfu_row *r)
     return mfu_row_set(r, "attention", "math");
 }
 
+/* The share of the layers that are computed again, by what hardware does over what the model needs, of which a forward is a
+ * third; NAN where that is a part of each layer at most, or not stated. */
+#define PART_OF_EACH 0.5 /* attention's products are no more (chosen) */
+
+static double share_again(const struct mfu_row *r)
+{
+    double share = 3 * (mfu_cell_number(r, "hfu_pct") / mfu_cell_number(r, "mfu_pct") - 1);
+
+    return share > PART_OF_EACH && (!*mfu_row_cell(r, "act_ckpt") || mfu_cell_is(r, "act_ckpt", "selective"))
+        ? fmin(share, 1)
+        : NAN;
+}
+
+#define ROUNDED 0.05 /* of a layer, in a share of percentages (chosen) */
+
 /* "16 of 32 layers", "every 2nd layer" (in the notes "AC every 2nd layer": experts have such layers, too): the layers of
- * a stage that are computed again; NAN: no such words. */
+ * a stage that are computed again; else by HFU over MFU; NAN: nothing says so. */
 static double layers_again(const struct mfu_row *r)
 {
     static const char *const what[] = {"AC every ", "selective every ", "checkpointing every ", "recompute every "};
@@ -669,9 +684,9 @@ static double layers_again(const struct mfu_row *r)
         return floor(some / stages);
     if (every ? sscanf(every + strlen("every"), "%*[ -]%lf", &some) != 1
               : !noted || sscanf(noted, "%*s %*s %lf%2[a-z] layer", &some, unit) != 2)
-        return NAN;
+        some = 1 / share_again(r);
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
-    return some >= 1 ? floor(mfu_config_dim(&config, "n_layer") / stages / some) : NAN;
+    return some >= 1 ? floor(mfu_config_dim(&config, "n_layer") / stages / some + ROUNDED) : NAN;
 }
 
 /* Megatron's --recompute-modules in the notes ("recompute_modules=moe_act+layernorm") name what "selective" recomputes;
@@ -947,6 +962,8 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     snprintf(text, sizeof text, "%.0f", gpus);
     if (!mfu_row_set(r, "gpus", text))
         return false;
+    r->run->layout_open =
+        gpus > 1 && mfu_cell_empty(r, "tp") && mfu_cell_empty(r, "pp") && mfu_cell_empty(r, "sharding");
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;

@@ -26,6 +26,7 @@ struct mfu_measured_run {
     struct mfu_scenario scenario;
     const struct mfu_open *open[MFU_OPEN_KEYS];
     int n_open;
+    bool layout_open;                /* it is not stated how several GPUs share the model */
     bool batch_open;                 /* the micro-batch is not stated and does not follow: the scenario's is 1 */
     double rank_batch;               /* then, sequences of a rank's step; NAN: not stated */
     bool fill_open;                  /* nor how many microbatches fill the pipeline */
