@@ -48,7 +48,7 @@ def test_a_sweep_is_its_plans():
 
 
 def test_errors_name_what_is_near():
-    for call, near in [(lambda: mfuplan.plan("gpt3"), "gpt2"), (lambda: mfuplan.plan("gpt2", "rtx4071"), "rtx4070"),
+    for call, near in [(lambda: mfuplan.plan("gpt4"), "gpt2"), (lambda: mfuplan.plan("gpt2", "rtx4071"), "rtx4070"),
                        (lambda: mfuplan.plan("gpt2", bach=8), "batch")]:
         try:
             call()

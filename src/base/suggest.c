@@ -92,15 +92,40 @@ static int distance(const char *a, int m, const char *b, int n, int limit)
     return over[n];
 }
 
-/* How good a match `name` is: 0 is the word itself, 1 a word that it begins,
+/* Whether the parts of what was typed, two or more, are parts of the name, in this order: "olmo-2-13b" of
+ * OLMo-2-1124-13B. */
+static bool leaves_parts_out(const char *typed, const char *name)
+{
+    static const char between[] = "-_ ";
+
+    if (!strpbrk(typed, between))
+        return false;
+    while (*typed) {
+        size_t n = strcspn(typed, between), m = strcspn(name, between);
+
+        for (; *name && (m != n || strncasecmp(typed, name, n) != 0); m = strcspn(name, between)) {
+            name += m;
+            name += *name != '\0';
+        }
+        if (!*name)
+            return false;
+        typed += n + strspn(typed + n, between);
+        name += m + strspn(name + m, between);
+    }
+    return true;
+}
+
+/* How good a match `name` is: 0 is the word itself, 1 a word that it begins or whose parts it has,
  * 1 + d one at distance d, and beyond `limit` is too far. */
-static int rank(const char *word, int length, const char *name, int limit)
+static int rank(const char *typed, const char *word, int length, const char *name, int limit)
 {
     char folded[LONGEST];
     int n = fold(folded, name);
 
     if (n >= length && memcmp(folded, word, (size_t)length) == 0)
         return n > length;
+    if (leaves_parts_out(typed, name))
+        return 1;
     if (abs(n - length) > limit) /* also spares the table */
         return limit + 2;
     return 1 + distance(word, length, folded, n, limit);
@@ -127,7 +152,7 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
         limit = length - 1; /* something must have been right */
     max = max < LONGEST ? max : LONGEST;
     for (size_t i = 0; i < n && max > 0; i++) {
-        int r = rank(word, length, names[i], found < max ? limit : least(limit, ranks[found - 1] - 1)), k;
+        int r = rank(typed, word, length, names[i], found < max ? limit : least(limit, ranks[found - 1] - 1)), k;
         size_t at = found;
 
         if (r > 1 + limit || (found == max && !is_nearer(r, names[i], ranks[found - 1], best[found - 1])))

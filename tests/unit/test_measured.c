@@ -1108,7 +1108,7 @@ static void words_are_not_read_into_others(void **state)
         "h100-sxm,DiT-XL/2,,,8,bf16-amp,flash2,eager,none,adamw-fused,,\n");
 
     (void)state;
-    assert_non_null(strstr(all->rows[0].assumed, "shape of GPT-3 13b"));
+    assert_true(all->rows[0].model_flops > 6 * 12.8e9 * 2048 && all->rows[0].model_flops < 7 * 12.8e9 * 2048);
     assert_true(all->rows[1].skipped[0] != '\0');
     assert_non_null(strstr(all->rows[2].assumed, "model=llama-3.2-1b for llama32_1b"));
     assert_non_null(strstr(all->rows[3].skipped, "how the base is held is not stated"));

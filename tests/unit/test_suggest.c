@@ -173,9 +173,23 @@ static void nothing_nearer_is_left_out(void **state)
     }
 }
 
+static void parts_of_a_name_are_near(void **state)
+{
+    static const char *const olmo[] = {"OLMo-1B", "OLMo-2-1124-13B-Instruct", "OLMo-2-1124-13B", "OLMo-2-7B"};
+    const char *best;
+
+    (void)state;
+    assert_int_equal(mfu_suggest("olmo-2-13b", olmo, 4, &best, 1), 1);
+    assert_string_equal(best, olmo[2]);
+    assert_int_equal(mfu_suggest("olmo-2-7b", olmo, 4, &best, 1), 1);
+    assert_string_equal(best, olmo[3]);
+    assert_int_equal(mfu_suggest("13b-olmo-2-x", olmo, 4, &best, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_of_a_name_are_near),
         cmocka_unit_test(slips_are_forgiven),
         cmocka_unit_test(a_wrong_hint_is_worse_than_none),
         cmocka_unit_test(the_word_itself_then_unfinished_words_then_slips),

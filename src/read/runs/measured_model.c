@@ -19,7 +19,7 @@ static const struct family {
     const char *theirs, *ours; /* ours NULL: cannot be modelled */
     const char *note;          /* what is assumed, or why it cannot */
 } families[] = {
-    {"gpt2", "gpt2", NULL}, {"nanogpt", "gpt2", "graph of gpt2 for nanogpt"}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
+    {"gpt2", "gpt2", NULL}, {"nanogpt", "gpt2", "graph of gpt2 for nanogpt"}, {"gpt3", "gpt3-175b", NULL}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
     {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
@@ -316,34 +316,6 @@ static bool set_named_size(struct mfu_row *r, const char *name)
     return false;
 }
 
-/* GPT-3 (Brown et al. 2020, table 2.1) as Megatron-LM and NeMo train it: GPT-2's blocks and tokens, 13b 5120 wide, not
- * 5140; 5b and 20b are NeMo's own (NeMo-Framework-Launcher, training/gpt3). */
-static const struct {
-    const char *size, *n_layer, *n_head, *n_embd;
-} gpt3_sizes[] = {{"125m", "12", "12", "768"},  {"350m", "24", "16", "1024"}, {"760m", "24", "16", "1536"},
-                  {"1.3b", "24", "32", "2048"}, {"2.7b", "32", "32", "2560"}, {"5b", "24", "32", "4096"},
-                  {"6.7b", "32", "32", "4096"}, {"13b", "40", "40", "5120"},  {"20b", "44", "48", "6144"},
-                  {"175b", "96", "96", "12288"}};
-
-/* Whether a name is GPT-3's and a size ("GPT3-175B"), or a size alone beside that family, which is then set. */
-static bool set_gpt3(struct mfu_row *r, const char *name, const char *family)
-{
-    char ours[48];
-
-    for (size_t i = 0; i < sizeof gpt3_sizes / sizeof *gpt3_sizes; i++) {
-        snprintf(ours, sizeof ours, "gpt3%s", gpt3_sizes[i].size);
-        if (!same_spelling(ours, name)
-            && !(mfu_same_letters(family, "gpt3") && same_spelling(gpt3_sizes[i].size, name)))
-            continue;
-        mfu_scenario_model(&r->run->scenario, mfu_catalog_model(r->catalog, "gpt2", NULL));
-        mfu_row_assume(r, "graph of gpt2 with the shape of GPT-3 %s", gpt3_sizes[i].size);
-        return mfu_row_set(r, "n_layer", gpt3_sizes[i].n_layer) && mfu_row_set(r, "n_embd", gpt3_sizes[i].n_embd)
-            && mfu_row_set(r, "n_head", gpt3_sizes[i].n_head) && mfu_row_set(r, "vocab_size", "51200")
-            && mfu_row_set(r, "seq", "2048") && mfu_row_set(r, "bias", "1");
-    }
-    return false;
-}
-
 /* Whether the family is no more than how the model's name begins: "resnetv" of resnetv2_50, "deit" of deit3_base. */
 static bool begins_in(const char *name, const char *family)
 {
@@ -364,8 +336,6 @@ bool mfu_row_choose_model(struct mfu_row *r)
         family = known;
     else if (!*family && sized && !named_model(r, catalog_name(name)) && sscanf(name, "%31[A-Za-z]", first) == 1)
         family = first; /* "GPT-39B", of which the shape is stated */
-    if (!sized && set_gpt3(r, name, family))
-        return true;
     if (*name && *catalog_name(name) && (!*family || !sized) && !known)
         named = model_called(r, catalog_name(name), family);
     if (named && mfu_cell_empty(r, "quant") && strcasecmp(r->method, "qlora") != 0
