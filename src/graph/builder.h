@@ -360,6 +360,11 @@ bool mfu_weights_sent_as_held(const struct mfu_builder *);
 bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner, or for the host, as soon as it is complete. */
 bool mfu_gradients_leave(const struct mfu_builder *);
+/* Whether sharded gradients are added up whole, in the type of their sum, until the last micro-step; shards are there
+ * only then. */
+bool mfu_gradients_wait_whole(const struct mfu_builder *);
+/* Bytes of a gradient as it is summed. */
+double mfu_summed_bytes(const struct mfu_builder *);
 /* Whether gradients stay after the update, so that every micro-step adds to them. */
 bool mfu_gradients_kept(const struct mfu_builder *);
 bool mfu_gradients_offloaded(const struct mfu_builder *);

@@ -275,11 +275,12 @@ void mfu_update_deferred(struct mfu_builder *s)
         s->n_deferred = 0;
 }
 
-/* `.grad += new`, in place; in the first of the micro-steps it is a move, unless zeros wait there. */
+/* `.grad += new`, in place; in the first of the micro-steps it is a move, unless zeros wait there or a cast makes it. */
 void mfu_accumulate(struct mfu_builder *s, int view)
 {
     double elements = mfu_view_columns(s, view) * mfu_view_rows(s, view);
-    double bytes = elements * mfu_type_bytes[mfu_view_type(s, view)];
+    double own = mfu_type_bytes[mfu_view_type(s, view)];
+    double sum = mfu_gradients_wait_whole(s) ? fmax(mfu_summed_bytes(s), own) : own, bytes = elements * sum;
     struct mfu_launch *l;
     struct mfu_work w;
 
@@ -296,7 +297,7 @@ void mfu_accumulate(struct mfu_builder *s, int view)
     w = *l->work;
     w.kernel.read_bytes += bytes;
     w.kernel.write_bytes = bytes;
-    if (!mfu_gradients_kept(s)) {
+    if (!mfu_gradients_kept(s) && sum == own) {
         w.accumulated_bytes = bytes;
         mfu_work_accumulate(&w, s->config->accum);
     }

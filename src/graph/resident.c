@@ -111,13 +111,23 @@ static double workspaces(const struct mfu_builder *s)
     return torch * (s->runtime->c_program ? 1 : 2) + own;
 }
 
+double mfu_summed_bytes(const struct mfu_builder *s)
+{
+    double reduce = s->config->setting[MFU_S_GRAD_REDUCE];
+    double gradient = mfu_shards_are_masters(s) ? 4 : mfu_trained_bytes(s, s->numerics.gradient);
+
+    if (reduce != MFU_REDUCE_AS_ADDED)
+        return mfu_type_bytes[reduce == MFU_REDUCE_FP32 ? MFU_F32 : MFU_F16];
+    return gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
+}
+
 void mfu_resident_memory(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_config *c = s->config;
     double weights = mfu_state_bytes(s, MFU_STATE_WEIGHT), gradient = mfu_trained_bytes(s, s->numerics.gradient);
-    bool gradients_stay =
-        !mfu_gradients_offloaded(s) && (c->accum > 1 || mfu_gradients_kept(s) || mfu_gradients_leave(s));
+    bool gradients_stay = !mfu_gradients_offloaded(s) && !mfu_gradients_wait_whole(s)
+        && (c->accum > 1 || mfu_gradients_kept(s) || mfu_gradients_leave(s));
     /* Token indices and targets, int64, of this micro-batch and the next. */
     double batch = 2 * mfu_type_bytes[MFU_I64] * c->tokens, inputs = 2 * batch + s->loaded_bytes;
     bool masters = s->numerics.masters;
@@ -140,9 +150,7 @@ void mfu_resident_memory(struct mfu_builder *s)
         * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_trained : 0));
     if (c->setting[MFU_S_EMA] > 0)
         p->constant_bytes[MFU_PART_EMA] = mfu_mean_bytes(s) * mfu_mean_params(s);
-    p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
-    if (c->setting[MFU_S_GRAD_REDUCE] != MFU_REDUCE_AS_ADDED)
-        p->gradient_bytes = mfu_type_bytes[c->setting[MFU_S_GRAD_REDUCE] == MFU_REDUCE_FP32 ? MFU_F32 : MFU_F16];
+    p->gradient_bytes = mfu_summed_bytes(s);
     p->weight_bytes = s->frozen_parts || mfu_weights_sent_as_held(s) ? p->rank_bytes / p->rank_params
                                                                      : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;

@@ -24,18 +24,30 @@
 #include "graph/stage.h"
 #include "scenario/setting.h"
 
+/* Until when weights stay gathered that come block by block. */
+enum kept { FOR_A_PASS, FOR_ALL_MICRO_STEPS };
+
 /* What trainers do, by ZeRO stage. */
 static const struct rule {
     enum mfu_state sharded;          /* this and what follows it; COUNT: none */
     enum mfu_collective_kind reduce; /* of gradients */
     enum mfu_occurrence when;
     bool by_block; /* weights are gathered and gradients scattered block by block */
+    enum kept kept;
 } rules[] = {
-    {MFU_STATE_COUNT, MFU_ALL_REDUCE, MFU_LAST_MICRO_STEP, false},         /* DDP, with no_sync */
-    {MFU_STATE_OPTIMIZER, MFU_REDUCE_SCATTER, MFU_LAST_MICRO_STEP, false}, /* ZeRO 1 */
-    {MFU_STATE_GRADIENT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, false}, /* ZeRO 2 */
-    {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, true},    /* ZeRO 3, FSDP */
+    {MFU_STATE_COUNT, MFU_ALL_REDUCE, MFU_LAST_MICRO_STEP, false, FOR_A_PASS},         /* DDP, with no_sync */
+    {MFU_STATE_OPTIMIZER, MFU_REDUCE_SCATTER, MFU_LAST_MICRO_STEP, false, FOR_A_PASS}, /* ZeRO 1 */
+    {MFU_STATE_GRADIENT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, false, FOR_A_PASS}, /* ZeRO 2 */
+    {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, true, FOR_A_PASS},    /* ZeRO 3, FSDP */
 };
+
+/* FSDP beside a pipeline: weights are gathered in the first microbatch's forward pass and stay, gradients are added up
+ * whole in the type of their sum, and a stage's are summed behind its last backward pass, one block after the other with
+ * nothing beside them (PyTorch 01386103, torch/distributed/pipelining/stage.py: backward_maybe_with_nosync,
+ * _post_backward; 002a76fb, fsdp/_fully_shard/_fsdp_param_group.py: post_backward; torchtitan b5bcd76c,
+ * distributed/fsdp.py: get_fsdp_reshard_after_forward_policy). */
+static const struct rule pipelined = {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_LAST_MICRO_STEP, true,
+                                      FOR_ALL_MICRO_STEPS};
 
 /* torch DDP starts early with a small bucket. */
 #define FIRST_BUCKET_BYTES 0x1p20
@@ -70,7 +82,8 @@ struct sharder {
     const struct rule *rule;
     struct pool pool[POOLS];
     bool spread;   /* the ranks of one of them are several */
-    bool by_block; /* weights come block by block: from other ranks, or from the host */
+    bool by_block; /* weights come block by block: from other ranks, or from the host; */
+    bool kept;     /* and stay, while gradients wait */
     int n;         /* launches written so far */
     const struct mfu_segment *seg;
     int issued;            /* collectives */
@@ -82,6 +95,7 @@ struct sharder {
      * of this block, and of the one before, which are on their way. */
     int root, block, next, gradients, leaving;
     double left_bytes; /* of the latter */
+    int added;         /* whole gradients, added up until they are summed; -1: none */
 };
 
 static double ranks_along(const struct mfu_builder *s, unsigned axes)
@@ -95,14 +109,15 @@ static double copies(const struct mfu_builder *s)
     return s->program->mesh.ranks[MFU_AXIS_REPLICA];
 }
 
-/* Source of a pipeline's: PyTorch d0f2af8b, torch/distributed/pipelining/stage.py (backward_maybe_with_nosync). */
+/* In torch's pipelines whole gradients wait for the last microbatch. */
 static const struct rule *rule_of(const struct mfu_builder *s)
 {
     double zero = s->config->setting[MFU_S_ZERO];
     bool once = mfu_trainers[s->config->trainer].pipes_once && s->config->setting[MFU_S_PP] > 1;
 
-    return &rules[once && zero == 2 ? 1 : (int)zero];
+    return once && zero >= 3 ? &pipelined : &rules[once && zero == 2 ? 1 : (int)zero];
 }
+
 
 struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)
 {
@@ -191,6 +206,12 @@ double mfu_weight_bytes(const struct mfu_builder *s)
 bool mfu_fully_sharded(const struct mfu_builder *s)
 {
     return mfu_state_share(s, MFU_STATE_WEIGHT) < 1;
+}
+
+bool mfu_gradients_wait_whole(const struct mfu_builder *s)
+{
+    return rule_of(s)->kept == FOR_ALL_MICRO_STEPS
+        && (mfu_fully_sharded(s) || expert_share(s, MFU_STATE_WEIGHT) < 1);
 }
 
 static bool offloads(const struct mfu_builder *s, enum mfu_setting_id id)
@@ -318,32 +339,42 @@ static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collecti
     return issue_over(x, stream == MFU_STREAM_DRIVE ? MFU_AXES_DRIVE : MFU_AXES_HOST, stream, op, bytes, calls, when);
 }
 
-static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes)
+/* `calls` copies of so many bytes each. */
+static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes, double calls,
+                 enum mfu_occurrence when)
 {
     struct mfu_launch l = blank(x, suffix);
-    struct mfu_work w = {
-        .kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, write_bytes, 0, read_bytes, write_bytes)};
+    struct mfu_work w = {.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, calls * write_bytes, 0,
+                                                     calls * read_bytes, calls * write_bytes)};
 
+    w.kernel.launches = calls;
     w.kernel.cold = true;
+    if (when != MFU_EVERY_MICRO_STEP)
+        mfu_work_once(&w, when, x->p->accum);
     put(x, &l, &w);
 }
 
 /* A buffer from the next launch on; its end follows. */
-static int buffer(struct sharder *x, double bytes)
+static int buffer_of(struct sharder *x, enum mfu_part part, double bytes)
 {
     struct mfu_builder *s = x->s;
     int tensor, view;
 
     if (x->p->fold) {
-        tensor = mfu_fold_tensor(s, bytes, MFU_PART_COMMUNICATION);
+        tensor = mfu_fold_tensor(s, bytes, part);
     } else {
-        view = mfu_tensor_new(s, 1, bytes, MFU_U8, MFU_PART_COMMUNICATION);
+        view = mfu_tensor_new(s, 1, bytes, MFU_U8, part);
         tensor = x->p->views[view].tensor;
     }
     if (s->failed)
         return -1;
     x->p->tensors[tensor].born = x->p->tensors[tensor].last = x->n;
     return tensor;
+}
+
+static int buffer(struct sharder *x, double bytes)
+{
+    return buffer_of(x, MFU_PART_COMMUNICATION, bytes);
 }
 
 /* It was last needed by the launch written last. */
@@ -494,6 +525,11 @@ static void bucket_counted(struct sharder *x)
 
 /* ---- blocks -------------------------------------------------------------- */
 
+static enum mfu_occurrence gathers_when(const struct sharder *x)
+{
+    return x->kept ? MFU_FIRST_MICRO_STEP : MFU_EVERY_MICRO_STEP;
+}
+
 /* Each rank has its shard sent from the host, where it is there, and casts it before a gather. */
 static int gather(struct sharder *x, const struct pool *pool, double params)
 {
@@ -512,10 +548,10 @@ static int gather(struct sharder *x, const struct pool *pool, double params)
         issued = issue_in(x, pool->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMMUNICATION, MFU_FROM_HOST,
                           params * shard / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
     if (shard > weight)
-        copy(x, "cast_shard", params * shard / pool->ranks, params * weight / pool->ranks);
+        copy(x, "cast_shard", params * shard / pool->ranks, params * weight / pool->ranks, 1, gathers_when(x));
     x->after = hosted && pool->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMPUTE;
     return pool->ranks > 1
-        ? issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER, params * weight, 1, MFU_EVERY_MICRO_STEP)
+        ? issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_ALL_GATHER, params * weight, 1, gathers_when(x))
         : issued;
 }
 
@@ -556,29 +592,31 @@ static int gather_both(struct sharder *x, const struct mfu_unit *unit)
  * PyTorch, torch/distributed/fsdp/_runtime_utils.py (_reduce_grad,
  * _div_if_needed).  Copies sum their shards in every micro-step, too (hybrid sharding there, foreach_reduce in
  * fsdp/_fully_shard/_fsdp_collectives.py). */
-static void scatter(struct sharder *x, const struct pool *pool, double params)
+static void scatter(struct sharder *x, const struct pool *pool, double params, double calls)
 {
-    double weight = x->p->weight_bytes, sum = x->p->gradient_bytes;
+    double sum = x->p->gradient_bytes, weight = x->kept ? sum : x->p->weight_bytes;
     double wider = sum > weight ? 1 : 0, shard = SHARD_BYTES / pool->ranks;
+    enum mfu_stream stream = x->kept ? MFU_STREAM_COMPUTE : MFU_STREAM_COMMUNICATION; /* nothing is beside it */
 
     if (pool->ranks > 1) {
         copy(x, "flatten", params * (weight + wider * weight + sum + 2 * shard),
-             params * (weight + wider * sum + sum + shard));
-        issue_over(x, pool->axes, MFU_STREAM_COMMUNICATION, MFU_REDUCE_SCATTER, params * sum, 1, MFU_EVERY_MICRO_STEP);
+             params * (weight + wider * sum + sum + shard), calls, MFU_EVERY_MICRO_STEP);
+        issue_over(x, pool->axes, stream, MFU_REDUCE_SCATTER, params * sum, calls, MFU_EVERY_MICRO_STEP);
     }
     if (copies(x->s) > 1)
-        issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), MFU_STREAM_COMMUNICATION, MFU_ALL_REDUCE,
-                   params * sum / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
-    send_gradients(x, pool, params / pool->ranks, 1, MFU_EVERY_MICRO_STEP);
+        issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), stream, MFU_ALL_REDUCE, params * sum / pool->ranks, calls,
+                   MFU_EVERY_MICRO_STEP);
+    send_gradients(x, pool, params / pool->ranks, calls, MFU_EVERY_MICRO_STEP);
 }
 
-static void scatter_both(struct sharder *x, const struct mfu_unit *unit)
+/* Of `calls` units like this one, or of what is in none. */
+static void scatter_both(struct sharder *x, const struct mfu_unit *unit, double calls)
 {
     for (const struct pool *pool = x->pool; pool < x->pool + POOLS; pool++) {
         double params = unit ? trained_of(x, pool, unit) : pool->root_trained;
 
         if (pool->ranks > 0 && (pool == x->pool || params > 0))
-            scatter(x, pool, params);
+            scatter(x, pool, params, calls);
     }
 }
 
@@ -657,16 +695,63 @@ static void end_segment(struct sharder *x, int k)
 
     if (unit) {
         if (x->seg->phase == MFU_BACKWARD)
-            scatter_both(x, unit);
+            scatter_both(x, unit, 1);
         release(x, x->block);
         release(x, x->gradients);
         release(x, x->leaving);
         x->leaving = -1;
     }
     if (x->seg->phase == MFU_BACKWARD && (k + 1 == p->n_segments || p->segments[k + 1].phase != MFU_BACKWARD)) {
-        scatter_both(x, NULL);
+        scatter_both(x, NULL, 1);
         release(x, x->root);
     }
+}
+
+/* The same where weights stay and gradients wait.  All are there as the step begins, but gradients of a single
+ * microbatch, which come with its backward pass; a block's .grad is apart until the block is done. */
+static void begin_kept(struct sharder *x, int k)
+{
+    const struct mfu_unit *unit = unit_of(x, k);
+    bool backward = x->seg->phase == MFU_BACKWARD;
+    int next = -1;
+
+    if (x->added < 0 && (backward || x->p->accum > 1))
+        x->added = buffer_of(x, MFU_PART_GRADIENTS, x->p->gradient_bytes * x->p->rank_trained);
+    if (backward) {
+        x->gradients = unit ? buffer_of(x, MFU_PART_GRADIENTS, x->p->weight_bytes * unit->trained) : -1;
+        return;
+    }
+    if (k == 0) {
+        x->root = buffer(x, x->p->weight_bytes * x->p->rank_params);
+        x->wanted = gather_both(x, NULL);
+        next = next_block(x, 0, MFU_FORWARD);
+        x->ahead = next >= 0 ? gather_both(x, unit_of(x, next)) : -1;
+    }
+    if (!unit)
+        return;
+    x->wanted = x->ahead;
+    next = x->seg->repeat > 1 ? k : next_block(x, k + 1, MFU_FORWARD);
+    x->ahead = next >= 0 ? gather_both(x, unit_of(x, next)) : -1;
+}
+
+static void end_kept(struct sharder *x)
+{
+    release(x, x->gradients);
+    x->gradients = -1;
+}
+
+/* The optimizer's phase begins with the sums, of which shards are left. */
+static void sum_kept(struct sharder *x)
+{
+    const struct mfu_builder *s = x->s;
+
+    x->gradients = buffer_of(x, MFU_PART_GRADIENTS, SHARD_BYTES * mfu_state_params(s, MFU_STATE_GRADIENT));
+    for (int i = 0; i < s->config->model->n_sections; i++)
+        if (s->unit[i].layers > 0)
+            scatter_both(x, &s->unit[i], s->unit[i].layers);
+    scatter_both(x, NULL, 1);
+    release(x, x->root);
+    release(x, x->added);
 }
 
 /* ---- the pass ------------------------------------------------------------ */
@@ -802,12 +887,14 @@ static void write_segment(struct sharder *x, int k, int last)
 
     x->seg = seg;
     if (x->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
-        begin_segment(x, k);
+        x->kept ? begin_kept(x, k) : begin_segment(x, k);
     if (k == 0 && gathers_beside(x))
         gather_new(x, MFU_FIRST_MICRO_STEP);
     if (k > 0 && gathers_beside(x) && x->rule->when == MFU_LAST_MICRO_STEP && ends_forward(x, k))
         x->wanted = x->issued - 1; /* the last weights; in other micro-steps they are there */
     if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k)) {
+        if (x->kept)
+            sum_kept(x);
         for (int i = 0; i < POOLS && !x->by_block && !in_buckets(x); i++)
             if (x->pool[i].ranks > 0)
                 reduce(x, &x->pool[i], x->pool[i].trained * x->p->gradient_bytes, 1, MFU_EVERY_MICRO_STEP);
@@ -816,11 +903,13 @@ static void write_segment(struct sharder *x, int k, int last)
     move(x, last);
     bucket_counted(x);
     if (x->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
-        end_segment(x, k);
+        x->kept ? end_kept(x) : end_segment(x, k);
     if (k == x->p->n_segments - 1)
         update_on_host(x);
     if (k == x->p->n_segments - 1 && gathers_after(x) && !gathers_beside(x))
         gather_new(x, MFU_EVERY_MICRO_STEP);
+    if (x->kept && k == x->p->n_segments - 1)
+        end_kept(x);
     mfu_rewrite_segment(x->s, seg, first, x->n);
 }
 
@@ -873,12 +962,14 @@ int mfu_shard_program(struct mfu_builder *s)
                         .block = -1,
                         .next = -1,
                         .gradients = -1,
-                        .leaving = -1};
+                        .leaving = -1,
+                        .added = -1};
     int n_tensors = p->n_tensors, n_launches = p->n_launches, last = last_gradient(p);
 
     fill_pools(&x);
     p->constant_bytes[MFU_PART_COMMUNICATION] = standing_bytes(&x);
     x.by_block = x.rule->by_block && (x.spread || offloads(s, MFU_S_OFFLOAD_PARAMS));
+    x.kept = x.by_block && x.rule->kept == FOR_ALL_MICRO_STEPS;
     if (!x.spread && !mfu_offloads(s->config))
         return 0;
     if (!mfu_rewrite_begin(s))
