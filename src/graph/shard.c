@@ -115,9 +115,8 @@ static const struct rule *rule_of(const struct mfu_builder *s)
     double zero = s->config->setting[MFU_S_ZERO];
     bool once = mfu_trainers[s->config->trainer].pipes_once && s->config->setting[MFU_S_PP] > 1;
 
-    return once && zero >= 3 ? &pipelined : &rules[once && zero == 2 ? 1 : (int)zero];
+    return mfu_config_gathers_once(s->config) ? &pipelined : &rules[once && zero == 2 ? 1 : (int)zero];
 }
-
 
 struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)
 {
@@ -210,8 +209,7 @@ bool mfu_fully_sharded(const struct mfu_builder *s)
 
 bool mfu_gradients_wait_whole(const struct mfu_builder *s)
 {
-    return rule_of(s)->kept == FOR_ALL_MICRO_STEPS
-        && (mfu_fully_sharded(s) || expert_share(s, MFU_STATE_WEIGHT) < 1);
+    return rule_of(s)->kept == FOR_ALL_MICRO_STEPS && (mfu_fully_sharded(s) || expert_share(s, MFU_STATE_WEIGHT) < 1);
 }
 
 static bool offloads(const struct mfu_builder *s, enum mfu_setting_id id)

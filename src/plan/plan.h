@@ -113,6 +113,7 @@ struct mfu_stage {
     double imbalance_s;           /* of that: since it computes less than the busiest */
     double after_s;               /* once a step: sums of gradients that do not hide, the optimizer */
     double sums_s;                /* of that the sums, which begin when this rank's last backward ends */
+    double gathers_s;             /* of weights that are gathered once a step, what its first forward does not hide */
     double flops, hardware_flops; /* as MFU counts them, if all stages were like this one */
     double in_flight;             /* microbatches whose activations it holds at most */
     struct mfu_withheld withheld;

@@ -50,11 +50,12 @@ static double mean_s(const struct mfu_plan *p, int launch)
     return p->stretches.seconds[launch] / mfu_launch_whole(&p->program.launches[launch], p->program.accum);
 }
 
-/* Behind the last backward: sums that nothing hid, also in `sums_s`, the optimizer, the step's constant. */
-static double after_s(const struct mfu_plan *p, double *sums_s)
+/* Behind the last backward: sums that nothing hid, also in `sums_s`, the optimizer, the step's constant.  In
+ * `gathers_s` what the first forward did not hide of gathers, where there are others in no later one. */
+static double after_s(const struct mfu_plan *p, double *sums_s, double *gathers_s)
 {
     const struct mfu_program *g = &p->program;
-    double gpu_s = 0, host_s = 0, beside_s = 0, in_the_way_s = 0;
+    double gpu_s = 0, host_s = 0, beside_s = 0, in_the_way_s = 0, exposed_s;
 
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
@@ -68,7 +69,9 @@ static double after_s(const struct mfu_plan *p, double *sums_s)
             *(l->communicates ? &beside_s : &gpu_s) += seconds;
             host_s += g->segments[k].repeat * l->work->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
         }
-    *sums_s = fmax(beside_s, p->step.communication_exposed_s - in_the_way_s);
+    exposed_s = fmax(beside_s, p->step.communication_exposed_s - in_the_way_s);
+    *gathers_s = mfu_config_gathers_once(&p->config) ? exposed_s - beside_s : 0;
+    *sums_s = exposed_s - *gathers_s;
     return fmax(gpu_s, host_s) + p->machine.c[MFU_C_STEP_CONSTANT] + *sums_s;
 }
 
@@ -186,7 +189,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     }
     s->step = p->step;
     s->limit = p->limit;
-    s->after_s = after_s(p, &s->sums_s);
+    s->after_s = after_s(p, &s->sums_s, &s->gathers_s);
     s->send_bytes = p->program.boundary_bytes / parts;
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
     if (parts > 1)
@@ -380,12 +383,28 @@ int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum
     return status;
 }
 
+/* Stages gather weights once a step when their first input has come (FSDP2 waits for the compute stream,
+ * fsdp/_fully_shard/_fsdp_state.py: _root_pre_forward), so that the stages behind wait, too; but not where the schedule
+ * gathers ahead.  Until PyTorch 2.9 a stage sends its last gradient when it has summed those of its weights
+ * (pipelining/stage.py: run_post_backward; later perform_reduce_grad, behind the messages). */
+#define SUMS_LAST_SINCE 2026
+
+static double chained_s(const struct mfu_plan *p, const struct mfu_stage *s, double *sums_s)
+{
+    const double *set = p->config.setting;
+    bool early = set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SUMS_LAST_SINCE;
+    bool first = mfu_config_gathers_once(&p->config) && early, ahead = !early && set[MFU_S_VPP] > 1;
+
+    *sums_s = first ? 0 : s->sums_s + (ahead ? s->gathers_s : 0);
+    return s->sums_s + s->gathers_s - *sums_s;
+}
+
 /* All seconds but the loader's: ranks end at different times, each sums up its gradients, and the optimizer
  * follows where the norm of all is known. */
 static int run_schedule(struct mfu_plan *p, double *time_s, struct mfu_error *err)
 {
     struct mfu_pipeline_step step;
-    double summed_s = 0, update_s = 0, first_s = INFINITY;
+    double summed_s = 0, update_s = 0, first_s = INFINITY, chain_s = 0;
     int status;
 
     status = mfu_stages_run(p, p->pipelines[0], MFU_PIPELINE_COUNT, &step, err);
@@ -399,13 +418,14 @@ static int run_schedule(struct mfu_plan *p, double *time_s, struct mfu_error *er
     for (int i = 0; status == 0 && i < p->n_stages; i++) {
         const struct mfu_stage *s = &p->stages[i];
         const struct mfu_pipeline_rank *r = &step.ranks[i];
+        double sums_s;
 
-        summed_s =
-            fmax(summed_s, r->end_s - (p->config.pipeline.schedule->norm_later ? r->first_s : first_s) + s->sums_s);
+        chain_s += chained_s(p, s, &sums_s);
+        summed_s = fmax(summed_s, r->end_s - (p->config.pipeline.schedule->norm_later ? r->first_s : first_s) + sums_s);
         update_s = fmax(update_s, s->after_s - s->sums_s);
     }
     if (status == 0) {
-        *time_s = summed_s + update_s;
+        *time_s = summed_s + chain_s + update_s;
         p->bubble = step.bubble;
     }
     return status;

@@ -3,7 +3,8 @@
  *
  * A tensor that a collective reads belongs to NCCL's stream as well: its block goes back to the
  * allocator when the GPU has come past the collective, not when the host frees it
- * (Tensor::record_stream, ProcessGroupNCCL.cpp of PyTorch up to 2.7).  The inputs of sums over tensor
+ * (Tensor::record_stream, ProcessGroupNCCL.cpp of PyTorch up to 2.7, but with TORCH_NCCL_AVOID_RECORD_STREAMS, as
+ * torchtitan b5bcd76c wants it beside tensor parallelism: docs/composability.md).  The inputs of sums over tensor
  * ranks pile up for as far as the host is ahead of the GPU.  What is gathered lies in one global
  * buffer (Megatron-LM, nanotron) or is kept for backward.
  *
@@ -65,7 +66,9 @@ struct mfu_withheld mfu_plan_withheld(const struct mfu_plan *p)
     }
     w.least_lead = fmax(1 - host * slower, 0);
     w.most_lead = fmax(1 - host / slower, 0);
-    if (!hosts_wait(&p->config)) {
+    if (mfu_trainers[p->config.trainer].avoids_record_streams)
+        w.lead = w.least_lead = 0; /* where its users do as they are told */
+    else if (!hosts_wait(&p->config)) {
         w.lead = 1;
         w.most_lead = 2;
     }

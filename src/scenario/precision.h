@@ -33,8 +33,6 @@ enum mfu_gathers {
     MFU_GATHERS_HALVES     /* in 16 bits, which each makes both of */
 };
 
-#define MFU_QUANTISED_WEIGHTS "its weights are planned in fp32, unless the runtime is fused"
-
 /* X(identifier, name, fields) */
 #define MFU_PRECISIONS(X)                                                                                              \
     X(FP32, "fp32", .meaning = "fp32 throughout", .math = MFU_PEAK_FP32, .linear_math = MFU_PEAK_FP32,                 \
@@ -54,34 +52,33 @@ enum mfu_gathers {
       .aliases = "bf16-true pure-bf16 full-bf16 bf16-full")                                                            \
     X(FP8, "fp8", .meaning = "linears in fp8, delayed scales", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8,     \
       .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 1, .delayed = true,                       \
-      .gathers = MFU_GATHERS_QUANTISED, .no_half_weights = MFU_QUANTISED_WEIGHTS,                                      \
-      .aliases = "fp8-delayed delayed fp8-hybrid hybrid fp8-e4m3 fp8-ds")                                              \
+      .gathers = MFU_GATHERS_QUANTISED, .aliases = "fp8-delayed delayed fp8-hybrid hybrid fp8-e4m3 fp8-ds")            \
     X(BF16_SR, "bf16-sr", .meaning = "bf16-pure, whose updates round stochastically", .math = MFU_PEAK_BF16,           \
       .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true, .pure = true,                                     \
       .no_half_weights = "the weights have 16 bits anyway, without masters",                                           \
       .aliases = "bf16-stochastic bf16-stochastic-rounding")                                                           \
     X(FP8_CURRENT, "fp8-current", .meaning = "linears in fp8, scales of the tensor at hand", .math = MFU_PEAK_BF16,    \
       .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 3,           \
-      .scans = 1, .gathers = MFU_GATHERS_QUANTISED, .no_half_weights = MFU_QUANTISED_WEIGHTS,                          \
+      .scans = 1, .gathers = MFU_GATHERS_QUANTISED,                                                                    \
       .aliases = "fp8-tensorwise tensorwise float8 float8-tensorwise fp8-cs",                                          \
       .stands_for = "fp8-rowwise float8-rowwise rowwise")                                                              \
     X(FP8_BLOCK, "fp8-block", .meaning = "linears in fp8, scales of 1 x 128 and 128 x 128", .math = MFU_PEAK_BF16,     \
       .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1,     \
-      .both_ways = true, .gathers = MFU_GATHERS_QUANTISED, .no_half_weights = MFU_QUANTISED_WEIGHTS,                   \
+      .both_ways = true, .gathers = MFU_GATHERS_QUANTISED,                                                             \
       .aliases = "fp8-blockwise blockwise deepseek float8-blockwise fp8-sc")                                           \
     X(MXFP8, "mxfp8", .meaning = "linears in fp8, a scale for 32 elements", .math = MFU_PEAK_BF16,                     \
       .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true, .operand = MFU_OPERAND_F8_BLOCK,              \
-      .kernels = 2, .both_ways = true, .gathers = MFU_GATHERS_HALVES, .least_capability = 10, .isa = "gfx950",         \
-      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp8-mx mx-fp8 mxfp8-e4m3")                                 \
+      .kernels = 2, .both_ways = true, .gathers = MFU_GATHERS_HALVES, .least_capability = 10,                          \
+      .isa = "gfx950",         \ .aliases = "fp8-mx mx-fp8 mxfp8-e4m3")                                                \
     X(NVFP4, "nvfp4", .meaning = "linears in fp4, a scale for 16 elements", .math = MFU_PEAK_BF16,                     \
       .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true, .operand = MFU_OPERAND_F4_16, .kernels = 3,       \
-      .scans = 1, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "fp4")                       \
+      .scans = 1, .both_ways = true, .aliases = "fp4")                                                                 \
     X(MXFP4, "mxfp4", .meaning = "linears in fp4, a scale for 32 elements", .math = MFU_PEAK_BF16,                     \
       .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true, .operand = MFU_OPERAND_F4_32, .kernels = 2,       \
-      .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                     \
+      .both_ways = true)                                                                                               \
     X(INT8, "int8", .meaning = "products of linears in int8 (torchao)", .math = MFU_PEAK_BF16,                         \
       .linear_math = MFU_PEAK_INT8, .instead = "fp16", .half = true, .operand = MFU_OPERAND_F8, .kernels = 2,          \
-      .scans = 1, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "int8-mixed")
+      .scans = 1, .both_ways = true, .aliases = "int8-mixed")
 
 enum mfu_precision {
 #define X(id, ...) MFU_##id,

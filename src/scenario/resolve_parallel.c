@@ -482,6 +482,11 @@ double mfu_config_dp_shard(const struct mfu_config *c)
     return c->setting[MFU_S_DP_SHARD] > 0 ? c->setting[MFU_S_DP_SHARD] : c->setting[MFU_S_DP];
 }
 
+bool mfu_config_gathers_once(const struct mfu_config *c)
+{
+    return mfu_trainers[c->trainer].pipes_once && c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 3;
+}
+
 double mfu_config_expert_copies(const struct mfu_config *c)
 {
     return c->setting[MFU_S_TP] * c->setting[MFU_S_CP] * c->setting[MFU_S_DP]
@@ -599,6 +604,8 @@ static void derive_trainer(struct mfu_config *c)
     mfu_derive(c, MFU_S_OVERLAP_GRAD_REDUCE,
                t->overlaps_reduce && !(t->sums_behind_zero && c->setting[MFU_S_ZERO] > 0));
     mfu_derive(c, MFU_S_OVERLAP_PARAM_GATHER, t->overlaps_gather);
+    if (t->sums_wide && c->setting[MFU_S_ZERO] >= 2)
+        mfu_derive(c, MFU_S_GRAD_REDUCE, MFU_REDUCE_FP32);
     mfu_derive(c, MFU_S_TP_OVERLAP,
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);

@@ -178,6 +178,9 @@ bool mfu_offloads(const struct mfu_config *);
  * them unless dp_shard says fewer. */
 double mfu_config_dp_shard(const struct mfu_config *);
 
+/* Whether a pipeline's sharded weights are gathered, and their gradients summed, once a step. */
+bool mfu_config_gathers_once(const struct mfu_config *);
+
 /* How often each head of keys is repeated before heads are exchanged over a context group. */
 double mfu_config_key_copies(const struct mfu_config *);
 

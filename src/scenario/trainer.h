@@ -85,15 +85,16 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
     X(DDP, "ddp", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,      \
-      .plain_zero = true, .host_layer = MFU_COEFFICIENT_COUNT,                                                                             \
+      .plain_zero = true, .host_layer = MFU_COEFFICIENT_COUNT,                                                         \
       .aliases = "pytorch huggingface hf transformers accelerate trl axolotl llama-factory lightning",                 \
       .stands_for = "composer timm diffusers open-clip fairseq unsloth xtuner swift ms-swift torchtune colossalai")    \
-    X(FSDP, "fsdp", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true, .overlaps_gather = true,         \
+    X(FSDP, "fsdp", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true, .overlaps_gather = true,        \
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
       .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
-      .whole_experts = true, .compiles_layers = true, .complex_rotary = true, .compiles_loss_since = 2025,             \
-      .context = MFU_CONTEXT_ALL_GATHER, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                      \
+      .sums_wide = true, .avoids_record_streams = true, .whole_experts = true, .compiles_layers = true,                \
+      .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER,                          \
+      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
@@ -147,6 +148,8 @@ struct mfu_trainer {
     enum mfu_context_kind context;  /* its default */
     double tp_overlap_since;        /* a year of the software; 0: always */
     double bucket_bytes;            /* of gradients that leave together, beside backward */
+    bool sums_wide;                 /* gradients in fp32 where weights are sharded, whatever their type */
+    bool avoids_record_streams;     /* its inputs of collectives are PyTorch's again when these are waited for */
     bool reduces_whole;             /* ZeRO 1 all-reduces, though each rank needs its part only */
     bool gathers_pieces; /* new weights of ZeRO 1 are copied out of one buffer, a piece for each weight and rank */
     bool half_weights;   /* 16-bit weights and fp32 masters, whatever ZeRO */

@@ -205,6 +205,54 @@ static void collectives_of_a_layer_do_not_depend_on_checkpointing(void **state)
                 }
 }
 
+/* FSDP beside torch's pipeline: however many microbatches there are, a stage's weights are gathered once and its gradients
+ * leave once, in fp32 with torchtitan; in between it holds both whole.  Every layer traced
+ * by itself makes the same stage. */
+static void a_pipeline_gathers_and_sums_once_a_step(void **state)
+{
+    static const char *const trainers[] = {"ddp", "fsdp", "torchtitan"};
+    static const char *const accums[] = {"1", "4", "16"};
+    static const char *const layouts[][2] = {{"schedule", "interleaved"}, {"schedule", "1f1b"}, {"tp", "2"}};
+    static struct mfu_program counted;
+
+    (void)state;
+    for (size_t t = 0; t < LENGTH(trainers); t++)
+        for (size_t a = 0; a < LENGTH(accums); a++)
+            for (size_t l = a == 0; l < LENGTH(layouts); l++)
+                for (int stage = 0; stage < 2; stage++) {
+                    const char *const settings[] = {"pp",          "2",
+                                                    "dp",          "4",
+                                                    "zero",        "3",
+                                                    "trainer",     trainers[t],
+                                                    "accum",       accums[a],
+                                                    layouts[l][0], layouts[l][1],
+                                                    "checkpoint",  a ? "full" : "none",
+                                                    NULL};
+                    struct mfu_peak_memory peak[2];
+                    double whole, gathers[2];
+
+                    assert_true(make(&plan, "a100-80gb-sxm", "llama-3.2-1b", settings));
+                    assert_int_equal(mfu_graph_build_stage(&plan.config, stage, MFU_LAYERS_COUNTED, &counted, NULL), 0);
+                    assert_int_equal(mfu_graph_build_stage(&plan.config, stage, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
+                    for (int u = 0; u < 2; u++) {
+                        const struct mfu_program *p = u ? &unrolled : &counted;
+                        double bytes;
+
+                        gathers[u] = calls(p, MFU_ALL_GATHER, &bytes);
+                        assert_near(bytes, p->rank_params * p->weight_bytes, EXACT);
+                        assert_near(calls(p, MFU_REDUCE_SCATTER, &bytes), gathers[u], EXACT);
+                        assert_near(bytes, p->rank_trained * p->gradient_bytes, EXACT);
+                        assert_near(p->gradient_bytes, t == 2 ? 4 : 2, 0);
+                        assert_int_equal(mfu_lifetime_peak(p, &peak[u]), 0);
+                    }
+                    whole = counted.rank_params * counted.weight_bytes + counted.rank_trained * counted.gradient_bytes;
+                    assert_near(gathers[0], gathers[1], EXACT);
+                    assert_true(peak[0].bytes >= whole);
+                    assert_near(peak[0].bytes, peak[1].bytes, EXACT);
+                }
+    mfu_program_free(&counted);
+}
+
 /* Little trains with any method, and a larger one (more virtual tokens) never needs less memory; however many layers are
  * traced, as much trains. */
 static void adapters_train_little_and_grow_with_their_size(void **state)
@@ -1338,6 +1386,7 @@ int main(void)
         cmocka_unit_test(contexts_send_what_they_exchange),
         cmocka_unit_test(ranks_of_a_context_share_attention),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
+        cmocka_unit_test(a_pipeline_gathers_and_sums_once_a_step),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),
         cmocka_unit_test(fusion_keeps_every_input),

@@ -98,7 +98,7 @@ static const struct mfu_import_row rows[] = {
 /* The program's own; behind a name those that it had in 2024. */
 static const char *const defaults[] = {
     "training.local_batch_size training.batch_size", "8", "training.seq_len", "2048",
-    "training.mixed_precision_param", "bfloat16", "training.mixed_precision_reduce", "float32",
+    "training.mixed_precision_param", "bfloat16",
     "activation_checkpoint.mode", "selective",
     "compile.enable training.compile", "false", "training.max_norm", "1.0", "optimizer.name", "AdamW",
     "parallelism.data_parallel_shard_degree training.data_parallel_shard_degree training.data_parallel_degree", "-1",
