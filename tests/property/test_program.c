@@ -243,7 +243,7 @@ static void a_pipeline_gathers_and_sums_once_a_step(void **state)
                         assert_near(calls(p, MFU_REDUCE_SCATTER, &bytes), gathers[u], EXACT);
                         assert_near(bytes, p->rank_trained * p->gradient_bytes, EXACT);
                         assert_near(p->gradient_bytes, t == 2 ? 4 : 2, 0);
-                        assert_int_equal(mfu_lifetime_peak(p, &peak[u]), 0);
+                        assert_int_equal(mfu_lifetime_peak(p, false, &peak[u]), 0);
                     }
                     whole = counted.rank_params * counted.weight_bytes + counted.rank_trained * counted.gradient_bytes;
                     assert_near(gathers[0], gathers[1], EXACT);
