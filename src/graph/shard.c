@@ -15,6 +15,7 @@
 #include "graph/shard.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/builder_private.h"
@@ -25,7 +26,7 @@
 #include "scenario/setting.h"
 
 /* Until when weights stay gathered that come block by block. */
-enum kept { FOR_A_PASS, FOR_ALL_MICRO_STEPS };
+enum kept { FOR_A_PASS, FOR_BOTH_PASSES, FOR_ALL_MICRO_STEPS };
 
 /* What trainers do, by ZeRO stage. */
 static const struct rule {
@@ -40,6 +41,10 @@ static const struct rule {
     {MFU_STATE_GRADIENT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, false, FOR_A_PASS}, /* ZeRO 2 */
     {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, true, FOR_A_PASS},    /* ZeRO 3, FSDP */
 };
+
+/* FSDP with SHARD_GRAD_OP, or without reshard_after_forward. */
+static const struct rule kept_for_backward = {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, true,
+                                              FOR_BOTH_PASSES};
 
 /* FSDP beside a pipeline: weights are gathered in the first microbatch's forward pass and stay, gradients are added up
  * whole in the type of their sum, and a stage's are summed behind its last backward pass, one block after the other with
@@ -96,6 +101,7 @@ struct sharder {
     int root, block, next, gradients, leaving;
     double left_bytes; /* of the latter */
     int added;         /* whole gradients, added up until they are summed; -1: none */
+    int *stay, n_stay; /* blocks whose weights wait for backward, the latest last */
 };
 
 static double ranks_along(const struct mfu_builder *s, unsigned axes)
@@ -113,9 +119,11 @@ static double copies(const struct mfu_builder *s)
 static const struct rule *rule_of(const struct mfu_builder *s)
 {
     double zero = s->config->setting[MFU_S_ZERO];
-    bool once = mfu_trainers[s->config->trainer].pipes_once && s->config->setting[MFU_S_PP] > 1;
+    bool once = mfu_trainers[s->config->trainer].torch_fsdp && s->config->setting[MFU_S_PP] > 1;
 
-    return mfu_config_gathers_once(s->config) ? &pipelined : &rules[once && zero == 2 ? 1 : (int)zero];
+    if (zero >= 3 && s->config->setting[MFU_S_RESHARD] == 0)
+        return once ? &pipelined : &kept_for_backward;
+    return &rules[once && zero == 2 ? 1 : (int)zero];
 }
 
 struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)
@@ -658,22 +666,27 @@ static void begin_segment(struct sharder *x, int k)
 {
     const struct mfu_unit *unit = unit_of(x, k);
     enum mfu_phase phase = x->seg->phase;
+    bool stay = x->stay && phase == MFU_BACKWARD; /* all is there */
     int before = x->next, next;
 
     if (k == 0) {
         x->root = buffer(x, x->p->weight_bytes * (x->pool[0].root_params + x->pool[1].root_params));
         x->wanted = gather_both(x, NULL);
     }
-    if (begins_pass(x, k) && (next = next_block(x, k, phase)) >= 0) {
+    if (!stay && begins_pass(x, k) && (next = next_block(x, k, phase)) >= 0) {
         gather_ahead(x, next);
         before = x->next;
     }
     if (!unit)
         return;
-    x->block = buffer(x, x->p->weight_bytes * unit->params);
-    release(x, before);
-    x->next = -1;
-    x->wanted = x->ahead;
+    if (stay) {
+        x->block = x->n_stay > 0 ? x->stay[--x->n_stay] : -1;
+    } else {
+        x->block = buffer(x, x->p->weight_bytes * unit->params);
+        release(x, before);
+        x->next = -1;
+        x->wanted = x->ahead;
+    }
     if (phase == MFU_BACKWARD) {
         if (x->gradients >= 0)
             x->leaving = buffer(x, x->left_bytes);
@@ -681,7 +694,7 @@ static void begin_segment(struct sharder *x, int k)
         x->gradients = buffer(x, x->left_bytes);
     }
     next = x->seg->repeat > 1 ? k : next_block(x, k + 1, phase);
-    if (next >= 0)
+    if (next >= 0 && !stay)
         gather_ahead(x, next);
 }
 
@@ -694,6 +707,8 @@ static void end_segment(struct sharder *x, int k)
     if (unit) {
         if (x->seg->phase == MFU_BACKWARD)
             scatter_both(x, unit, 1);
+        else if (x->stay)
+            x->stay[x->n_stay++] = x->block;
         release(x, x->block);
         release(x, x->gradients);
         release(x, x->leaving);
@@ -970,10 +985,15 @@ int mfu_shard_program(struct mfu_builder *s)
     x.kept = x.by_block && x.rule->kept == FOR_ALL_MICRO_STEPS;
     if (!x.spread && !mfu_offloads(s->config))
         return 0;
-    if (!mfu_rewrite_begin(s))
+    if (x.by_block && x.rule->kept == FOR_BOTH_PASSES && !(x.stay = malloc((size_t)p->n_segments * sizeof *x.stay)))
         return -1;
+    if (!mfu_rewrite_begin(s)) {
+        free(x.stay);
+        return -1;
+    }
     for (int k = 0; k < p->n_segments && !s->failed; k++)
         write_segment(&x, k, last);
+    free(x.stay);
     if (s->failed)
         return -1;
     mfu_rewrite_end(s, x.n, n_tensors, n_launches);

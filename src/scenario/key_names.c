@@ -81,14 +81,12 @@ static const struct synonym {
     const char *keys; /* where the value says so, another key: "params=offload_params"; NULL: never */
     const char *also; /* what the name says beside it, see mfu_key_also(); NULL: nothing */
 } synonyms[] = {
-    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=2 no_shard=0 off=0 false=0 0=0", false, NULL, "trainer-deepspeed"},
+    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=off no_shard=0 off=0 false=0 0=0", false, "shard_grad_op=reshard_after_forward", "trainer-deepspeed"},
     {"sharding", "zero", "none=0 ddp=0 dp=0 no_shard=0 zero1=1 zero_stage_1=1 distributed_optimizer=1 dist_opt=1 fsdp:optim=1 "
-     "zero2=2 zero_stage_2=2 shard_grad_op=2 fsdp_shard_grad_op=2 fsdp:optim_grads=2 zero_offload=2 zero3=3 zero_stage_3=3 fsdp=3 fsdp1=3 "
-     "fsdp2=3 fsdp_full=3 full_shard=3 fully_shard=3 fsdp:optim_grads_params=3", false, NULL, NULL},
+     "zero2=2 zero_stage_2=2 shard_grad_op=off fsdp_shard_grad_op=off fsdp:optim_grads=2 zero_offload=2 zero3=3 zero_stage_3=3 fsdp=3 fsdp1=3 "
+     "fsdp2=3 fsdp_full=3 full_shard=3 fully_shard=3 fsdp:optim_grads_params=3", false, "shard_grad_op=reshard_after_forward fsdp_shard_grad_op=reshard_after_forward", NULL},
     {"deepspeed", "zero", "zero1=1 zero2=2 zero3=3", true, NULL, "trainer=deepspeed"},
     {"ddp", "zero", "on=0 true=0 1=0", false, NULL, "trainer-deepspeed"},
-    {"reshard_after_forward", "zero", "on=3 true=3 1=3 off=2 false=2 0=2", false, NULL, NULL},
-    {"fsdp_reshard_after_forward", "zero", "on=3 true=3 1=3 full_shard=3 off=2 false=2 0=2 shard_grad_op=2", false, NULL, NULL},
     {"account_for_embedding_in_pipeline_split", "first_stage_less", "on=1 true=1 1=1 off=0 false=0 0=0", false, NULL, NULL},
     {"account_for_loss_in_pipeline_split", "last_stage_less", "on=1 true=1 1=1 off=0 false=0 0=0", false, NULL, NULL},
     {"qlora", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL, NULL},
@@ -391,8 +389,8 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
 bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME])
 {
     const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
-    const char *keys = other ? other->keys : NULL;
-    bool found = keys != NULL;
+    const char *keys = other ? other->keys : NULL, *none = keys ? translate(other->values, "none") : NULL;
+    bool found = none && strncmp(none, "off", 3) == 0; /* all of them are switches */
 
     if (found)
         snprintf(key, MFU_KEY_NAME, "%s", other->key);

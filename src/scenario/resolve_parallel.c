@@ -21,9 +21,12 @@ static bool on_drive(const struct mfu_config *c)
     return c->setting[MFU_S_NVME_OPTIMIZER] > 0 || c->setting[MFU_S_NVME_PARAMS] > 0;
 }
 
-/* Weights that are offloaded are sharded as FSDP and ZeRO 3 do, and updated where they are. */
+/* Weights that are offloaded, or stay gathered for a while, are sharded as FSDP and ZeRO 3 do, and updated where they
+ * are. */
 static void derive_offload(struct mfu_config *c)
 {
+    if (c->setting[MFU_S_RESHARD] == 0)
+        mfu_derive(c, MFU_S_ZERO, 3);
     if (on_drive(c))
         mfu_derive(c, MFU_S_ZERO, 3);
     if (c->setting[MFU_S_NVME_PARAMS] > 0)
@@ -484,7 +487,7 @@ double mfu_config_dp_shard(const struct mfu_config *c)
 
 bool mfu_config_gathers_once(const struct mfu_config *c)
 {
-    return mfu_trainers[c->trainer].pipes_once && c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 3;
+    return mfu_trainers[c->trainer].torch_fsdp && c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 3;
 }
 
 double mfu_config_expert_copies(const struct mfu_config *c)
@@ -604,6 +607,7 @@ static void derive_trainer(struct mfu_config *c)
     mfu_derive(c, MFU_S_OVERLAP_GRAD_REDUCE,
                t->overlaps_reduce && !(t->sums_behind_zero && c->setting[MFU_S_ZERO] > 0));
     mfu_derive(c, MFU_S_OVERLAP_PARAM_GATHER, t->overlaps_gather);
+    mfu_derive(c, MFU_S_RESHARD, !mfu_config_gathers_once(c));
     if (t->sums_wide && c->setting[MFU_S_ZERO] >= 2)
         mfu_derive(c, MFU_S_GRAD_REDUCE, MFU_REDUCE_FP32);
     mfu_derive(c, MFU_S_TP_OVERLAP,
@@ -647,6 +651,26 @@ static int check_fp8_weights(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
+/* FSDP's weights stay gathered for a pass, or in a pipeline for all of them. */
+static int check_reshard(const struct mfu_config *c, struct mfu_error *err)
+{
+    const char *key = mfu_settings[MFU_S_RESHARD].key;
+    bool off = c->setting[MFU_S_RESHARD] == 0;
+
+    if (off && c->setting[MFU_S_ZERO] < 3)
+        return mfu_fail(err, MFU_EINPUT, "%s: with zero %.0f every rank holds all weights anyway (set zero 3)", key,
+                        c->setting[MFU_S_ZERO]);
+    if (off && !mfu_trainers[c->trainer].torch_fsdp)
+        return mfu_fail(err, MFU_EINPUT, "%s: %s has no such switch, PyTorch's FSDP has (set trainer fsdp)", key,
+                        mfu_trainers[c->trainer].name);
+    if (!off && mfu_config_gathers_once(c))
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s: weights that are gathered for each microbatch of a pipeline are not "
+                        "modelled (set %s off)",
+                        key, key);
+    return 0;
+}
+
 int mfu_check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
     double model = c->setting[MFU_S_TP] * c->setting[MFU_S_PP] * c->setting[MFU_S_CP], gpus = c->setting[MFU_S_GPUS];
@@ -666,6 +690,8 @@ int mfu_check_parallel(const struct mfu_config *c, struct mfu_error *err)
     if (c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 2 && mfu_trainers[c->trainer].pipes_whole)
         return mfu_fail(err, MFU_EINPUT, "zero: in a pipeline %s shards neither gradients nor weights; zero 0 and 1 do",
                         mfu_trainers[c->trainer].name);
+    if (check_reshard(c, err) < 0)
+        return -1;
     if (c->setting[MFU_S_NODES] > gpus)
         return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
     if (check_offload(c, err) < 0 || check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0

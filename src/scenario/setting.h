@@ -246,6 +246,10 @@ struct mfu_error;
       "TransformerEngine's, flash-attn's")                                                                             \
     X(ZERO, "zero", "zero_stage", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
+    X(RESHARD, "reshard_after_forward", "fsdp_reshard_after_forward", MFU_COUNT, 0, 1, 1, mfu_switch_names,            \
+      "parallel",                                                                                                      \
+      "whether FSDP lets a block's weights go behind its forward pass (FULL_SHARD) and not behind its backward pass "  \
+      "(SHARD_GRAD_OP)")                                                                                               \
     X(OVERLAP_GRAD_REDUCE, "overlap_grad_reduce", "overlap_comm", MFU_COUNT, 0, 1, 1, mfu_switch_names, "parallel",    \
       "whether gradients are summed beside backward")                                                                  \
     X(GRAD_REDUCE, "grad_reduce", "grad_reduce_dtype reduce_dtype communication_data_type mixed_precision_reduce",     \

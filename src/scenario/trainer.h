@@ -84,13 +84,13 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
 
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
-    X(DDP, "ddp", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,      \
+    X(DDP, "ddp", .runtime = MFU_EAGER, .torch_fsdp = true, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,      \
       .plain_zero = true, .host_layer = MFU_COEFFICIENT_COUNT,                                                         \
       .aliases = "pytorch huggingface hf transformers accelerate trl axolotl llama-factory lightning",                 \
       .stands_for = "composer timm diffusers open-clip fairseq unsloth xtuner swift ms-swift torchtune colossalai")    \
-    X(FSDP, "fsdp", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true, .overlaps_gather = true,        \
+    X(FSDP, "fsdp", .runtime = MFU_EAGER, .torch_fsdp = true, .overlaps_reduce = true, .overlaps_gather = true,        \
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
-    X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
+    X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .torch_fsdp = true, .overlaps_reduce = true,                     \
       .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
       .sums_wide = true, .avoids_record_streams = true, .whole_experts = true, .compiles_layers = true,                \
       .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER,                          \
@@ -177,7 +177,7 @@ struct mfu_trainer {
     bool whole_experts;       /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
     bool counts_ends;         /* embedding and head count as a layer each where stages are cut */
     bool pipes_whole;         /* a pipeline's stages shard no gradients and no weights */
-    bool pipes_once;          /* or gather weights, and sum gradients, once a step (torch.distributed.pipelining) */
+    bool torch_fsdp;          /* PyTorch's: ZeRO 3 is its FSDP, a pipeline torch.distributed.pipelining */
     bool balances_cost;       /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
     bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */

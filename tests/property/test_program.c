@@ -253,6 +253,44 @@ static void a_pipeline_gathers_and_sums_once_a_step(void **state)
     mfu_program_free(&counted);
 }
 
+/* FSDP that does not reshard behind forward gathers once for both passes, sums as often, and holds all weights of the layers
+ * between them; however many layers are traced. */
+static void weights_that_stay_for_backward_are_gathered_once(void **state)
+{
+    static const char *const models[] = {"llama-3.2-1b", "t5-base", "deepseek-v2-lite"};
+    static const char *const checkpoints[] = {"none", "full"};
+    static struct mfu_plan full;
+
+    (void)state;
+    for (size_t m = 0; m < LENGTH(models); m++)
+        for (size_t c = 0; c < LENGTH(checkpoints); c++) {
+            const char *settings[] = {"gpus", "8", "accum", "3", "checkpoint", checkpoints[c], "fsdp", "on", NULL};
+            double bytes[2], sums[2];
+
+            assert_true(make(&full, "a100-80gb-sxm", models[m], settings));
+            settings[7] = "shard_grad_op";
+            assert_true(make(&plan, "a100-80gb-sxm", models[m], settings));
+            assert_int_equal(plan.config.trainer, full.config.trainer);
+            assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
+            for (int u = 0; u < 2; u++) {
+                const struct mfu_program *p = u ? &unrolled : &plan.program;
+                struct mfu_peak_memory peak;
+
+                calls(p, MFU_ALL_GATHER, &bytes[1]);
+                assert_near(bytes[1], 3 * p->params * p->weight_bytes, EXACT);
+                assert_near(calls(p, MFU_REDUCE_SCATTER, &sums[1]), calls(&full.program, MFU_REDUCE_SCATTER, &sums[0]),
+                            EXACT);
+                assert_near(sums[1], sums[0], EXACT);
+                assert_int_equal(mfu_lifetime_peak(p, false, &peak), 0);
+                assert_near(peak.bytes, plan.memory.peak.bytes, EXACT);
+            }
+            calls(&full.program, MFU_ALL_GATHER, &bytes[0]);
+            assert_true(bytes[1] < bytes[0] && plan.memory.peak.bytes > full.memory.peak.bytes);
+            assert_true(plan.step.time_s <= full.step.time_s * (1 + EXACT));
+        }
+    mfu_plan_release(&full);
+}
+
 /* Little trains with any method, and a larger one (more virtual tokens) never needs less memory; however many layers are
  * traced, as much trains. */
 static void adapters_train_little_and_grow_with_their_size(void **state)
@@ -1387,6 +1425,7 @@ int main(void)
         cmocka_unit_test(ranks_of_a_context_share_attention),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
         cmocka_unit_test(a_pipeline_gathers_and_sums_once_a_step),
+        cmocka_unit_test(weights_that_stay_for_backward_are_gathered_once),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),
         cmocka_unit_test(fusion_keeps_every_input),

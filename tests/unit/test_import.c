@@ -1230,7 +1230,7 @@ static void what_changes_memory_is_planned_or_open(void **state)
         {"label_smoothing_factor: 0.0", NULL, MFU_S_BATCH, 4},
         {"fp16_backend: apex", "fp16_backend", MFU_S_BATCH, 4},
         {"fsdp: full_shard\nfsdp_config:\n  fsdp_activation_checkpointing: true", NULL, MFU_S_CHECKPOINT, MFU_FULL},
-        {"fsdp: full_shard\nfsdp_config:\n  reshard_after_forward: false", NULL, MFU_S_ZERO, 2},
+        {"fsdp: full_shard\nfsdp_config:\n  reshard_after_forward: false", NULL, MFU_S_RESHARD, 0},
         {"fsdp: full_shard\nfsdp_config:\n  limit_all_gathers: false", "fsdp_config.limit_all_gathers", MFU_S_ZERO, 3},
         {"deepspeed:", NULL, MFU_S_TRAINER, MFU_TRAINER_DDP},
         {"image_size: 512", "image_size", MFU_S_BATCH, 4},
@@ -1556,7 +1556,8 @@ static void accelerate_is_understood(void **state)
             "num_processes: 4\nuse_cpu: false\n",
             "accelerate", NULL);
     assert_near(setting(MFU_S_GPUS), 4, 0);
-    assert_near(setting(MFU_S_ZERO), 2, 0);
+    assert_near(setting(MFU_S_ZERO), 3, 0);
+    assert_near(setting(MFU_S_RESHARD), 0, 0);
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_int_equal(config.precision, MFU_BF16);
     done();

@@ -141,7 +141,9 @@ void mfu_import_hybrid(struct mfu_import *m, struct mfu_entry *e, bool gradients
     for (int i = 0; i < m->n; i++)
         if (m->entries[i].set && strcmp(m->entries[i].key, "gpus") == 0)
             gpus = atof(m->entries[i].set);
-    mfu_import_set(m, e, "zero", "hybrid: sharded within a node", gradients_only ? "2" : "3");
+    mfu_import_set(m, e, "zero", "hybrid: sharded within a node", "3");
+    if (gradients_only)
+        mfu_import_assume(m, "reshard_after_forward", "off", "HYBRID_SHARD_ZERO2");
     if (!s->gpu) {
         mfu_import_lack(m, "dp_shard", "", "set dp_shard to the GPUs of a node");
         return;

@@ -286,6 +286,13 @@ static double ports(const char *text)
 #define LEAST_RATE 25
 #define MOST_RATE 1e4
 
+/* "GB/s", "GiB/s", "GBps", "TByte/s"; "Gbps" and "Gb/s" are bits, and so is what does not say ("200G"). */
+static bool in_bytes(const char *unit)
+{
+    unit += unit[1] == 'i' ? 2 : 1;
+    return *unit == 'B' && (unit[1] == '/' || unit[1] == 'p' || strncasecmp(unit + 1, "yte", 3) == 0);
+}
+
 /* The Gbit/s that are written out, with a unit, else without ("200g", "1600gbps", "3.2 Tbps", "100"); NAN: none. */
 static double rate_in(const char *text)
 {
@@ -302,12 +309,8 @@ static double rate_in(const char *text)
         p += end;
         while (*p == ' ')
             p++;
-        if (tolower((unsigned char)*p) == 't')
-            return 1000 * number;
-        if (tolower((unsigned char)*p) == 'g' && strncmp(p, "GB/s", 4) == 0)
-            return 8 * number;
-        if (tolower((unsigned char)*p) == 'g')
-            return number;
+        if (tolower((unsigned char)*p) == 't' || tolower((unsigned char)*p) == 'g')
+            return number * (tolower((unsigned char)*p) == 't' ? 1000 : 1) * (in_bytes(p) ? 8 : 1);
         if (isnan(alone) && number >= LEAST_RATE && number <= MOST_RATE && *p != 'x')
             alone = number;
         p--;

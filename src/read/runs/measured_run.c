@@ -1175,7 +1175,9 @@ static bool set_offload_column(struct mfu_row *r)
     if (!mfu_row_set(r, "offload_optimizer", "on"))
         return false;
     sharding = mfu_sharding_in(sharding);
-    return !sharding || (strcmp(sharding, "zero3") != 0 && strcmp(sharding, "fsdp-full") != 0)
+    return !sharding
+        || (strcmp(sharding, "zero3") != 0 && strcmp(sharding, "fsdp-full") != 0
+            && strcmp(sharding, "shard_grad_op") != 0)
         || mfu_row_set(r, "offload_params", "on");
 }
 

@@ -52,6 +52,33 @@ static const char *said(char to[MOST_SAID], const char *text)
     return to;
 }
 
+/* Leaves out what its value denies: "fsdp: no, zero1" is ", zero1". */
+static void leave_denied(char *text)
+{
+    static const char *const denials[] = {"no", "off", "false", "none", "disabled"};
+
+    for (char *p = strpbrk(text, ":="); p; p = strpbrk(p + 1, ":=")) {
+        char *value = p + 1 + strspn(p + 1, " "), *word = p;
+        size_t n = strcspn(value, " ,;)");
+
+        while (word > text && !strchr(",;(", word[-1]))
+            word--;
+        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
+            if (strlen(denials[i]) == n && strncasecmp(value, denials[i], n) == 0)
+                memset(word, ' ', (size_t)(value + n - word));
+    }
+}
+
+/* The same as far as nothing else is denied. */
+static const char *affirmed(char to[MOST_SAID], const char *text)
+{
+    char given[MOST_SAID];
+
+    snprintf(given, sizeof given, "%s", text);
+    leave_denied(given);
+    return said(to, given);
+}
+
 int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
 {
     char words[MOST_WORDS][32], run[MOST_WORDS * 33], own[MOST_SAID];
@@ -80,7 +107,7 @@ bool mfu_says_word(const char *text, const char *word)
 {
     char own[MOST_SAID];
 
-    return mfu_has_word(said(own, text), word);
+    return mfu_has_word(affirmed(own, text), word);
 }
 
 static bool has_any(const char *text, const char *const *words)
@@ -118,12 +145,12 @@ const char *mfu_sharding_in(const char *text)
                                          "distributed-optimizer", "zero",     NULL};
     static const char *const data[] = {"ddp", "data parallel", "dp", NULL};
     char own[MOST_SAID];
-    int stage = stage_in(text = said(own, text));
+    int stage = stage_in(text = affirmed(own, text));
 
     if (stage >= 0)
         return numbered[stage];
     return has_any(text, copies)   ? "hsdp"
-        : has_any(text, gradients) ? "zero2"
+        : has_any(text, gradients) ? "shard_grad_op"
         : has_any(text, whole)     ? "fsdp-full"
         : has_any(text, states)    ? "zero1"
         : has_any(text, data)      ? "ddp"

@@ -23,8 +23,8 @@ static const struct mfu_import_row rows[] = {
     {"mixed_precision", "precision", "no=fp32 bf16=bf16 fp16=fp16 fp8=fp8", NULL, false},
     {"gradient_accumulation_steps", "accum", NULL, NULL, false},
     {"distributed_type", NULL, "NO=- MULTI_GPU=- FSDP=- DEEPSPEED=-", "another kind of distribution", true},
-    {"fsdp_config.fsdp_sharding_strategy", "zero", "FULL_SHARD=3 1=3 SHARD_GRAD_OP=2 2=2 NO_SHARD=0 3=0 HYBRID_SHARD=- 4=- HYBRID_SHARD_ZERO2=- 5=-", NULL, false},
-    {"fsdp_config.fsdp_reshard_after_forward", "zero", "true=3 FULL_SHARD=3 false=2 SHARD_GRAD_OP=2", NULL, false},
+    {"fsdp_config.fsdp_sharding_strategy", "zero", "FULL_SHARD=3 1=3 SHARD_GRAD_OP=3 2=3 NO_SHARD=0 3=0 HYBRID_SHARD=- 4=- HYBRID_SHARD_ZERO2=- 5=-", NULL, false},
+    {"fsdp_config.fsdp_reshard_after_forward", "reshard_after_forward", "true=on FULL_SHARD=on false=off SHARD_GRAD_OP=off", NULL, false},
     {"fsdp_config.fsdp_activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
     {"fsdp_config.fsdp_offload_params", "offload_params", "true=on false=off", NULL, false},
     {"fsdp_config.*", NULL, NULL, wrapping, false},
@@ -81,12 +81,14 @@ static void finish(struct mfu_import *m)
     mfu_import_drive(m, "deepspeed_config.offload_optimizer_device", "nvme_optimizer");
     mfu_import_drive(m, "deepspeed_config.offload_param_device", "nvme_params");
     strategy = mfu_import_find(m, "fsdp_config.fsdp_sharding_strategy");
-    if (!strategy)
+    if (fsdp && strategy && (strcmp(strategy->value, "SHARD_GRAD_OP") == 0 || strcmp(strategy->value, "2") == 0))
+        mfu_import_assume(m, "reshard_after_forward", "off", "SHARD_GRAD_OP");
+    if (fsdp && !strategy) {
+        mfu_import_assume(m, "zero", "3", "FSDP's default");
         strategy = mfu_import_find(m, "fsdp_config.fsdp_reshard_after_forward");
+    }
     if (fsdp && strategy && (strncmp(strategy->value, "HYBRID", 6) == 0 || atoi(strategy->value) >= 4))
         mfu_import_hybrid(m, strategy, strstr(strategy->value, "ZERO2") || atoi(strategy->value) == 5);
-    if (fsdp && !strategy)
-        mfu_import_assume(m, "zero", "3", "FSDP's default");
     if (!fsdp && !deepspeed)
         mfu_import_assume(m, "zero", "0", "plain data parallelism");
     if (deepspeed)

@@ -105,7 +105,7 @@ static const struct mfu_import_row rows[] = {
     {"fsdp_config.forward_prefetch", NULL, NULL, "gathers that run ahead", true},
     {"fsdp_config.mixed_precision_policy*", NULL, NULL, "types of weights and sums", true},
     {"fsdp_config.xla*", NULL, NULL, "another device", true},
-    {"fsdp_config.reshard_after_forward", NULL, "true=- full_shard=- FULL_SHARD=-", "what FSDP keeps gathered", true},
+    {"fsdp_config.reshard_after_forward", "reshard_after_forward", "true=- full_shard=- FULL_SHARD=- false=off", NULL, false},
     {"fsdp_config.sharding_strategy", NULL, NULL, strategy, false},
     {"fsdp_config*", NULL, NULL, fsdp, false}, {"fsdp_transformer_layer_cls_to_wrap", NULL, NULL, fsdp, false},
     {"fsdp_min_num_params", NULL, NULL, fsdp, false},
@@ -486,15 +486,15 @@ static bool mentions(const struct mfu_entry *e, const char *word)
 }
 
 /* "full_shard auto_wrap", or a list of such words. */
-static void take_sharding(struct mfu_import *m, struct mfu_entry *e, const char *full)
+static void take_sharding(struct mfu_import *m, struct mfu_entry *e)
 {
     const char *note =
         mfu_import_gpus(m) > 1 ? "FSDP over all GPUs" : "FSDP over all GPUs: set gpus to how many there are";
 
     if (mentions(e, "full_shard"))
-        mfu_import_set(m, e, "zero", note, "%s", full);
+        mfu_import_set(m, e, "zero", note, "3");
     else if (mentions(e, "shard_grad_op"))
-        mfu_import_set(m, e, "zero", note, "2");
+        mfu_import_set(m, e, "reshard_after_forward", note, "off");
     else if (mentions(e, "hybrid_shard"))
         mfu_import_hybrid(m, e, mentions(e, "hybrid_shard_zero2"));
     else if (mentions(e, "no_shard") || strcmp(e->value, "true") == 0)
@@ -503,17 +503,12 @@ static void take_sharding(struct mfu_import *m, struct mfu_entry *e, const char 
         mfu_import_assume(m, "offload_params", "on", "FSDP with offload");
 }
 
-/* FSDP2 keeps weights gathered, where it does not reshard: ZeRO 2.  In axolotl fsdp_config or fsdp_version
+/* In axolotl fsdp_config or fsdp_version
  * turns it on (0.12, utils/trainer.py, prepare_optim_env). */
 static void find_sharding(struct mfu_import *m)
 {
-    struct mfu_entry *reshards = mfu_import_find(m, "fsdp_config.reshard_after_forward");
-    const char *full = reshards && strcasecmp(reshards->value, "false") == 0 ? "2" : "3";
     bool on = false;
     int n = m->n;
-
-    if (*full == '2')
-        mfu_import_leave(reshards, MFU_IGNORED, "weights stay gathered: zero 2");
 
     for (int i = 0; i < n; i++) {
         struct mfu_entry *e = &m->entries[i];
@@ -521,15 +516,15 @@ static void find_sharding(struct mfu_import *m)
         if (e->fate != MFU_UNMODELLED || (strcmp(e->name, "fsdp") != 0 && strncmp(e->name, "fsdp[", 5) != 0))
             continue;
         on = true;
-        take_sharding(m, e, full);
+        take_sharding(m, e);
     }
     if (!on && mfu_import_find(m, "fsdp_version")) { /* axolotl: no list, FSDP2 */
-        mfu_import_set(m, mfu_import_find(m, "fsdp_version"), "zero", "FSDP over all GPUs", "%s", full);
+        mfu_import_set(m, mfu_import_find(m, "fsdp_version"), "zero", "FSDP over all GPUs", "3");
         on = true;
     }
     for (int i = 0; i < n && !on && mfu_import_find(m, "base_model"); i++)
         if (strncmp(m->entries[i].name, "fsdp_config.", 12) == 0) {
-            mfu_import_assume(m, "zero", full, "FSDP over all GPUs: fsdp_config turns it on");
+            mfu_import_assume(m, "zero", "3", "FSDP over all GPUs: fsdp_config turns it on");
             on = true;
         }
     for (int i = 0; i < n && !on; i++)

@@ -47,7 +47,7 @@ static const struct mfu_import_row rows[] = {
     {"fsdp_cpu_offload", "offload_params", "true=on false=off", NULL, false},
     {"custom_sharded_layers*", NULL, NULL, "how FSDP wraps", false},
     {"tensor_parallel_dim", "tp", NULL, NULL, false}, {"context_parallel_dim", "cp", NULL, NULL, false},
-    {"fsdp_reshard_after_forward", NULL, "true=-", "what FSDP keeps gathered", true},
+    {"fsdp_reshard_after_forward", "reshard_after_forward", "true=- false=off", NULL, false},
     {"dataset.packed", "packing", "true=on false=-", "off", false},
     {"dataset*", NULL, NULL, loading, false}, {"shuffle", NULL, NULL, loading, false},
     {"checkpointer*", NULL, NULL, files, false}, {"profiler*", NULL, NULL, files, false},
