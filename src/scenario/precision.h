@@ -68,8 +68,8 @@ enum mfu_gathers {
       .aliases = "fp8-blockwise blockwise deepseek float8-blockwise fp8-sc")                                           \
     X(MXFP8, "mxfp8", .meaning = "linears in fp8, a scale for 32 elements", .math = MFU_PEAK_BF16,                     \
       .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true, .operand = MFU_OPERAND_F8_BLOCK,              \
-      .kernels = 2, .both_ways = true, .gathers = MFU_GATHERS_HALVES, .least_capability = 10,                          \
-      .isa = "gfx950",         \ .aliases = "fp8-mx mx-fp8 mxfp8-e4m3")                                                \
+      .kernels = 2, .both_ways = true, .gathers = MFU_GATHERS_HALVES, .least_capability = 10, .isa = "gfx950",         \
+      .aliases = "fp8-mx mx-fp8 mxfp8-e4m3")                                                                           \
     X(NVFP4, "nvfp4", .meaning = "linears in fp4, a scale for 16 elements", .math = MFU_PEAK_BF16,                     \
       .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true, .operand = MFU_OPERAND_F4_16, .kernels = 3,       \
       .scans = 1, .both_ways = true, .aliases = "fp4")                                                                 \
