@@ -123,6 +123,17 @@ static double checks_s(const struct mfu_plan *p, enum mfu_phase phase)
     return seconds;
 }
 
+/* Passes over modules in a phase: backward has those of the layers that it computes again, too (DeepSpeed 0.14,
+ * runtime/zero/parameter_offload.py: hooks of each module, before and behind its forward and backward). */
+static double passes_of(const struct mfu_plan *p, int phase)
+{
+    double layers = mfu_config_dim(&p->config, "n_layer"), again = p->config.setting[MFU_S_CHECKPOINT_LAYERS];
+
+    if (phase != MFU_BACKWARD || !mfu_checkpoints[p->config.checkpoint].recomputes)
+        return 1;
+    return again > 0 && layers > 0 ? 1 + fmin(again / layers, 1) : 2;
+}
+
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases each
  * weight on its way through forward and backward, on the host even where one
  * GPU holds everything: that time, and the trainer's own, is spread over the
@@ -144,7 +155,8 @@ static void find_dispatch(struct mfu_plan *p)
         if (launches <= 0)
             continue;
         if (layers && p->config.setting[MFU_S_ZERO] >= 3)
-            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches;
+            p->dispatch_s[i] +=
+                p->machine.c[MFU_C_DISPATCH_ZERO] * passes_of(p, i) * g->weight_tensors * g->accum / launches;
         if (host <= 0 && checks <= 0)
             continue;
         if (checks > host)

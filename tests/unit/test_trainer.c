@@ -43,6 +43,32 @@ static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
     mfu_plan_release(&p);
 }
 
+/* ZeRO 3's host handles each weight as often as its module runs: in backward once more where that is run again. */
+static void weights_are_gathered_for_each_pass(void **state)
+{
+    static const struct {
+        const char *checkpoint, *layers;
+        double passes;
+    } rows[] = {{"none", "0", 1}, {"full", "0", 2}, {"full", "3", 1.25}};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double host_s[2][2];
+
+        for (int slow = 0; slow < 2; slow++) {
+            plan(&p, "a100-80gb-sxm", "gpt2",
+                 (const char *[]){"trainer", "deepspeed", "zero", "3", "checkpoint", rows[i].checkpoint,
+                                  "checkpoint_layers", rows[i].layers, "dispatch.zero", slow ? "4ms" : "3ms", NULL});
+            host_s[slow][0] = p.dispatch_s[MFU_FORWARD] * p.sums.launches[MFU_FORWARD];
+            host_s[slow][1] = p.dispatch_s[MFU_BACKWARD] * p.sums.launches[MFU_BACKWARD];
+        }
+        assert_near(host_s[1][0] - host_s[0][0], 1e-3 * p.program.weight_tensors, 1e-9);
+        assert_near((host_s[1][1] - host_s[0][1]) / (host_s[1][0] - host_s[0][0]), rows[i].passes, 1e-9);
+    }
+    mfu_plan_release(&p);
+}
+
 /* Bytes that the kernels of a name write in a micro-step, and calls of them. */
 static double written_by(const struct mfu_plan *p, const char *ending, double *calls)
 {
@@ -559,6 +585,7 @@ int main(void)
         cmocka_unit_test(sums_of_gradients_have_the_type_that_is_set),
         cmocka_unit_test(checks_take_as_long_as_groups_are_large),
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
+        cmocka_unit_test(weights_are_gathered_for_each_pass),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
         cmocka_unit_test(gradients_stayed_before_zero_grad_freed_them),
         cmocka_unit_test(transformer_engine_chooses_its_attention),
