@@ -56,6 +56,51 @@ bool mfu_has_word(const char *text, const char *word);
 /* The same, before what the text denies: "offload" is not said by "zero2, no offload". */
 bool mfu_says_word(const char *text, const char *word);
 
+/* What a word of a column stands for in tables of runs, with a note of what is assumed; NULL: nothing that is known.  Whether it
+ * stands for anything.  `column` may name words of a kind of rows. */
+const char *mfu_row_word(struct mfu_row *, const char *column, const char *text);
+bool mfu_row_has_word(const char *column, const char *text);
+
+/* The choice that all words of a text are, with those in parentheses: "bf16 (pure)", "adamw (8bit)"; -1: none. */
+int mfu_row_choice_of_all(enum mfu_setting_id, const char *text, bool *stands_for);
+
+/* Sets a key to what the cell of a column means: by `words` (as mfu_row_word() has them), else by the names that the choices
+ * of the key have elsewhere.  False: the row is skipped. */
+bool mfu_row_translate(struct mfu_row *, const char *column, enum mfu_setting_id, const char *words);
+
+/* A property that prose names: a setting here, or one that is not modelled.  A phrase counts where it stands as words of its
+ * own and nothing before it denies it. */
+struct mfu_said {
+    const char *phrase;
+    const char *key, *value; /* what it sets; key NULL: it cannot be modelled */
+    const char *what;        /* what is not modelled, */
+    enum { MFU_ALWAYS, MFU_UNLESS_ADAPTER, MFU_UNLESS_OFFLOAD } unless; /* columns say it, or an offload is modelled */
+};
+extern const struct mfu_said mfu_said[];
+extern const size_t mfu_said_count;
+
+/* Whether a text says a phrase so; the column that does, NULL: none. */
+bool mfu_says(const char *text, const char *phrase);
+const char *mfu_where_said(const struct mfu_row *, const char *phrase);
+
+/* Sets what prose says.  False: the row is skipped. */
+bool mfu_row_set_said(struct mfu_row *);
+
+/* The method that adapts, without its software; of the model's name where the column is empty. */
+const char *mfu_row_method(const struct mfu_row *);
+
+/* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
+int mfu_row_stated_trainer(const struct mfu_row *);
+
+/* Set what the row's program does that no column says: the program in the column of the software, or in words (the trainer
+ * first, what else it does once the columns are read), words of software, of those behind the method, what DeepSpeed does and
+ * sequence parallelism where it is usual.  False: the row is skipped. */
+bool mfu_row_set_program(struct mfu_row *, bool late);
+bool mfu_row_set_software_words(struct mfu_row *, const char *column, const char *words);
+bool mfu_row_set_beside_method(struct mfu_row *);
+bool mfu_row_set_engine(struct mfu_row *);
+bool mfu_row_set_usual_sp(struct mfu_row *);
+
 /* What usual words for sharding and for recomputation say, in words of ours; NULL: nothing that is known. */
 const char *mfu_sharding_in(const char *text);
 const char *mfu_checkpoint_in(const char *text);

@@ -1,9 +1,5 @@
 /*
  * measured_run.c - maps the columns of published runs to settings.
- *
- * The maps below translate what other people's words mean in this table alone; what
- * runtimes, optimizers ... are called elsewhere stands in their rows.  A word without
- * an exact counterpart is mapped to the nearest one and the row says so.
  */
 #include <ctype.h>
 #include <math.h>
@@ -22,236 +18,13 @@
 #include "scenario/adapter.h"
 #include "scenario/setting.h"
 
-struct word {
-    const char *theirs, *ours; /* ours NULL: cannot be modelled */
-    const char *note;          /* what is assumed, or why it cannot */
-};
-
 // clang-format off
-static const struct word runtimes[] = {
-    {"", "eager", "runtime=eager"}, {"yes", "compile", "runtime=compile for yes"}, {"true", "compile", "runtime=compile for true"},
-    {"on", "compile", "runtime=compile for on"}, {"1", "compile", "runtime=compile for 1"}, {"no", "eager", "runtime=eager for no"},
-    {"none", "eager", "runtime=eager for none"}, {"false", "eager", "runtime=eager for false"}, {"0", "eager", "runtime=eager for 0"},
-    {"jit", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"}, {NULL, NULL, NULL}};
-/* Of programs whose TorchScript is functions that the graph has as one operation. */
-static const struct word scripted_runtimes[] = {
-    {"", "eager", "runtime=eager"}, {"jit", "eager", "runtime=eager for jit (TorchScript of single functions)"}, {NULL, NULL, NULL}};
-static const struct word precisions[] = {
-    {"fp16", "fp16", "precision=fp16, mixed, for fp16"}, {"float16", "fp16", "precision=fp16, mixed, for float16"},
-    {"bf16", "bf16", "precision=bf16, mixed, for bf16"}, {"bfloat16", "bf16", "precision=bf16, mixed, for bfloat16"},
-    {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
-    {"", "", "precision"}, {NULL, NULL, NULL}};
-static const struct word attentions[] = {
-    {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"te", "cudnn", "attention=cudnn for te"},
-    {"te-flash", "", "attention: TransformerEngine's choice for te-flash"}, {"", "", "attention"}, {NULL, NULL, NULL}};
-static const struct word optimizers[] = {{"", "", "optimizer"}, {NULL, NULL, NULL}};
-static const struct word checkpoints[] = {{"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
 static const struct { const char *column, *dim; } dims[] = {
     {"n_layer", "n_layer"}, {"n_embd", "n_embd"}, {"n_head", "n_head"}, {"n_kv_head", "n_kv_head"},
     {"head_dim", "head_dim"}, {"d_ff", "d_ff"}, {"vocab", "vocab_size"}, {"seq_len", "seq"},
     {"dropout", "dropout"}, {"bias", "bias"}, {"tied", "tied"}, {"n_experts", "n_experts"}, {"experts_active", "top_k"},
     {"img_size", "image"}, {"patch", "patch"}};
 // clang-format on
-
-/* What trains, by the column `method`; what adapters sit on, by `lora_targets`; how the base is held, by `quant`. */
-static const struct word methods[] = {{"full", "", NULL},
-                                      {"full-finetuning", "", NULL},
-                                      {"full-tuning", "", NULL},
-                                      {"full-finetune", "", NULL},
-                                      {"full-fine-tuning", "", NULL},
-                                      {"full-parameter", "", NULL},
-                                      {"full-sft", "", NULL},
-                                      {"fft", "", NULL},
-                                      {"sft", "", NULL},
-                                      {"pretraining", "", NULL},
-                                      {"none", "", NULL},
-                                      {"", "", NULL},
-                                      {"lora-dora", "dora", NULL},
-                                      {NULL, NULL, NULL}};
-static const struct word targets[] = {{"", "all-linear", "lora_targets=all-linear"},
-                                      {"all linear", "all-linear", NULL},
-                                      {"all", "all-linear", "lora_targets=all-linear for all"},
-                                      {"linear", "all-linear", "lora_targets=all-linear for linear"},
-                                      {"all linear layers", "all-linear", NULL},
-                                      {"all linear (*_proj)", "all-linear", NULL},
-                                      {"default (attention qkv)", "qkv,q,k,v", NULL},
-                                      {"self_attn", "attention", NULL},
-                                      /* Qwen's block: w1 and w2 are gate and up, c_proj the projections after both. */
-                                      {"c_attn,c_proj,w1,w2", "all-linear", NULL},
-                                      {NULL, NULL, NULL}};
-static const struct word quants[] = {{"4bit", "nf4", "base_precision=nf4 for 4bit"},
-                                     {"4-bit nf4", "nf4", NULL},
-                                     {"bnb 4bit", "nf4", "base_precision=nf4 for bnb 4bit"},
-                                     {"8bit", "int8", "base_precision=int8 for 8bit"},
-                                     {"none", "", NULL},
-                                     {"", "", NULL},
-                                     {NULL, NULL, NULL}};
-
-/* Software that `method` names behind the method ("qlora+unsloth"), and `compile` beside others, as settings.
- *
- * Cut cross-entropy never holds the logits; head and loss in so many pieces are as small beside all else.  It is
- * unsloth's default (unsloth_zoo 2025.8.8, compiler.py: UNSLOTH_ENABLE_CCE; from PyTorch 2.8 on its own loss in pieces,
- * unsloth_zoo 002a0c99, loss_utils.py). */
-#define CUT_CROSS_ENTROPY "64"
-static const struct {
-    const char *word;
-    const char *key, *value;
-} software[] = {{"unsloth", "kernel_package", "unsloth"},
-                {"unsloth", "lora_kernels", "unsloth"},
-                {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
-                {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
-                {"fa2", "attention", "flash2"},
-                {"hf", "runtime", "eager"},
-                {"hf", "upcast_logits", "1"}, /* transformers' loss_utils.py */
-                {"reduce-overhead", "runtime", "compile"},
-                {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */
-                {"cuda-graphs", "cuda_graphs", "on"}};
-
-/* What other columns and the notes say of a run in words: a property that is a setting here, or one that is
- * not modelled.  A phrase counts where it stands as words of its own and nothing before it denies it. */
-// clang-format off
-static const struct said {
-    const char *phrase;
-    const char *key, *value; /* what it sets; key NULL: it cannot be modelled */
-    const char *what;        /* what is not modelled, */
-    enum unless { ALWAYS, ADAPTER, OFFLOAD } unless; /* columns say it: an adapter, or an offload that is modelled */
-} said[] = {
-    {"lora", NULL, NULL, "adapters (LoRA)", ADAPTER}, {"qlora", NULL, NULL, "adapters (QLoRA)", ADAPTER},
-    {"dora", NULL, NULL, "adapters (DoRA)", ADAPTER}, {"adapter", NULL, NULL, "adapters", ADAPTER}, {"adapters", NULL, NULL, "adapters", ADAPTER},
-    {"peft", NULL, NULL, "adapters", ADAPTER}, {"prefix tuning", NULL, NULL, "adapters", ADAPTER},
-    {"prompt tuning", NULL, NULL, "adapters", ADAPTER}, {"frozen", NULL, NULL, "frozen weights", ADAPTER},
-    {"device_map model split", "pp", "gpus", NULL, ALWAYS}, {"device_map model split", "schedule", "sequential", NULL, ALWAYS},
-    {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", ALWAYS},
-    {"offload", NULL, NULL, NULL, OFFLOAD}, {"offloading", NULL, NULL, NULL, OFFLOAD}, {"offloaded", NULL, NULL, NULL, OFFLOAD},
-    {"optimizer in backward", "optimizer_in_backward", "on", NULL, ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, ALWAYS},
-    {"pagedadamw", "optimizer", "paged-adamw", NULL, ALWAYS}, {"paged_adamw", "optimizer", "paged-adamw", NULL, ALWAYS},
-    {"keeps logits", "keep_logits", "1", NULL, ALWAYS}, {"logits kept", "keep_logits", "1", NULL, ALWAYS},
-    {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, ALWAYS},
-    {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, ALWAYS},
-    {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, ALWAYS}, {"uses tf32", "precision", "tf32", NULL, ALWAYS}, {"fused ops", "runtime", "fused", NULL, ALWAYS},
-    {"force-balanced", "expert_load", "1", NULL, ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, ALWAYS},
-    {"dualpipe", "schedule", "dualpipe", NULL, ALWAYS},
-    {"overlap-grad-reduce", "overlap_grad_reduce", "on", NULL, ALWAYS}, {"overlap_grad_reduce", "overlap_grad_reduce", "on", NULL, ALWAYS},
-    {"overlapped grad-reduce", "overlap_grad_reduce", "on", NULL, ALWAYS},
-    {"overlap-param-gather", "overlap_param_gather", "on", NULL, ALWAYS}, {"overlap_param_gather", "overlap_param_gather", "on", NULL, ALWAYS},
-    {"tp-comm-overlap", "tp_overlap", "products", NULL, ALWAYS}, {"tp_comm_overlap", "tp_overlap", "products", NULL, ALWAYS},
-    {"deepep", "moe_dispatcher", "flex", NULL, ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, ALWAYS},
-    {"moe_a2a_overlap", "overlap_moe", "on", NULL, ALWAYS},
-    {"fused ce", "cross_entropy_fusion", "native", NULL, ALWAYS},
-    {"grads reduced in bf16", "grad_reduce", "bf16", NULL, ALWAYS}, {"grad-reduce bf16", "grad_reduce", "bf16", NULL, ALWAYS},
-    {"padded to max length", "padding_mask", "on", NULL, ALWAYS}, {"padded to max_length", "padding_mask", "on", NULL, ALWAYS},
-};
-// clang-format on
-
-/* Whether one of the three words before `at` denies what stands there: "no LoRA", "without CPU offload". */
-static bool denied(const char *text, const char *at)
-{
-    static const char *const denials[] = {"no", "not", "without", "non", "never"};
-
-    for (int words = 0; words < 3 && at > text; words++) {
-        const char *end = at;
-
-        while (end > text && !mfu_in_word(end[-1])) {
-            if (strchr(".;:,(", end[-1]))
-                return false;
-            end--;
-        }
-        for (at = end; at > text && mfu_in_word(at[-1]);)
-            at--;
-        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
-            if ((size_t)(end - at) == strlen(denials[i]) && strncasecmp(at, denials[i], (size_t)(end - at)) == 0)
-                return true;
-    }
-    return false;
-}
-
-/* Whether what follows says that it is not known: "(act_ckpt/offload left empty)". */
-static bool left_open(const char *at)
-{
-    static const char *const open[] = {"left empty", "not stated", "unknown"};
-    size_t n = strcspn(at, ".;:,()");
-
-    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
-        const char *p = strcasestr(at, open[i]);
-
-        if (p && p < at + n)
-            return true;
-    }
-    return false;
-}
-
-static bool says(const char *text, const char *phrase)
-{
-    size_t n = strlen(phrase);
-
-    for (const char *p = strcasestr(text, phrase); p; p = strcasestr(p + 1, phrase))
-        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !denied(text, p) && !left_open(p + n))
-            return true;
-    return false;
-}
-
-/* The choice that all words are, with those in parentheses: "bf16 (pure)", "adamw (8bit)". */
-static int choice_of_all(enum mfu_setting_id id, const char *text, bool *stands_for)
-{
-    char all[48];
-    size_t n = 0;
-
-    for (; *text && n + 1 < sizeof all; text++)
-        if (!strchr("()", *text))
-            all[n++] = *text;
-    all[n] = '\0';
-    return mfu_setting_choice(id, all, stands_for);
-}
-
-/* The choice in parentheses, where it is of the kind before them: "FP8 (MXFP8)"; -1. */
-static int inner_choice(enum mfu_setting_id id, const char *text, const char *outside)
-{
-    char inside[32], kind[32];
-    size_t n = 0;
-
-    if (sscanf(text, "%*[^(](%31[^)]", inside) != 1)
-        return -1;
-    for (; *outside && n + 1 < sizeof kind; outside++)
-        if (*outside != ' ')
-            kind[n++] = *outside;
-    kind[n] = '\0';
-    return n && strcasestr(inside, kind) ? mfu_setting_choice(id, inside, NULL) : -1;
-}
-
-/* Sets a key to what the word of a column means: by the maps above ("" leaves the default),
- * else by the names that the choices of the key have elsewhere. */
-static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const struct word *words)
-{
-    const char *text = mfu_row_cell(r, column), *key = mfu_settings[id].key;
-    char outside[48];
-    bool stands_for;
-    int choice = choice_of_all(id, text, &stands_for);
-
-    for (const struct word *w = words; w->theirs; w++)
-        if (mfu_same_letters(w->theirs, text)) {
-            if (!w->ours)
-                return mfu_row_skip(r, "%s", w->note);
-            if (w->note && *w->ours == '\0' && *text == '\0')
-                mfu_row_assume(r, "%s: default", w->note);
-            else if (w->note)
-                mfu_row_assume(r, "%s", w->note);
-            return *w->ours == '\0' || mfu_row_set(r, key, w->ours);
-        }
-    snprintf(outside, sizeof outside, "%.*s", (int)strcspn(text, "("), text); /* "full (uniform)" */
-    if (choice < 0)
-        choice = inner_choice(id, text, outside);
-    if (choice < 0 && (choice = mfu_setting_choice(id, outside, &stands_for)) < 0) {
-        const char *word = id == MFU_S_CHECKPOINT ? mfu_checkpoint_in(text) : NULL;
-
-        choice = word ? mfu_setting_choice(id, word, NULL) : id == MFU_S_CHECKPOINT ? -1 : mfu_row_choice_in(id, text);
-        if (choice < 0)
-            return mfu_row_skip(r, "%s '%s' is not known", column, text);
-        stands_for = true;
-    }
-    if (stands_for || strlen(outside) < strlen(text))
-        mfu_row_assume(r, "%s=%s for %s", key, mfu_settings[id].choices[choice], text);
-    return mfu_row_set(r, key, mfu_settings[id].choices[choice]);
-}
 
 /* Whether seq_len is the longest that fits. */
 bool mfu_row_is_limit(const struct mfu_row *r)
@@ -276,267 +49,12 @@ static bool choose_cpu(struct mfu_row *r)
     return mfu_row_set(r, "cpu", mfu_processor_names[cpu]);
 }
 
-/* Adapters that the column `method` or the model's name tells: "Llama3.1-8B LoRA"; "". */
-static const char *method_of(const struct mfu_row *r)
-{
-    static const char *const names[] = {"qlora", "lora"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names && mfu_cell_empty(r, "method"); i++)
-        if (says(mfu_row_cell(r, "model"), names[i]))
-            return names[i];
-    return r->method;
-}
-
 /* The method itself, without the software behind it. */
 static void read_method(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "method");
 
     snprintf(r->method, sizeof r->method, "%.*s", (int)strcspn(text, "+"), text);
-}
-
-/* Sets what one word of the software says, by the table above, else by the names of runtimes, packages and trainers, whose
- * runtime it then is; -1: the row is skipped, 0: nothing is called so. */
-static int set_software_word(struct mfu_row *r, const char *word)
-{
-    static const enum mfu_setting_id kinds[] = {MFU_S_RUNTIME, MFU_S_PACKAGE, MFU_S_TRAINER};
-    int known = 0;
-
-    for (size_t i = 0; i < sizeof software / sizeof *software; i++) {
-        if (!mfu_same_letters(software[i].word, word)
-            || mfu_scenario_key(&r->run->scenario, software[i].key, NULL).kind == MFU_KEY_NONE)
-            continue;
-        known = 1;
-        mfu_row_assume(r, "%s=%s for %s", software[i].key, software[i].value, word);
-        if (!mfu_row_set(r, software[i].key, software[i].value))
-            return -1;
-    }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !known; i++) {
-        const char *key = mfu_settings[kinds[i]].key, *name;
-        int choice = mfu_setting_choice(kinds[i], word, NULL);
-
-        if (choice < 0)
-            continue;
-        known = 1;
-        if (kinds[i] == MFU_S_TRAINER) { /* itself is set where the program is */
-            key = mfu_settings[MFU_S_RUNTIME].key;
-            choice = mfu_trainers[choice].runtime;
-        }
-        name = mfu_settings[kinds[i] == MFU_S_TRAINER ? MFU_S_RUNTIME : kinds[i]].choices[choice];
-        mfu_row_assume(r, "%s=%s for %s", key, name, word);
-        if (!mfu_row_set(r, key, name))
-            return -1;
-    }
-    return known;
-}
-
-/* Words of a name of software with blanks ("HF Trainer", "Megatron-Core v0.7"), where one of them is known; as
- * set_software_word(). */
-static int set_software_parts(struct mfu_row *r, const char *words)
-{
-    int known = 0;
-    char word[48];
-
-    for (size_t n; *(words += strspn(words, " ")); words += n) {
-        int one;
-
-        n = strcspn(words, " ");
-        snprintf(word, sizeof word, "%.*s", (int)n, words);
-        if ((one = set_software_word(r, word)) < 0)
-            return -1;
-        known |= one;
-    }
-    return known;
-}
-
-/* Words of the software, apart by what joins them; false: the row is skipped, since one is of another framework, or is
- * not known and no program. */
-static bool set_software_words(struct mfu_row *r, const char *column, const char *words)
-{
-    bool program = strcmp(column, "compile") == 0;
-    char word[48];
-
-    if (program && mfu_other_stack_in(words))
-        return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", mfu_other_stack_in(words), column,
-                            mfu_row_cell(r, column));
-    for (size_t n; *(words += strspn(words, " +,;/()")); words += n) {
-        size_t length = n = strcspn(words, "+,;/()");
-        int known;
-
-        while (words[length - 1] == ' ')
-            length--;
-        snprintf(word, sizeof word, "%.*s", (int)length, words);
-        if ((known = set_software_word(r, word)) == 0)
-            known = set_software_parts(r, word);
-        if (known < 0)
-            return false;
-        if (known)
-            continue;
-        if (!program)
-            return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
-        r->run->other_program = true;
-        mfu_row_assume(r, "%s is not known: planned as PyTorch", word);
-    }
-    return true;
-}
-
-/* The words behind the method. */
-static bool set_beside_method(struct mfu_row *r)
-{
-    const char *text = mfu_row_cell(r, "method");
-
-    return set_software_words(r, "method", text + strcspn(text, "+"));
-}
-
-/* What programs do that no other column says, by the program that the source or the notes name. */
-static const struct {
-    const char *program;
-    const char *key, *value; /* where the model has such a key */
-    const char *attention;   /* of that program's own code, which has this attention; NULL: any */
-    const char *method;      /* a part of what its column says; NULL: any */
-    bool several;            /* of several GPUs alone */
-} programs[] = {
-    /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
-     * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
-     * ds_config_zero2.json: buckets of 2e8 elements). */
-    {"QwenLM", "software", "2023", NULL, NULL, false},
-    {"QwenLM", "trainer", "deepspeed", NULL, "lora", true},
-    {"QwenLM", "zero", "2", NULL, "lora", true},
-    {"QwenLM", "precision", "bf16", NULL, "lora", false},
-    {"QwenLM", "lora_dtype", "fp32", NULL, "lora", false},
-    {"QwenLM", "kernel_package", "flash-attn", NULL, "lora", false},
-    {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false},
-    {"QwenLM", "trainer", "deepspeed", NULL, "full", false}, /* finetune_ds.sh, ds_config_zero3.json */
-    {"QwenLM", "zero", "3", NULL, "full", false},
-    {"QwenLM", "upcast_logits", "0", NULL, "full", false},
-    {"QwenLM", "kernel_package", "flash-attn", NULL, "full", false},
-    {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false},
-    {"QwenLM", "zero", "2", NULL, "qlora", false},
-    {"QwenLM", "precision", "fp16", NULL, "qlora", false},
-    {"QwenLM", "optimizer", "adamw", NULL, "qlora", false},
-    {"QwenLM", "upcast_logits", "0", NULL, "qlora", false},
-    {"QwenLM", "memory.engine_bucket", "2e8", NULL, "lora", false},
-    /* swift 1.5: weights in 16 bits, whatever trains, in transformers' Trainer with autocast, whose outputs become fp32
-     * (de234ce1, swift/llm/utils/argument.py: select_dtype). */
-    {"ms-swift", "precision", "bf16-pure", NULL, "full", false},
-    {"ms-swift", "precision", "bf16", NULL, "lora", false},
-    {"ms-swift", "fp32_outputs", "1", NULL, NULL, false},
-    /* modules/peft/lora.py: parameters in the model's type, dropout only where it is not 0. */
-    {"torchtune", "lora_kernels", "plain", NULL, "lora", false},
-    {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false},
-    {"nanotron", "trainer", "nanotron", NULL, NULL, false},
-    {"torchtitan", "trainer", "torchtitan", NULL, NULL, false},
-    {"nanoGPT", "zero_grad", "free", NULL, NULL, false}, /* train.py: set_to_none=True */
-    /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
-    {"benchmark.py", "step.constant", "0", NULL, NULL, false},
-    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false},
-    {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false},
-    /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
-    {"flash-attention training", "runtime", "fused", "flash1", NULL, false},
-    /* calc_loss_batch() returns the loss alone; ch04/01_main-chapter-code/gpt.py, until PyTorch's classes replace it. */
-    {"LLMs-from-scratch", "keep_logits", "0", NULL, NULL, false},
-    {"LLMs-from-scratch", "norm_kind", "4", "math", NULL, false},
-    {"LLMs-from-scratch", "activation", "6", "math", NULL, false},
-    {"LLM-from-scratch", "keep_logits", "0", NULL, NULL, false},
-    {"LLM-from-scratch", "norm_kind", "4", "math", NULL, false},
-    {"LLM-from-scratch", "activation", "6", "math", NULL, false},
-    /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
-    {"hf", "upcast_logits", "1", NULL, NULL, false},
-    {"hugging face", "upcast_logits", "1", NULL, NULL, false},
-    {"huggingface transformers", "upcast_logits", "1", NULL, NULL, false},
-    {"transformers trainer", "upcast_logits", "1", NULL, NULL, false},
-};
-
-/* ZeRO 2 and 3 by these names, and this word, are DeepSpeed's. */
-static bool runs_deepspeed(const struct mfu_row *r)
-{
-    return mfu_cell_is(r, "compile", "eager")
-        && (mfu_cell_is(r, "sharding", "zero2") || mfu_cell_is(r, "sharding", "zero3")
-            || strstr(mfu_row_cell(r, "optimizer"), "DeepSpeed"));
-}
-
-/* DeepSpeed casts all that trains to 16 bits, beside fp32 masters (edaa7221, runtime/engine.py). */
-static bool set_engine(struct mfu_row *r)
-{
-    const double *set_to = r->run->scenario.setting;
-
-    if ((int)set_to[MFU_S_TRAINER] != MFU_TRAINER_DEEPSPEED)
-        return true;
-    if (mfu_precisions[(int)set_to[MFU_S_PRECISION]].pure && !mfu_row_set(r, "precision", "bf16"))
-        return false;
-    return !(set_to[MFU_S_LORA] > 0) || mfu_row_set(r, "lora_dtype", "16bit");
-}
-
-/* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
-static int stated_trainer(const struct mfu_row *r)
-{
-    int trainer = mfu_row_choice_in(MFU_S_TRAINER, mfu_row_cell(r, "compile"));
-
-    return trainer == MFU_TRAINER_DDP ? -1 : trainer;
-}
-
-/* Tensor and pipeline parallelism together are no PyTorch loop's: what most such programs are built on, or like. */
-static bool implies_megatron(const struct mfu_row *r)
-{
-    const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
-
-    if (!mfu_cell_empty(r, "compile") || !(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1))
-        return false;
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (says(source, programs[i].program) || says(notes, programs[i].program))
-            return false;
-    return true;
-}
-
-/* Sequence parallelism beside tensor parallelism, where nothing is said: Megatron's recipes have it since Korthikanti et
- * al. 2022. */
-#define SEQUENCE_PARALLEL_SINCE 2023
-
-static bool set_usual_sp(struct mfu_row *r)
-{
-    const double *set = r->run->scenario.setting;
-
-    if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
-        || (set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SEQUENCE_PARALLEL_SINCE))
-        return true;
-    mfu_row_assume(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
-    return mfu_row_set(r, "sp", "on");
-}
-
-/* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
- * read. */
-static bool set_program(struct mfu_row *r, bool late)
-{
-    int trainer = stated_trainer(r);
-
-    if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
-        return false;
-    if (!late && implies_megatron(r)) {
-        mfu_row_assume(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
-                       mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]);
-        if (!mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]))
-            return false;
-    }
-    if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
-        return false;
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if ((strcmp(programs[i].key, "trainer") != 0) == late
-            && (says(mfu_row_cell(r, "source"), programs[i].program)
-                || says(mfu_row_cell(r, "notes"), programs[i].program))
-            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager"))
-            && (!programs[i].method || strstr(method_of(r), programs[i].method))
-            && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
-            && (strcmp(programs[i].key, "zero") != 0 || mfu_cell_empty(r, "sharding"))
-            && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
-            && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
-            mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
-            if (!mfu_row_set(r, programs[i].key, programs[i].value))
-                return false;
-            if (i + 1 == sizeof programs / sizeof *programs
-                || strcmp(programs[i].program, programs[i + 1].program) != 0)
-                return true;
-        }
-    return true;
 }
 
 /* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
@@ -615,7 +133,7 @@ static bool set_software(struct mfu_row *r)
     if (!year) {
         by = "the last year that the source names";
         year = last_year(mfu_row_cell(r, "source"));
-        if (year && says(mfu_row_cell(r, "source"), "et al") && !says(mfu_row_cell(r, "source"), "arxiv")) {
+        if (year && mfu_says(mfu_row_cell(r, "source"), "et al") && !mfu_says(mfu_row_cell(r, "source"), "arxiv")) {
             by = "the year before the proceedings'"; /* what was reviewed had been run; a preprint is of its own year */
             year--;
         }
@@ -645,7 +163,7 @@ static bool set_attention(struct mfu_row *r)
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
 
     if (*mfu_row_cell(r, "attention") || (!t->fuses_softmax && !before_fused_attention(r)))
-        return translate(r, "attention", MFU_S_ATTENTION, attentions);
+        return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (t->fuses_softmax)
         mfu_row_assume(r, "attention=math, usual for %s", t->name);
     else
@@ -714,7 +232,7 @@ static bool set_checkpoint(struct mfu_row *r)
             return false;
     }
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
-        return translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints);
+        return mfu_row_translate(r, "act_ckpt", MFU_S_CHECKPOINT, "act_ckpt");
     mfu_row_assume(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual],
                    mfu_trainer_names[(int)r->run->scenario.setting[MFU_S_TRAINER]]);
     return mfu_row_set(r, "checkpoint", mfu_checkpoint_names[usual]);
@@ -724,7 +242,7 @@ static bool set_checkpoint(struct mfu_row *r)
 static bool leave_dim(struct mfu_row *r, const char *dim)
 {
     if (strcmp(dim, "dropout") == 0) {
-        int trainer = stated_trainer(r);
+        int trainer = mfu_row_stated_trainer(r);
         char usual[32];
 
         if (trainer >= 0) {
@@ -835,7 +353,8 @@ static bool set_encoder_task(struct mfu_row *r)
     if (strcmp(r->run->scenario.model->family, "bert") != 0 || *model == '\0')
         return true;
     if (strcasestr(model, "pre-training") || strcasestr(model, "pretraining")) {
-        if (says(mfu_row_cell(r, "source"), "DeepLearningExamples") && strtod(dim_cell(r, "seq_len"), NULL) > UNBINNED)
+        if (mfu_says(mfu_row_cell(r, "source"), "DeepLearningExamples")
+            && strtod(dim_cell(r, "seq_len"), NULL) > UNBINNED)
             return mfu_row_skip(r, "sequences of many lengths in bins of 64 tokens: the mean is not stated");
         snprintf(masked, sizeof masked, "%.0f", MASKED_SHARE * strtod(dim_cell(r, "seq_len"), NULL));
         mfu_row_assume(r, "mlm=1, n_labels=2, masked=%s: masked tokens and the next sentence", masked);
@@ -1058,17 +577,6 @@ static bool set_composer(struct mfu_row *r)
     return mfu_row_set(r, "train_metrics", "2") && mfu_row_set(r, "step.constant", "40ms");
 }
 
-/* Columns whose words can name a property. */
-static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "notes"};
-
-static const char *where_said(const struct mfu_row *r, const char *phrase)
-{
-    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
-        if (says(mfu_row_cell(r, prose[i]), phrase))
-            return prose[i];
-    return NULL;
-}
-
 /* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor loop, its default since 2.0, and a loop over
  * tensors before (torch/optim/adamw.py); elsewhere a fused kernel. */
 #define FIRST_MULTI_TENSOR 2023
@@ -1089,8 +597,8 @@ static bool set_optimizer(struct mfu_row *r)
     char word[64];
     size_t n;
 
-    if (strchr(text, '(') && choice_of_all(MFU_S_OPTIMIZER, text, NULL) >= 0)
-        return translate(r, "optimizer", MFU_S_OPTIMIZER, optimizers);
+    if (strchr(text, '(') && mfu_row_choice_of_all(MFU_S_OPTIMIZER, text, NULL) >= 0)
+        return mfu_row_translate(r, "optimizer", MFU_S_OPTIMIZER, "optimizer");
     if (strstr(text, "DeepSpeed") && !mfu_row_set(r, "zero", "3"))
         return false;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "("), text); /* "adamw (in backward)" */
@@ -1098,13 +606,13 @@ static bool set_optimizer(struct mfu_row *r)
         word[--n] = '\0';
     if (text[n])
         mfu_row_assume(r, "optimizer=%s for %s", word, text);
-    if (says(text, "in backward")) {
+    if (mfu_says(text, "in backward")) {
         mfu_row_assume(r, "optimizer_in_backward=on, by the optimizer");
         if (!mfu_row_set(r, "optimizer_in_backward", "on"))
             return false;
     }
     if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
-        const char *name = text[n] && !says(text, "in backward") ? "adamw" : default_adamw(r);
+        const char *name = text[n] && !mfu_says(text, "in backward") ? "adamw" : default_adamw(r);
 
         if (strcmp(name, "adamw") != 0)
             mfu_row_assume(r, "optimizer=%s, PyTorch's default", name);
@@ -1119,25 +627,25 @@ static bool set_optimizer(struct mfu_row *r)
         return mfu_row_set(r, "optimizer", word);
     if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
         return false;
-    return translate(r, "optimizer", MFU_S_OPTIMIZER, optimizers);
+    return mfu_row_translate(r, "optimizer", MFU_S_OPTIMIZER, "optimizer");
 }
 
 /* What is said to be in the host's memory; NULL: nothing, or what is not modelled.  DeepSpeed's CPU offload is of the
  * optimizer, FSDP's of the weights, too. */
 static const char *offload_said(const struct mfu_row *r)
 {
-    bool whole = where_said(r, "CPU offload") != NULL;
+    bool whole = mfu_where_said(r, "CPU offload") != NULL;
 
-    if (where_said(r, "offload of") || mfu_cell_is(r, "compile", "llmq"))
+    if (mfu_where_said(r, "offload of") || mfu_cell_is(r, "compile", "llmq"))
         return NULL;                                                /* of a part of the layers, say */
     whole |= mfu_says_word(mfu_row_cell(r, "sharding"), "offload"); /* "zero2-offload", "deepspeed_stage_3_offload" */
-    if (where_said(r, "optimizer offload")
+    if (mfu_where_said(r, "optimizer offload")
         || (whole
             && (strcasestr(mfu_row_cell(r, "sharding"), "zero") || strcasestr(mfu_row_cell(r, "sharding"), "stage"))))
         return "offload_optimizer";
     if (whole && strncasecmp(mfu_row_cell(r, "sharding"), "fsdp", 4) == 0)
         return "offload_params";
-    return where_said(r, "activation offload") ? "offload_activations" : NULL;
+    return mfu_where_said(r, "activation offload") ? "offload_activations" : NULL;
 }
 
 /* Stage 3 with its offload by one word: transformers' and LLaMA-Factory's configurations of that name move both. */
@@ -1184,27 +692,28 @@ static bool set_offload_column(struct mfu_row *r)
 /* Whether columns say all of an adapter, so that no word of the notes need. */
 static bool states_method(const struct mfu_row *r)
 {
-    return *method_of(r) != '\0';
+    return *mfu_row_method(r) != '\0';
 }
 
 static bool check_said(struct mfu_row *r)
 {
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        const char *column = said[i].key ? NULL : where_said(r, said[i].phrase);
+    for (size_t i = 0; i < mfu_said_count; i++) {
+        const char *column = mfu_said[i].key ? NULL : mfu_where_said(r, mfu_said[i].phrase);
 
-        if (!column || (said[i].unless == ADAPTER && states_method(r))
-            || (said[i].unless == OFFLOAD && (offload_said(r) || !mfu_cell_empty(r, "cpu_offload"))))
+        if (!column || (mfu_said[i].unless == MFU_UNLESS_ADAPTER && states_method(r))
+            || (mfu_said[i].unless == MFU_UNLESS_OFFLOAD && (offload_said(r) || !mfu_cell_empty(r, "cpu_offload"))))
             continue;
-        if (said[i].unless == OFFLOAD)
+        if (mfu_said[i].unless == MFU_UNLESS_OFFLOAD)
             return mfu_row_skip(r,
-                                where_said(r, "offload of") ? "offload of a part of the layers: not modelled (%s)"
+                                mfu_where_said(r, "offload of") ? "offload of a part of the layers: not modelled (%s)"
                                     : mfu_cell_is(r, "compile", "llmq")
                                     ? "llmq's offload to the CPU: not modelled (%s)"
                                     : "offload to the CPU: it is not stated of what (%s)",
                                 column);
-        return mfu_row_skip(
-            r, said[i].unless == ADAPTER ? "%s: the column method does not state them (%s)" : "%s: not modelled (%s)",
-            said[i].what, column);
+        return mfu_row_skip(r,
+                            mfu_said[i].unless == MFU_UNLESS_ADAPTER ? "%s: the column method does not state them (%s)"
+                                                                     : "%s: not modelled (%s)",
+                            mfu_said[i].what, column);
     }
     if (mfu_cell_number(r, "lora_rank") > 0 && !states_method(r))
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
@@ -1221,18 +730,6 @@ static bool check_said(struct mfu_row *r)
             return false;
     }
     return set_offload_column(r);
-}
-
-/* The word of ours for a cell, noted where it is assumed; NULL: none is known. */
-static const char *our_word(struct mfu_row *r, const char *text, const struct word *words)
-{
-    for (; words->theirs; words++)
-        if (mfu_same_letters(words->theirs, text)) {
-            if (words->note)
-                mfu_row_assume(r, "%s", words->note);
-            return words->ours;
-        }
-    return NULL;
 }
 
 /* peft gave adapters the type of the weights beside them until autocast_adapter_dtype made them fp32 (peft 0.12). */
@@ -1252,14 +749,15 @@ static bool set_adapter_type(struct mfu_row *r)
 static bool set_adapters(struct mfu_row *r)
 {
     static const char beside[] = "; embedding and lm_head trained in full";
-    const char *method = our_word(r, method_of(r), methods), *quant, *target, *rank = mfu_row_cell(r, "lora_rank");
+    const char *method = mfu_row_word(r, "method", mfu_row_method(r)), *quant, *target,
+               *rank = mfu_row_cell(r, "lora_rank");
     const struct mfu_method_row *row;
-    int choice = method ? -1 : mfu_setting_choice(MFU_S_ADAPTER, method_of(r), NULL);
+    int choice = method ? -1 : mfu_setting_choice(MFU_S_ADAPTER, mfu_row_method(r), NULL);
     bool sized = mfu_cell_number(r, "lora_rank") > 0;
     char text[200], *more, size[32];
 
     if (!method && choice <= 0)
-        return mfu_row_skip(r, "method '%s' is not modelled", method_of(r));
+        return mfu_row_skip(r, "method '%s' is not modelled", mfu_row_method(r));
     if (method && !*method)
         return true;
     row = &mfu_methods[method ? MFU_METHOD_LORA : choice];
@@ -1291,10 +789,10 @@ static bool set_adapters(struct mfu_row *r)
     r->run->targets_open = !*text && row->takes & MFU_TAKES_TARGETS;
     if ((more = strstr(text, beside)))
         *more = '\0';
-    target = row->takes & MFU_TAKES_TARGETS ? our_word(r, text, targets) : "all-linear";
-    quant = our_word(r, mfu_row_cell(r, "quant"), quants);
-    if (quant && !*quant && strcasecmp(method_of(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
-        mfu_row_assume(r, "base_precision=nf4, usual for %s", method_of(r));
+    target = row->takes & MFU_TAKES_TARGETS ? mfu_row_word(r, "lora_targets", text) : "all-linear";
+    quant = mfu_row_word(r, "quant", mfu_row_cell(r, "quant"));
+    if (quant && !*quant && strcasecmp(mfu_row_method(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
+        mfu_row_assume(r, "base_precision=nf4, usual for %s", mfu_row_method(r));
         return mfu_row_set(r, "lora", rank) && mfu_row_set(r, "lora_targets", target ? target : text)
             && mfu_row_set(r, "base_precision", "nf4") && set_adapter_type(r);
     }
@@ -1304,20 +802,6 @@ static bool set_adapters(struct mfu_row *r)
                            : *quant ? quant
                                     : "bf16")
         && (!more || mfu_row_set(r, "trainable", "embeddings,head")) && set_adapter_type(r);
-}
-
-static bool set_said(struct mfu_row *r)
-{
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        const char *column = said[i].key ? where_said(r, said[i].phrase) : NULL;
-
-        if (!column || mfu_scenario_key(&r->run->scenario, said[i].key, NULL).kind == MFU_KEY_NONE)
-            continue;
-        mfu_row_assume(r, "%s=%s, by the %s", said[i].key, said[i].value, column);
-        if (!mfu_row_set(r, said[i].key, said[i].value))
-            return false;
-    }
-    return true;
 }
 
 /* "schedule ZB-1p" in the notes, by any of the names that the schedule has. */
@@ -1422,15 +906,13 @@ static bool check_program(struct mfu_row *r)
 #define FIRST_FAST_HALVES 2023
 
 /* The column of the software: the map, one runtime, or words that are looked up one by one. */
-static bool set_stack(struct mfu_row *r, const struct word *words)
+static bool set_stack(struct mfu_row *r, const char *words)
 {
     const char *text = mfu_row_cell(r, "compile");
 
-    for (const struct word *w = words; w->theirs; w++)
-        if (mfu_same_letters(w->theirs, text))
-            return translate(r, "compile", MFU_S_RUNTIME, words);
-    return mfu_setting_choice(MFU_S_RUNTIME, text, NULL) >= 0 ? translate(r, "compile", MFU_S_RUNTIME, words)
-                                                              : set_software_words(r, "compile", text);
+    return mfu_row_has_word(words, text) || mfu_setting_choice(MFU_S_RUNTIME, text, NULL) >= 0
+        ? mfu_row_translate(r, "compile", MFU_S_RUNTIME, words)
+        : mfu_row_set_software_words(r, "compile", text);
 }
 
 static bool set_runtime(struct mfu_row *r)
@@ -1442,8 +924,8 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
-    if (!set_stack(r, functions ? scripted_runtimes : runtimes)
-        || !translate(r, "precision", MFU_S_PRECISION, precisions) || !set_software(r) || !set_attention(r)
+    if (!set_stack(r, functions ? "compile of functions" : "compile")
+        || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_software(r) || !set_attention(r)
         || !set_checkpoint(r))
         return false;
     if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
@@ -1549,7 +1031,7 @@ static void read_time(struct mfu_row *r)
         || fabs(sampled_s / run->step_s - 1) < BESIDE_A_TIMER) /* 0 would be refused: a rate is above it */
         run->step_s = sampled_s;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (says(mfu_row_cell(r, "notes"), others[i].phrase)) {
+        if (mfu_says(mfu_row_cell(r, "notes"), others[i].phrase)) {
             run->step_s = NAN;
             mfu_row_assume(r, "the time of %s: not compared", others[i].time);
             break;
@@ -1579,10 +1061,10 @@ static void read_memory(struct mfu_row *r)
     if (run->limit && mfu_cell_empty(r, "seq_len"))
         mfu_row_skip(r, "the longest sequence is not stated (seq_len)");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
-    run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage")
-        || says(basis, "nvidia-smi") || says(basis, "unstated");
-    run->of_last_rank = says(notes, "last rank");
-    if (says(basis, "unstated"))
+    run->reserved_is_smi = mfu_says(notes, "nvidia-smi") || mfu_says(notes, "nvml")
+        || mfu_says(notes, "device memory usage") || mfu_says(basis, "nvidia-smi") || mfu_says(basis, "unstated");
+    run->of_last_rank = mfu_says(notes, "last rank");
+    if (mfu_says(basis, "unstated"))
         mfu_row_assume(r, "the memory is what nvidia-smi shows: its basis is not stated");
     if (!run->reserved_is_smi && run->reserved_bytes > MOST_RESERVED * run->allocated_bytes) {
         mfu_row_assume(r, "mem_allocated_gib %s is not used: no peak of a step, %s are reserved",
@@ -1595,7 +1077,7 @@ static void read_memory(struct mfu_row *r)
         mfu_row_assume(r, "memory of llmq is not modelled: not compared");
         return;
     }
-    if (says(notes, "upper bound")) {
+    if (mfu_says(notes, "upper bound")) {
         run->allocated_bytes = run->reserved_bytes = NAN;
         mfu_row_assume(r, "memory is an upper bound: not compared");
     }
@@ -1614,9 +1096,9 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && set_batch(&r)
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)
-        && set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && set_program(&r, true) && set_usual_sp(&r)
-        && set_engine(&r) && set_lengths(&r) && set_beside_method(&r) && set_said(&r) && set_schedule(&r)
-        && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
+        && mfu_row_set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && mfu_row_set_program(&r, true)
+        && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r)
+        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);

@@ -1,5 +1,8 @@
 /*
- * measured_words.c - what a cell means that is no name of ours, but has one among its words.
+ * measured_words.c - what a cell means that is no name of ours, but has one among its words; and what is said in prose.
+ *
+ * The table of words translates what other people's mean in tables of runs alone; what runtimes, optimizers ... are called
+ * elsewhere stands in their rows.  A word without an exact counterpart is mapped to the nearest one and the row says so.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -7,6 +10,8 @@
 #include <strings.h>
 
 #include "read/runs/measured_reading.h"
+#include "read/runs/measured_run.h"
+#include "scenario/key_names.h"
 #include "scenario/setting.h"
 
 #define MOST_WORDS 12
@@ -199,4 +204,245 @@ const char *mfu_other_stack_in(const char *text)
         if (mfu_has_word(text, *w) && (strcmp(*w, "tf") != 0 || !mfu_has_word(text, "tf32")))
             return *w;
     return NULL;
+}
+
+/* Words of a column (or of a kind of its rows) that stand for ours ("" leaves the default), apart by '|'. */
+// clang-format off
+static const struct word {
+    const char *column, *theirs, *ours;
+    const char *note; /* what is assumed; the cell follows where it ends with "for"; NULL: nothing is */
+} words_of[] = {
+    {"compile", "", "eager", "runtime=eager"},
+    {"compile", "yes|true|on|1", "compile", "runtime=compile for"},
+    {"compile", "no|none|false|0", "eager", "runtime=eager for"},
+    {"compile", "jit", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"},
+    /* Of programs whose TorchScript is functions that the graph has as one operation. */
+    {"compile of functions", "", "eager", "runtime=eager"},
+    {"compile of functions", "jit", "eager", "runtime=eager for jit (TorchScript of single functions)"},
+    {"precision", "fp16|float16", "fp16", "precision=fp16, mixed, for"},
+    {"precision", "bf16|bfloat16", "bf16", "precision=bf16, mixed, for"},
+    {"precision", "fp16-amp-o2", "fp16", "half_weights=on for"},
+    {"precision", "", "", "precision"},
+    {"attention", "sdpa", "", "attention: PyTorch's choice for"},
+    {"attention", "te", "cudnn", "attention=cudnn for"},
+    {"attention", "te-flash", "", "attention: TransformerEngine's choice for"},
+    {"attention", "", "", "attention"},
+    {"optimizer", "", "", "optimizer"},
+    {"act_ckpt", "", "none", "checkpoint=none"},
+    {"method", "|full|full-finetuning|full-tuning|full-finetune|full-fine-tuning|full-parameter|full-sft|fft|sft|pretraining|none", "", NULL},
+    {"method", "lora-dora", "dora", NULL},
+    {"lora_targets", "", "all-linear", "lora_targets=all-linear"},
+    {"lora_targets", "all|linear", "all-linear", "lora_targets=all-linear for"},
+    {"lora_targets", "all linear|all linear layers|all linear (*_proj)", "all-linear", NULL},
+    {"lora_targets", "c_attn,c_proj,w1,w2", "all-linear", NULL}, /* Qwen: w1, w2 are gate and up, c_proj what follows both */
+    {"lora_targets", "default (attention qkv)", "qkv,q,k,v", NULL},
+    {"lora_targets", "self_attn", "attention", NULL},
+    {"quant", "4bit|bnb 4bit", "nf4", "base_precision=nf4 for"},
+    {"quant", "4-bit nf4", "nf4", NULL},
+    {"quant", "8bit", "int8", "base_precision=int8 for"},
+    {"quant", "|none", "", NULL},
+};
+// clang-format on
+
+/* The row of the table for what a cell says; NULL: none. */
+static const struct word *word_for(const char *column, const char *text)
+{
+    for (const struct word *w = words_of; w < words_of + sizeof words_of / sizeof *words_of; w++) {
+        const char *end, *one = w->theirs;
+        char alternative[64];
+
+        if (strcmp(w->column, column) != 0)
+            continue;
+        do {
+            end = one + strcspn(one, "|");
+            snprintf(alternative, sizeof alternative, "%.*s", (int)(end - one), one);
+            if (mfu_same_letters(alternative, text))
+                return w;
+            one = end + 1;
+        } while (*end);
+    }
+    return NULL;
+}
+
+static void note(struct mfu_row *r, const struct word *w, const char *text)
+{
+    const char *last = w->note ? strrchr(w->note, ' ') : NULL;
+
+    if (w->note && *text == '\0' && *w->ours == '\0')
+        mfu_row_assume(r, "%s: default", w->note);
+    else if (last && strcmp(last, " for") == 0)
+        mfu_row_assume(r, "%s %s", w->note, text);
+    else if (w->note)
+        mfu_row_assume(r, "%s", w->note);
+}
+
+const char *mfu_row_word(struct mfu_row *r, const char *column, const char *text)
+{
+    const struct word *w = word_for(column, text);
+
+    if (w)
+        note(r, w, text);
+    return w ? w->ours : NULL;
+}
+
+bool mfu_row_has_word(const char *column, const char *text)
+{
+    return word_for(column, text) != NULL;
+}
+
+int mfu_row_choice_of_all(enum mfu_setting_id id, const char *text, bool *stands_for)
+{
+    char all[48];
+    size_t n = 0;
+
+    for (; *text && n + 1 < sizeof all; text++)
+        if (!strchr("()", *text))
+            all[n++] = *text;
+    all[n] = '\0';
+    return mfu_setting_choice(id, all, stands_for);
+}
+
+/* The choice in parentheses, where it is of the kind before them: "FP8 (MXFP8)"; -1. */
+static int inner_choice(enum mfu_setting_id id, const char *text, const char *outside)
+{
+    char inside[32], kind[32];
+    size_t n = 0;
+
+    if (sscanf(text, "%*[^(](%31[^)]", inside) != 1)
+        return -1;
+    for (; *outside && n + 1 < sizeof kind; outside++)
+        if (*outside != ' ')
+            kind[n++] = *outside;
+    kind[n] = '\0';
+    return n && strcasestr(inside, kind) ? mfu_setting_choice(id, inside, NULL) : -1;
+}
+
+bool mfu_row_translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const char *words)
+{
+    const char *text = mfu_row_cell(r, column), *key = mfu_settings[id].key, *own = mfu_row_word(r, words, text);
+    char outside[48];
+    bool stands_for;
+    int choice = mfu_row_choice_of_all(id, text, &stands_for);
+
+    if (own)
+        return *own == '\0' || mfu_row_set(r, key, own);
+    snprintf(outside, sizeof outside, "%.*s", (int)strcspn(text, "("), text); /* "full (uniform)" */
+    if (choice < 0)
+        choice = inner_choice(id, text, outside);
+    if (choice < 0 && (choice = mfu_setting_choice(id, outside, &stands_for)) < 0) {
+        const char *word = id == MFU_S_CHECKPOINT ? mfu_checkpoint_in(text) : NULL;
+
+        choice = word ? mfu_setting_choice(id, word, NULL) : id == MFU_S_CHECKPOINT ? -1 : mfu_row_choice_in(id, text);
+        if (choice < 0)
+            return mfu_row_skip(r, "%s '%s' is not known", column, text);
+        stands_for = true;
+    }
+    if (stands_for || strlen(outside) < strlen(text))
+        mfu_row_assume(r, "%s=%s for %s", key, mfu_settings[id].choices[choice], text);
+    return mfu_row_set(r, key, mfu_settings[id].choices[choice]);
+}
+
+/* ---- prose --------------------------------------------------------------- */
+
+/* What other columns and the notes say of a run in words. */
+// clang-format off
+const struct mfu_said mfu_said[] = {
+    {"lora", NULL, NULL, "adapters (LoRA)", MFU_UNLESS_ADAPTER}, {"qlora", NULL, NULL, "adapters (QLoRA)", MFU_UNLESS_ADAPTER},
+    {"dora", NULL, NULL, "adapters (DoRA)", MFU_UNLESS_ADAPTER}, {"adapter", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"adapters", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER},
+    {"peft", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"prefix tuning", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER},
+    {"prompt tuning", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"frozen", NULL, NULL, "frozen weights", MFU_UNLESS_ADAPTER},
+    {"device_map model split", "pp", "gpus", NULL, MFU_ALWAYS}, {"device_map model split", "schedule", "sequential", NULL, MFU_ALWAYS},
+    {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", MFU_ALWAYS},
+    {"offload", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloading", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
+    {"optimizer in backward", "optimizer_in_backward", "on", NULL, MFU_ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
+    {"pagedadamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS}, {"paged_adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
+    {"keeps logits", "keep_logits", "1", NULL, MFU_ALWAYS}, {"logits kept", "keep_logits", "1", NULL, MFU_ALWAYS},
+    {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, MFU_ALWAYS},
+    {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, MFU_ALWAYS},
+    {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, MFU_ALWAYS}, {"uses tf32", "precision", "tf32", NULL, MFU_ALWAYS}, {"fused ops", "runtime", "fused", NULL, MFU_ALWAYS},
+    {"force-balanced", "expert_load", "1", NULL, MFU_ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, MFU_ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, MFU_ALWAYS},
+    {"dualpipe", "schedule", "dualpipe", NULL, MFU_ALWAYS},
+    {"overlap-grad-reduce", "overlap_grad_reduce", "on", NULL, MFU_ALWAYS}, {"overlap_grad_reduce", "overlap_grad_reduce", "on", NULL, MFU_ALWAYS},
+    {"overlapped grad-reduce", "overlap_grad_reduce", "on", NULL, MFU_ALWAYS},
+    {"overlap-param-gather", "overlap_param_gather", "on", NULL, MFU_ALWAYS}, {"overlap_param_gather", "overlap_param_gather", "on", NULL, MFU_ALWAYS},
+    {"tp-comm-overlap", "tp_overlap", "products", NULL, MFU_ALWAYS}, {"tp_comm_overlap", "tp_overlap", "products", NULL, MFU_ALWAYS},
+    {"deepep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS},
+    {"moe_a2a_overlap", "overlap_moe", "on", NULL, MFU_ALWAYS},
+    {"fused ce", "cross_entropy_fusion", "native", NULL, MFU_ALWAYS},
+    {"grads reduced in bf16", "grad_reduce", "bf16", NULL, MFU_ALWAYS}, {"grad-reduce bf16", "grad_reduce", "bf16", NULL, MFU_ALWAYS},
+    {"padded to max length", "padding_mask", "on", NULL, MFU_ALWAYS}, {"padded to max_length", "padding_mask", "on", NULL, MFU_ALWAYS},
+};
+// clang-format on
+const size_t mfu_said_count = sizeof mfu_said / sizeof *mfu_said;
+
+/* Whether one of the three words before `at` denies what stands there: "no LoRA", "without CPU offload". */
+static bool denied(const char *text, const char *at)
+{
+    static const char *const denials[] = {"no", "not", "without", "non", "never"};
+
+    for (int words = 0; words < 3 && at > text; words++) {
+        const char *end = at;
+
+        while (end > text && !mfu_in_word(end[-1])) {
+            if (strchr(".;:,(", end[-1]))
+                return false;
+            end--;
+        }
+        for (at = end; at > text && mfu_in_word(at[-1]);)
+            at--;
+        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
+            if ((size_t)(end - at) == strlen(denials[i]) && strncasecmp(at, denials[i], (size_t)(end - at)) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Whether what follows says that it is not known: "(act_ckpt/offload left empty)". */
+static bool left_open(const char *at)
+{
+    static const char *const open[] = {"left empty", "not stated", "unknown"};
+    size_t n = strcspn(at, ".;:,()");
+
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
+        const char *p = strcasestr(at, open[i]);
+
+        if (p && p < at + n)
+            return true;
+    }
+    return false;
+}
+
+bool mfu_says(const char *text, const char *phrase)
+{
+    size_t n = strlen(phrase);
+
+    for (const char *p = strcasestr(text, phrase); p; p = strcasestr(p + 1, phrase))
+        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !denied(text, p) && !left_open(p + n))
+            return true;
+    return false;
+}
+
+/* Columns whose words can name a property. */
+static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "notes"};
+
+const char *mfu_where_said(const struct mfu_row *r, const char *phrase)
+{
+    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
+        if (mfu_says(mfu_row_cell(r, prose[i]), phrase))
+            return prose[i];
+    return NULL;
+}
+
+bool mfu_row_set_said(struct mfu_row *r)
+{
+    for (size_t i = 0; i < mfu_said_count; i++) {
+        const char *column = mfu_said[i].key ? mfu_where_said(r, mfu_said[i].phrase) : NULL;
+
+        if (!column || mfu_scenario_key(&r->run->scenario, mfu_said[i].key, NULL).kind == MFU_KEY_NONE)
+            continue;
+        mfu_row_assume(r, "%s=%s, by the %s", mfu_said[i].key, mfu_said[i].value, column);
+        if (!mfu_row_set(r, mfu_said[i].key, mfu_said[i].value))
+            return false;
+    }
+    return true;
 }

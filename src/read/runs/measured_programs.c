@@ -1,0 +1,284 @@
+/*
+ * measured_programs.c - what programs do that no column of a table of runs says, and the software that columns name.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "read/runs/measured_reading.h"
+#include "read/runs/measured_run.h"
+#include "scenario/key_names.h"
+#include "scenario/setting.h"
+
+/* Software that `method` names behind the method ("qlora+unsloth"), and `compile` beside others, as settings.
+ *
+ * Cut cross-entropy never holds the logits; head and loss in so many pieces are as small beside all else.  It is
+ * unsloth's default (unsloth_zoo 2025.8.8, compiler.py: UNSLOTH_ENABLE_CCE; from PyTorch 2.8 on its own loss in pieces,
+ * unsloth_zoo 002a0c99, loss_utils.py). */
+#define CUT_CROSS_ENTROPY "64"
+static const struct {
+    const char *word;
+    const char *key, *value;
+} software[] = {{"unsloth", "kernel_package", "unsloth"},
+                {"unsloth", "lora_kernels", "unsloth"},
+                {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
+                {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
+                {"fa2", "attention", "flash2"},
+                {"hf", "runtime", "eager"},
+                {"hf", "upcast_logits", "1"}, /* transformers' loss_utils.py */
+                {"reduce-overhead", "runtime", "compile"},
+                {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */
+                {"cuda-graphs", "cuda_graphs", "on"}};
+
+const char *mfu_row_method(const struct mfu_row *r)
+{
+    static const char *const names[] = {"qlora", "lora"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && mfu_cell_empty(r, "method"); i++)
+        if (mfu_says(mfu_row_cell(r, "model"), names[i]))
+            return names[i];
+    return r->method;
+}
+
+/* Sets what one word of the software says, by the table above, else by the names of runtimes, packages and trainers, whose
+ * runtime it then is; -1: the row is skipped, 0: nothing is called so. */
+static int set_software_word(struct mfu_row *r, const char *word)
+{
+    static const enum mfu_setting_id kinds[] = {MFU_S_RUNTIME, MFU_S_PACKAGE, MFU_S_TRAINER};
+    int known = 0;
+
+    for (size_t i = 0; i < sizeof software / sizeof *software; i++) {
+        if (!mfu_same_letters(software[i].word, word)
+            || mfu_scenario_key(&r->run->scenario, software[i].key, NULL).kind == MFU_KEY_NONE)
+            continue;
+        known = 1;
+        mfu_row_assume(r, "%s=%s for %s", software[i].key, software[i].value, word);
+        if (!mfu_row_set(r, software[i].key, software[i].value))
+            return -1;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !known; i++) {
+        const char *key = mfu_settings[kinds[i]].key, *name;
+        int choice = mfu_setting_choice(kinds[i], word, NULL);
+
+        if (choice < 0)
+            continue;
+        known = 1;
+        if (kinds[i] == MFU_S_TRAINER) { /* itself is set where the program is */
+            key = mfu_settings[MFU_S_RUNTIME].key;
+            choice = mfu_trainers[choice].runtime;
+        }
+        name = mfu_settings[kinds[i] == MFU_S_TRAINER ? MFU_S_RUNTIME : kinds[i]].choices[choice];
+        mfu_row_assume(r, "%s=%s for %s", key, name, word);
+        if (!mfu_row_set(r, key, name))
+            return -1;
+    }
+    return known;
+}
+
+/* Words of a name of software with blanks ("HF Trainer", "Megatron-Core v0.7"), where one of them is known; as
+ * set_software_word(). */
+static int set_software_parts(struct mfu_row *r, const char *words)
+{
+    int known = 0;
+    char word[48];
+
+    for (size_t n; *(words += strspn(words, " ")); words += n) {
+        int one;
+
+        n = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        if ((one = set_software_word(r, word)) < 0)
+            return -1;
+        known |= one;
+    }
+    return known;
+}
+
+/* Words of the software, apart by what joins them; false: the row is skipped, since one is of another framework, or is
+ * not known and no program. */
+bool mfu_row_set_software_words(struct mfu_row *r, const char *column, const char *words)
+{
+    bool program = strcmp(column, "compile") == 0;
+    char word[48];
+
+    if (program && mfu_other_stack_in(words))
+        return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", mfu_other_stack_in(words), column,
+                            mfu_row_cell(r, column));
+    for (size_t n; *(words += strspn(words, " +,;/()")); words += n) {
+        size_t length = n = strcspn(words, "+,;/()");
+        int known;
+
+        while (words[length - 1] == ' ')
+            length--;
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        if ((known = set_software_word(r, word)) == 0)
+            known = set_software_parts(r, word);
+        if (known < 0)
+            return false;
+        if (known)
+            continue;
+        if (!program)
+            return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
+        r->run->other_program = true;
+        mfu_row_assume(r, "%s is not known: planned as PyTorch", word);
+    }
+    return true;
+}
+
+/* The words behind the method. */
+bool mfu_row_set_beside_method(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "method");
+
+    return mfu_row_set_software_words(r, "method", text + strcspn(text, "+"));
+}
+
+/* What programs do that no other column says, by the program that the source or the notes name. */
+static const struct {
+    const char *program;
+    const char *key, *value; /* where the model has such a key */
+    const char *attention;   /* of that program's own code, which has this attention; NULL: any */
+    const char *method;      /* a part of what its column says; NULL: any */
+    bool several;            /* of several GPUs alone */
+} programs[] = {
+    /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
+     * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
+     * ds_config_zero2.json: buckets of 2e8 elements). */
+    {"QwenLM", "software", "2023", NULL, NULL, false},
+    {"QwenLM", "trainer", "deepspeed", NULL, "lora", true},
+    {"QwenLM", "zero", "2", NULL, "lora", true},
+    {"QwenLM", "precision", "bf16", NULL, "lora", false},
+    {"QwenLM", "lora_dtype", "fp32", NULL, "lora", false},
+    {"QwenLM", "kernel_package", "flash-attn", NULL, "lora", false},
+    {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false},
+    {"QwenLM", "trainer", "deepspeed", NULL, "full", false}, /* finetune_ds.sh, ds_config_zero3.json */
+    {"QwenLM", "zero", "3", NULL, "full", false},
+    {"QwenLM", "upcast_logits", "0", NULL, "full", false},
+    {"QwenLM", "kernel_package", "flash-attn", NULL, "full", false},
+    {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false},
+    {"QwenLM", "zero", "2", NULL, "qlora", false},
+    {"QwenLM", "precision", "fp16", NULL, "qlora", false},
+    {"QwenLM", "optimizer", "adamw", NULL, "qlora", false},
+    {"QwenLM", "upcast_logits", "0", NULL, "qlora", false},
+    {"QwenLM", "memory.engine_bucket", "2e8", NULL, "lora", false},
+    /* swift 1.5: weights in 16 bits, whatever trains, in transformers' Trainer with autocast, whose outputs become fp32
+     * (de234ce1, swift/llm/utils/argument.py: select_dtype). */
+    {"ms-swift", "precision", "bf16-pure", NULL, "full", false},
+    {"ms-swift", "precision", "bf16", NULL, "lora", false},
+    {"ms-swift", "fp32_outputs", "1", NULL, NULL, false},
+    /* modules/peft/lora.py: parameters in the model's type, dropout only where it is not 0. */
+    {"torchtune", "lora_kernels", "plain", NULL, "lora", false},
+    {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false},
+    {"nanotron", "trainer", "nanotron", NULL, NULL, false},
+    {"torchtitan", "trainer", "torchtitan", NULL, NULL, false},
+    {"nanoGPT", "zero_grad", "free", NULL, NULL, false}, /* train.py: set_to_none=True */
+    /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
+    {"benchmark.py", "step.constant", "0", NULL, NULL, false},
+    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false},
+    {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false},
+    /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
+    {"flash-attention training", "runtime", "fused", "flash1", NULL, false},
+    /* calc_loss_batch() returns the loss alone; ch04/01_main-chapter-code/gpt.py, until PyTorch's classes replace it. */
+    {"LLMs-from-scratch", "keep_logits", "0", NULL, NULL, false},
+    {"LLMs-from-scratch", "norm_kind", "4", "math", NULL, false},
+    {"LLMs-from-scratch", "activation", "6", "math", NULL, false},
+    {"LLM-from-scratch", "keep_logits", "0", NULL, NULL, false},
+    {"LLM-from-scratch", "norm_kind", "4", "math", NULL, false},
+    {"LLM-from-scratch", "activation", "6", "math", NULL, false},
+    /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
+    {"hf", "upcast_logits", "1", NULL, NULL, false},
+    {"hugging face", "upcast_logits", "1", NULL, NULL, false},
+    {"huggingface transformers", "upcast_logits", "1", NULL, NULL, false},
+    {"transformers trainer", "upcast_logits", "1", NULL, NULL, false},
+};
+
+/* ZeRO 2 and 3 by these names, and this word, are DeepSpeed's. */
+static bool runs_deepspeed(const struct mfu_row *r)
+{
+    return mfu_cell_is(r, "compile", "eager")
+        && (mfu_cell_is(r, "sharding", "zero2") || mfu_cell_is(r, "sharding", "zero3")
+            || strstr(mfu_row_cell(r, "optimizer"), "DeepSpeed"));
+}
+
+/* DeepSpeed casts all that trains to 16 bits, beside fp32 masters (edaa7221, runtime/engine.py). */
+bool mfu_row_set_engine(struct mfu_row *r)
+{
+    const double *set_to = r->run->scenario.setting;
+
+    if ((int)set_to[MFU_S_TRAINER] != MFU_TRAINER_DEEPSPEED)
+        return true;
+    if (mfu_precisions[(int)set_to[MFU_S_PRECISION]].pure && !mfu_row_set(r, "precision", "bf16"))
+        return false;
+    return !(set_to[MFU_S_LORA] > 0) || mfu_row_set(r, "lora_dtype", "16bit");
+}
+
+/* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
+int mfu_row_stated_trainer(const struct mfu_row *r)
+{
+    int trainer = mfu_row_choice_in(MFU_S_TRAINER, mfu_row_cell(r, "compile"));
+
+    return trainer == MFU_TRAINER_DDP ? -1 : trainer;
+}
+
+/* Tensor and pipeline parallelism together are no PyTorch loop's: what most such programs are built on, or like. */
+static bool implies_megatron(const struct mfu_row *r)
+{
+    const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
+
+    if (!mfu_cell_empty(r, "compile") || !(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1))
+        return false;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (mfu_says(source, programs[i].program) || mfu_says(notes, programs[i].program))
+            return false;
+    return true;
+}
+
+/* Sequence parallelism beside tensor parallelism, where nothing is said: Megatron's recipes have it since Korthikanti et
+ * al. 2022. */
+#define SEQUENCE_PARALLEL_SINCE 2023
+
+bool mfu_row_set_usual_sp(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+
+    if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
+        || (set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SEQUENCE_PARALLEL_SINCE))
+        return true;
+    mfu_row_assume(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
+    return mfu_row_set(r, "sp", "on");
+}
+
+/* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
+ * read. */
+bool mfu_row_set_program(struct mfu_row *r, bool late)
+{
+    int trainer = mfu_row_stated_trainer(r);
+
+    if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
+        return false;
+    if (!late && implies_megatron(r)) {
+        mfu_row_assume(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
+                       mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]);
+        if (!mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]))
+            return false;
+    }
+    if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
+        return false;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if ((strcmp(programs[i].key, "trainer") != 0) == late
+            && (mfu_says(mfu_row_cell(r, "source"), programs[i].program)
+                || mfu_says(mfu_row_cell(r, "notes"), programs[i].program))
+            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager"))
+            && (!programs[i].method || strstr(mfu_row_method(r), programs[i].method))
+            && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
+            && (strcmp(programs[i].key, "zero") != 0 || mfu_cell_empty(r, "sharding"))
+            && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
+            && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
+            mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
+            if (!mfu_row_set(r, programs[i].key, programs[i].value))
+                return false;
+            if (i + 1 == sizeof programs / sizeof *programs
+                || strcmp(programs[i].program, programs[i + 1].program) != 0)
+                return true;
+        }
+    return true;
+}
