@@ -602,6 +602,9 @@ double mfu_plan_longest_document(const struct mfu_plan *p)
     return c->documents.mean > 0 ? mfu_documents_longest(&c->documents, c->seq, c->batch) : c->seq;
 }
 
+/* PyTorch 01386103, distributed/pipelining/schedules.py: _add_unshard_reshard (max_active_stages). */
+#define MOST_GATHERED 3
+
 const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
 {
     static const struct {
@@ -625,6 +628,8 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
                "all of them";
     if (p->config.accum > 1 && mfu_config_has(&p->config, MFU_RECALLS) && i-- == 0)
         return "accum: what each of the other microbatches keeps for the next step";
+    if (mfu_config_gathers_ahead(&p->config) && p->config.setting[MFU_S_VPP] > MOST_GATHERED && i-- == 0)
+        return "vpp: weights of more than three stages a rank, which torch's schedule frees and gathers again";
     if (mfu_config_pads_to_longest(&p->config) && i-- == 0)
         return "padding: the time of batches that are shorter than seq";
     if (mfu_scenario_adapters_unpredicted(&p->scenario) && i-- == 0)

@@ -383,19 +383,12 @@ int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum
     return status;
 }
 
-/* Stages gather weights once a step when their first input has come (FSDP2 waits for the compute stream,
- * fsdp/_fully_shard/_fsdp_state.py: _root_pre_forward), so that the stages behind wait, too; but not where the schedule
- * gathers ahead.  Until PyTorch 2.9 a stage sends its last gradient when it has summed those of its weights
- * (pipelining/stage.py: run_post_backward; later perform_reduce_grad, behind the messages). */
-#define SUMS_LAST_SINCE 2026
-
+/* What a stage does not hide of gathers and sums that come once a step, where the stages that wait for it have to wait
+ * longer; the rest of its sums. */
 static double chained_s(const struct mfu_plan *p, const struct mfu_stage *s, double *sums_s)
 {
-    const double *set = p->config.setting;
-    bool early = set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SUMS_LAST_SINCE;
-    bool first = mfu_config_gathers_once(&p->config) && early, ahead = !early && set[MFU_S_VPP] > 1;
-
-    *sums_s = first ? 0 : s->sums_s + (ahead ? s->gathers_s : 0);
+    *sums_s =
+        (mfu_config_sums_first(&p->config) ? 0 : s->sums_s) + (mfu_config_gathers_ahead(&p->config) ? s->gathers_s : 0);
     return s->sums_s + s->gathers_s - *sums_s;
 }
 

@@ -490,6 +490,24 @@ bool mfu_config_gathers_once(const struct mfu_config *c)
     return mfu_trainers[c->trainer].torch_fsdp && c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 3;
 }
 
+/* Until PyTorch 2.9 a stage sends its last gradient when it has summed those of its weights (pipelining/stage.py:
+ * run_post_backward; later perform_reduce_grad, behind the messages). */
+#define SUMS_LAST_SINCE 2026
+
+bool mfu_config_sums_first(const struct mfu_config *c)
+{
+    double year = c->setting[MFU_S_SOFTWARE];
+
+    return mfu_config_gathers_once(c) && year > 0 && year < SUMS_LAST_SINCE;
+}
+
+/* FSDP2's gathers wait for the compute stream, and so for the first input (fsdp/_fully_shard/_fsdp_state.py:
+ * _root_pre_forward), but for those that newer schedules of several stages order (schedules.py: UNSHARD). */
+bool mfu_config_gathers_ahead(const struct mfu_config *c)
+{
+    return mfu_config_gathers_once(c) && !mfu_config_sums_first(c) && c->setting[MFU_S_VPP] > 1;
+}
+
 double mfu_config_expert_copies(const struct mfu_config *c)
 {
     return c->setting[MFU_S_TP] * c->setting[MFU_S_CP] * c->setting[MFU_S_DP]
@@ -591,6 +609,11 @@ static bool fills_gradients(const struct mfu_config *c, const struct mfu_trainer
         && year > 0 && year < MFU_ZERO_GRAD_FREES_SINCE;
 }
 
+static bool must_overlap(const struct mfu_config *c)
+{
+    return mfu_trainers[c->trainer].fsdp_overlaps && c->setting[MFU_S_ZERO] >= 2;
+}
+
 /* The trainer that is usual for a runtime and its sharding, and the runtime that is
  * usual for a trainer; what it overlaps. */
 static void derive_trainer(struct mfu_config *c)
@@ -605,7 +628,7 @@ static void derive_trainer(struct mfu_config *c)
     c->trainer = (enum mfu_trainer_kind)c->setting[MFU_S_TRAINER];
     t = &mfu_trainers[c->trainer];
     mfu_derive(c, MFU_S_OVERLAP_GRAD_REDUCE,
-               t->overlaps_reduce && !(t->sums_behind_zero && c->setting[MFU_S_ZERO] > 0));
+               (t->overlaps_reduce && !(t->sums_behind_zero && c->setting[MFU_S_ZERO] > 0)) || must_overlap(c));
     mfu_derive(c, MFU_S_OVERLAP_PARAM_GATHER, t->overlaps_gather);
     mfu_derive(c, MFU_S_RESHARD, !mfu_config_gathers_once(c));
     if (t->sums_wide && c->setting[MFU_S_ZERO] >= 2)
@@ -689,6 +712,11 @@ int mfu_check_parallel(const struct mfu_config *c, struct mfu_error *err)
     }
     if (c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 2 && mfu_trainers[c->trainer].pipes_whole)
         return mfu_fail(err, MFU_EINPUT, "zero: in a pipeline %s shards neither gradients nor weights; zero 0 and 1 do",
+                        mfu_trainers[c->trainer].name);
+    if (must_overlap(c) && c->setting[MFU_S_OVERLAP_GRAD_REDUCE] == 0)
+        return mfu_fail(err, MFU_EINPUT,
+                        "overlap_grad_reduce: where gradients are sharded %s sums them beside backward (set "
+                        "overlap_grad_reduce on, or zero 1)",
                         mfu_trainers[c->trainer].name);
     if (check_reshard(c, err) < 0)
         return -1;

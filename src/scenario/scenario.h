@@ -181,6 +181,10 @@ double mfu_config_dp_shard(const struct mfu_config *);
 /* Whether a pipeline's sharded weights are gathered, and their gradients summed, once a step. */
 bool mfu_config_gathers_once(const struct mfu_config *);
 
+/* Of these: whether a stage sums before it sends its last gradient; whether it gathers before its first input comes. */
+bool mfu_config_sums_first(const struct mfu_config *);
+bool mfu_config_gathers_ahead(const struct mfu_config *);
+
 /* How often each head of keys is repeated before heads are exchanged over a context group. */
 double mfu_config_key_copies(const struct mfu_config *);
 

@@ -98,19 +98,20 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
-    X(MEGATRON, "megatron", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON,                \
-      .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true,                \
-      .fuses_softmax = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .gathers_adapters = true,             \
-      .aliases = "megatron-lm")                                                                                        \
+    X(MEGATRON, "megatron", .runtime = MFU_FUSED, .fsdp_overlaps = true, .pads_vocab = 128,                            \
+      .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS,                         \
+      .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true, .usual_checkpoint = MFU_FULL,                 \
+      .usual_dropout = 0.1, .gathers_adapters = true, .aliases = "megatron-lm")                                        \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .pipes_whole = true,                           \
       .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "gpt-neox deepspeed-megatron")                    \
-    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .shares_keys_since = 2026, .pads_vocab = 128,                  \
-      .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS,   \
-      .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore", .stands_for = "mindspeed")               \
-    X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .shares_keys_since = 2026, .overlaps_reduce = true,    \
-      .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,                               \
+    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,              \
+      .pads_vocab = 128, .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true,                \
+      .tp_overlap = MFU_TP_GRADIENTS, .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore",          \
+      .stands_for = "mindspeed")                                                                                       \
+    X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,      \
+      .overlaps_reduce = true, .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,      \
       .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .holds_fp8 = true,   \
       .host_layer = MFU_C_HOST_TE, .whole_experts = true, .gathers_adapters = true, .aliases = "nemo")                 \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
@@ -140,8 +141,10 @@ struct mfu_trainer {
     enum mfu_runtime_kind runtime; /* that it runs where none is chosen */
     bool transformer_engine;       /* which chooses the attention where nothing is said */
     bool overlaps_reduce;          /* gradients are summed beside backward, else after it */
-    bool sums_behind_zero;         /* but after it, all at once, where ZeRO shards anything */
-    bool overlaps_gather;          /* new weights are gathered beside the next forward, else before it */
+    bool fsdp_overlaps;    /* or always where gradients are sharded (Megatron-LM 00119989, core/distributed/fsdp:
+                                       each backward, on a stream of its own; off is no choice) */
+    bool sums_behind_zero; /* but after it, all at once, where ZeRO shards anything */
+    bool overlaps_gather;  /* new weights are gathered beside the next forward, else before it */
     enum mfu_tp_overlap tp_overlap;
     enum mfu_loss_fusion loss_fusion;
     enum mfu_dispatcher dispatcher; /* of its published recipes */

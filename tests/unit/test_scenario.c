@@ -506,6 +506,29 @@ static void sharding_takes_16_bit_weights(void **state)
     assert_near(c.setting[MFU_S_HALF_WEIGHTS], 0, 0);
 }
 
+/* Megatron shards gradients with its FSDP alone, which sums them beside backward. */
+static void sharded_gradients_of_megatron_are_summed_beside_backward(void **state)
+{
+    static const char *const trainers[] = {"megatron", "megatron-te", "megatron-bridge"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(trainers); i++)
+        for (int zero = 1; zero <= 3; zero++) {
+            struct mfu_scenario s = start("gpt2", "a100-80gb-sxm");
+            bool free = zero < 2;
+            char stage[2] = {(char)('0' + zero)};
+            struct mfu_config c;
+
+            assert_int_equal(mfu_scenario_set(&s, "gpus", "8", NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, "trainer", trainers[i], NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, "zero", stage, NULL), 0);
+            assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+            assert_int_equal(c.setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0, zero >= 2 || i == 2);
+            assert_int_equal(mfu_scenario_set(&s, "overlap_grad_reduce", "off", NULL), 0);
+            assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), free ? 0 : -1);
+        }
+}
+
 /* Whatever is set is read back from how it is shown. */
 static void choices_are_written_as_they_are_read(void **state)
 {
@@ -558,6 +581,7 @@ int main(void)
         cmocka_unit_test(samples_have_their_noun),
         cmocka_unit_test(attention_says_whether_it_knows_documents),
         cmocka_unit_test(half_weights_need_16_bits),
+        cmocka_unit_test(sharded_gradients_of_megatron_are_summed_beside_backward),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),
         cmocka_unit_test(a_fused_loss_has_no_other_kernels),
