@@ -21,11 +21,11 @@ static bool on_drive(const struct mfu_config *c)
     return c->setting[MFU_S_NVME_OPTIMIZER] > 0 || c->setting[MFU_S_NVME_PARAMS] > 0;
 }
 
-/* Weights that are offloaded, or stay gathered for a while, are sharded as FSDP and ZeRO 3 do, and updated where they
+/* Weights that are offloaded, or that somebody says how long they stay gathered, are sharded as FSDP and ZeRO 3 do, and updated where they
  * are. */
 static void derive_offload(struct mfu_config *c)
 {
-    if (c->setting[MFU_S_RESHARD] == 0)
+    if (c->setting_origin[MFU_S_RESHARD] == MFU_ORIGIN_USER)
         mfu_derive(c, MFU_S_ZERO, 3);
     if (on_drive(c))
         mfu_derive(c, MFU_S_ZERO, 3);

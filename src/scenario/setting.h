@@ -246,7 +246,7 @@ struct mfu_error;
       "TransformerEngine's, flash-attn's")                                                                             \
     X(ZERO, "zero", "zero_stage", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
-    X(RESHARD, "reshard_after_forward", "fsdp_reshard_after_forward", MFU_COUNT, 0, 1, 1, mfu_switch_names,            \
+    X(RESHARD, "reshard_after_forward", "reshard fsdp_reshard_after_forward", MFU_COUNT, 0, 1, 1, mfu_switch_names,    \
       "parallel",                                                                                                      \
       "whether FSDP lets a block's weights go behind its forward pass (FULL_SHARD) and not behind its backward pass "  \
       "(SHARD_GRAD_OP)")                                                                                               \

@@ -506,6 +506,34 @@ static void sharding_takes_16_bit_weights(void **state)
     assert_near(c.setting[MFU_S_HALF_WEIGHTS], 0, 0);
 }
 
+/* FSDP stays FSDP, however long its weights stay gathered, and by whatever name: PyTorch's, accelerate's. */
+static void weights_that_stay_gathered_are_sharded(void **state)
+{
+    static const struct {
+        const char *key, *value;
+        double zero, reshard;
+    } rows[] = {{"reshard_after_forward", "off", 3, 0},
+                {"reshard_after_forward", "on", 3, 1},
+                {"fsdp", "shard_grad_op", 3, 0},
+                {"sharding", "shard_grad_op", 3, 0},
+                {"fsdp", "full_shard", 3, 1},
+                {"fsdp", "off", 0, 1},
+                {"sharding", "none", 0, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = start("gpt2", "a100-80gb-sxm");
+        struct mfu_config c;
+
+        assert_int_equal(mfu_scenario_set(&s, "gpus", "8", NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, rows[i].key, rows[i].value, NULL), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+        assert_near(c.setting[MFU_S_ZERO], rows[i].zero, 0);
+        assert_near(c.setting[MFU_S_RESHARD], rows[i].reshard, 0);
+        assert_int_equal(c.trainer, rows[i].zero > 0 ? MFU_TRAINER_FSDP : MFU_TRAINER_DDP);
+    }
+}
+
 /* Megatron shards gradients with its FSDP alone, which sums them beside backward. */
 static void sharded_gradients_of_megatron_are_summed_beside_backward(void **state)
 {
@@ -581,6 +609,7 @@ int main(void)
         cmocka_unit_test(samples_have_their_noun),
         cmocka_unit_test(attention_says_whether_it_knows_documents),
         cmocka_unit_test(half_weights_need_16_bits),
+        cmocka_unit_test(weights_that_stay_gathered_are_sharded),
         cmocka_unit_test(sharded_gradients_of_megatron_are_summed_beside_backward),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),
