@@ -367,6 +367,8 @@ bool mfu_gradients_wait_whole(const struct mfu_builder *);
 double mfu_summed_bytes(const struct mfu_builder *);
 /* Whether gradients stay after the update, so that every micro-step adds to them. */
 bool mfu_gradients_kept(const struct mfu_builder *);
+/* Whether a product adds its weight gradient to what earlier micro-steps left, in its own kernel. */
+bool mfu_products_add(const struct mfu_builder *);
 bool mfu_gradients_offloaded(const struct mfu_builder *);
 /* Bytes of a gradient as the CPU's optimizer reads it. */
 double mfu_host_gradient_bytes(const struct mfu_builder *);

@@ -275,12 +275,22 @@ void mfu_update_deferred(struct mfu_builder *s)
         s->n_deferred = 0;
 }
 
+/* Whether 16-bit gradients are added as they are to fp32 sums, which add_() does. */
+static bool adds_as_they_are(const struct mfu_builder *s, enum mfu_type sum)
+{
+    return sum == MFU_F32 && s->numerics.weight != MFU_F32 && mfu_gradients_kept(s) && !mfu_gradients_leave(s)
+        && !mfu_trainers[s->config->trainer].casts_sums;
+}
+
 /* `.grad += new`, in place; in the first of the micro-steps it is a move, unless zeros wait there or a cast makes it. */
 void mfu_accumulate(struct mfu_builder *s, int view)
 {
     double elements = mfu_view_columns(s, view) * mfu_view_rows(s, view);
     double own = mfu_type_bytes[mfu_view_type(s, view)];
-    double sum = mfu_gradients_wait_whole(s) ? fmax(mfu_summed_bytes(s), own) : own, bytes = elements * sum;
+    double sum = mfu_gradients_wait_whole(s)        ? fmax(mfu_summed_bytes(s), own)
+        : adds_as_they_are(s, s->numerics.gradient) ? 4
+                                                    : own;
+    double bytes = elements * sum;
     struct mfu_launch *l;
     struct mfu_work w;
 
@@ -333,10 +343,11 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
 
     enum mfu_type type = gradient_type(s, p);
 
-    view = mfu_view_type(s, view) == type ? view : mfu_emit_cast_as(s, view, type, MFU_PART_GRADIENTS, MFU_PARAMETER);
+    if (mfu_view_type(s, view) != type && !adds_as_they_are(s, type))
+        view = mfu_emit_cast_as(s, view, type, MFU_PART_GRADIENTS, MFU_PARAMETER);
     mfu_tensor_of(s, view)->part = MFU_PART_GRADIENTS;
     p->given++;
-    if (p->given < p->users && !s->runtime->gemm_accumulates) {
+    if (p->given < p->users && !mfu_products_add(s)) {
         p->gradient = view; /* waits for the other user's */
         mfu_tensor_retain(s, view);
         return;

@@ -245,9 +245,17 @@ bool mfu_gradients_leave(const struct mfu_builder *s)
     return mfu_state_share(s, MFU_STATE_GRADIENT) < 1 || mfu_gradients_offloaded(s);
 }
 
+bool mfu_products_add(const struct mfu_builder *s)
+{
+    double year = s->config->setting[MFU_S_SOFTWARE], before = mfu_trainers[s->config->trainer].adds_apart_before;
+
+    return s->runtime->gemm_accumulates && !(before == INFINITY || (year > 0 && year < before));
+}
+
 bool mfu_gradients_kept(const struct mfu_builder *s)
 {
     return s->runtime->gemm_accumulates
+        || (mfu_trainers[s->config->trainer].adds_up_wide && s->numerics.gradient == MFU_F32 && !mfu_gradients_leave(s))
         || (s->config->setting[MFU_S_ZERO_GRAD] == MFU_ZERO_GRAD_FILL && !mfu_gradients_leave(s)
             && !mfu_optimizer_in_backward(s));
 }

@@ -17,6 +17,7 @@
 #ifndef MFU_SCENARIO_TRAINER_H
 #define MFU_SCENARIO_TRAINER_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "scenario/checkpoint.h"
@@ -100,12 +101,13 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .fsdp_overlaps = true, .pads_vocab = 128,                            \
       .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS,                         \
-      .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true, .usual_checkpoint = MFU_FULL,                 \
-      .usual_dropout = 0.1, .gathers_adapters = true, .aliases = "megatron-lm")                                        \
+      .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true, .adds_apart_before = 2022,                    \
+      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .gathers_adapters = true, .aliases = "megatron-lm")          \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
-      .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .pipes_whole = true,                           \
-      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "gpt-neox deepspeed-megatron")                    \
+      .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .casts_sums = true,                            \
+      .adds_apart_before = INFINITY, .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1,          \
+      .aliases = "gpt-neox deepspeed-megatron")                                                                        \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,              \
       .pads_vocab = 128, .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true,                \
       .tp_overlap = MFU_TP_GRADIENTS, .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore",          \
@@ -165,14 +167,19 @@ struct mfu_trainer {
     bool of_first_rank;   /* what it prints of memory is the first pipeline rank's */
     bool saves_gathered;  /* what sequence parallelism gathered in forward is kept for backward */
     bool adds_up_wide;    /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
-    bool half_shards;     /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
+    bool casts_sums; /* each of them cast before it is added (DeepSpeed edaa7221, bf16_optimizer.py), where others add
+                             as they are (nanotron 2411b022, gradient_accumulator.py; Megatron-LM, main_grad.add_()) */
+    double
+        adds_apart_before; /* a year of the software: products of weight gradients did not add to them before (Megatron-LM
+                                 83b1e42f30, 2022-02; never in Megatron-DeepSpeed: f4157bea, tensor_parallel/layers.py) */
+    bool half_shards;      /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
-    bool synchronizes;    /* the host waits for the GPU after each message of a pipeline */
-    bool plain_zero;      /* calls zero_grad() as PyTorch has it */
-    bool polls;           /* and both hosts look for the end of a message after pauses */
-    bool scatters;        /* each tensor rank sends its part of a message, the receivers gather */
-    double pads_vocab;    /* to a multiple of this for each tensor rank; 0: not */
-    bool repeats_keys;    /* exchanging heads over more ranks than there are of keys, it repeats those */
+    bool synchronizes;     /* the host waits for the GPU after each message of a pipeline */
+    bool plain_zero;       /* calls zero_grad() as PyTorch has it */
+    bool polls;            /* and both hosts look for the end of a message after pauses */
+    bool scatters;         /* each tensor rank sends its part of a message, the receivers gather */
+    double pads_vocab;     /* to a multiple of this for each tensor rank; 0: not */
+    bool repeats_keys;     /* exchanging heads over more ranks than there are of keys, it repeats those */
     double shares_keys_since; /* a year of the software: more tensor ranks than heads of keys gather queries, keys and
                                  values, and take theirs (Megatron-LM f7dfb997); 0: never */
     bool holds_fp8;           /* weights of linears lie in fp8, where the precision and ZeRO 1 or 2 let them */

@@ -191,7 +191,7 @@ static void backward(struct mfu_builder *s, int index)
     enum mfu_peak math = math_of(s, n);
     enum mfu_type operand = mfu_quantises(s, n) ? s->numerics.operand : s->numerics.compute;
     struct mfu_kernel wgrad;
-    bool into_buffer = s->runtime->gemm_accumulates, trains = mfu_trains(s, n, 0);
+    bool into_buffer = mfu_products_add(s), trains = mfu_trains(s, n, 0);
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
     if (weighs_bias(s, index))
