@@ -311,14 +311,16 @@ static void update_weights(struct mfu_builder *s)
     update(s, r, hidden > 0 ? hidden : params, params, g, engine ? 4 * params : 0);
 }
 
-/* PyTorch's zero_grad() that frees nothing: a kernel for each tensor (1.13, torch/optim/optimizer.py). */
+/* Zeros where gradients stay: one kernel for a buffer (Megatron-LM, zero_grad_buffer(); DeepSpeed, clear_hp_grads();
+ * nanotron, zero_grad(); llm.c), or for each tensor (PyTorch 1.13, torch/optim/optimizer.py). */
 static void fill_gradients(struct mfu_builder *s)
 {
     double params = mfu_state_params(s, MFU_STATE_GRADIENT), g = mfu_trained_bytes(s, s->numerics.gradient);
 
     s->node = -1;
-    if (mfu_gradients_kept(s) && !s->runtime->gemm_accumulates)
-        stream(s, "zero_grad", params, 0, 0, g, s->program->trained_tensors, 0);
+    if (mfu_gradients_kept(s))
+        stream(s, "zero_grad", params, 0, 0, g,
+               s->config->setting[MFU_S_ZERO_GRAD] == MFU_ZERO_GRAD_FILL ? s->program->trained_tensors : 1, 0);
 }
 
 /* In one flat tensor (Megatron-LM d98e8a64, distributed/finalize_model_grads.py: _allreduce_non_tensor_model_parallel_grads;
