@@ -72,7 +72,9 @@ static void optimizers_leave_as_a_whole(void **unused)
         HOLDS(with[MFU_PART_OPTIMIZER] == 0);
         HOLDS_NEAR(other.program.host_bytes[MFU_PART_OPTIMIZER], without[MFU_PART_OPTIMIZER], EXACT);
         HOLDS(other.program.host_bytes[MFU_PART_GRADIENTS] > 0);
-        HOLDS((other.step.optimizer_s == 0 || other.config.setting[MFU_S_EMA] > 0));
+        /* Buffers of gradients stay, and are zeroed. */
+        HOLDS(other.step.optimizer_s == 0 || other.config.setting[MFU_S_EMA] > 0
+              || other.program.constant_bytes[MFU_PART_GRADIENTS] > 0);
         /* Each gradient arrives, each new weight returns. */
         HOLDS(moved(&other.program, MFU_TO_HOST) >= other.program.host_bytes[MFU_PART_GRADIENTS] * (1 - EXACT) / 1.5);
         if (other.config.accum == 1)
