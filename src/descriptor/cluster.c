@@ -24,11 +24,8 @@ const char *const mfu_fabric_names[MFU_FABRIC_COUNT + 1] = {
     [MFU_FABRIC_OWN] = "own",
 };
 const char *const mfu_network_names[MFU_NETWORK_COUNT + 1] = {
-    [MFU_NETWORK_INFINIBAND] = "infiniband",
-    [MFU_NETWORK_ROCE] = "roce",
-    [MFU_NETWORK_EFA] = "efa",
-    [MFU_NETWORK_TCPX] = "tcpx",
-    [MFU_NETWORK_ETHERNET] = "ethernet",
+    [MFU_NETWORK_INFINIBAND] = "infiniband", [MFU_NETWORK_ROCE] = "roce", [MFU_NETWORK_EFA] = "efa",
+    [MFU_NETWORK_OMNI_PATH] = "omni-path",   [MFU_NETWORK_TCPX] = "tcpx", [MFU_NETWORK_ETHERNET] = "ethernet",
 };
 
 #define SLOWEST_BRIDGE 150e9 /* bytes/s of NVLink, both directions: less is a bridge of two GPUs */

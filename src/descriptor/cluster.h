@@ -30,8 +30,9 @@ extern const char *const mfu_fabric_names[MFU_FABRIC_COUNT + 1];
 
 enum mfu_network {
     MFU_NETWORK_INFINIBAND,
-    MFU_NETWORK_ROCE,     /* RDMA over Ethernet */
-    MFU_NETWORK_EFA,      /* Elastic Fabric Adapter */
+    MFU_NETWORK_ROCE, /* RDMA over Ethernet */
+    MFU_NETWORK_EFA,  /* Elastic Fabric Adapter */
+    MFU_NETWORK_OMNI_PATH,
     MFU_NETWORK_TCPX,     /* GPUDirect-TCPX and TCPXO */
     MFU_NETWORK_ETHERNET, /* TCP sockets */
     MFU_NETWORK_COUNT

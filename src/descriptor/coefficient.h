@@ -201,6 +201,8 @@ struct mfu_yaml;
     X(NET_ROCE_HOP, "net.roce.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                                    \
     X(NET_EFA, "net.efa", MFU_RATIO, 0.01, 1, "the same fraction for EFA")                                             \
     X(NET_EFA_HOP, "net.efa.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                                      \
+    X(NET_OMNI_PATH, "net.omni-path", MFU_RATIO, 0.01, 1, "the same fraction for Omni-Path")                           \
+    X(NET_OMNI_PATH_HOP, "net.omni-path.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                          \
     X(NET_TCPX, "net.tcpx", MFU_RATIO, 0.01, 1, "the same fraction for GPUDirect-TCPX")                                \
     X(NET_TCPX_HOP, "net.tcpx.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                                    \
     X(NET_ETHERNET, "net.ethernet", MFU_RATIO, 0.01, 1,                                                                \

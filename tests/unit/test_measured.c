@@ -1139,7 +1139,10 @@ static void machines_and_programs_are_read(void **state)
     } rows[] = {
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,HDR IB x8,1000", "cluster=dgx-a100 for HDR IB x8", ""},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x HDR,1000", "cluster=hgx-a100-4nic", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Omni-Path 100,1000", "cluster=p4d", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Omni-Path 100,1000", "cluster=jean-zay", ""},
+        {"n_gpus,gpus_per_node,notes,step_time_ms", "16,8,tuned on Jean Zay in 2022,1000",
+         "cluster=jean-zay, by the notes", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,400gbps-node,1000", "cluster=p4d", ""},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,10 Gbps Ethernet,1000", "cluster=boxes-10gbe", ""},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,1.25 GBps Ethernet,1000", "cluster=boxes-10gbe", ""},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,200G RoCE,1000", "cluster: the usual one", ""},

@@ -344,7 +344,23 @@ static double node_rate(const char *text, double gpus)
 
 #define USUAL_GPUS 8 /* of a node in a network */
 
-/* The cluster of this GPU whose network is nearest to the stated one; without, its usual one. */
+/* A cluster of this GPU that the notes name; NULL: none. */
+static const struct mfu_cluster *cluster_in_notes(const struct mfu_row *r)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_clusters(r->catalog, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
+
+        if (k && mfu_cluster_has(k, r->run->scenario.gpu) && mfu_has_word(mfu_row_cell(r, "notes"), k->name))
+            return k;
+    }
+    return NULL;
+}
+
+/* The cluster of this GPU whose network is nearest to the stated one; without, that which the notes name, or its usual
+ * one. */
 bool mfu_row_choose_cluster(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "inter_link"), *const * names;
@@ -355,8 +371,17 @@ bool mfu_row_choose_cluster(struct mfu_row *r)
         gpus = USUAL_GPUS;
     rate = node_rate(text, gpus);
 
-    if (mfu_cell_empty(r, "inter_link") || !(mfu_cell_number(r, "n_gpus") > gpus))
+    if (!(mfu_cell_number(r, "n_gpus") > gpus))
         return true;
+    if (mfu_cell_empty(r, "inter_link")) {
+        const struct mfu_cluster *named = r->run->scenario.cluster ? NULL : cluster_in_notes(r);
+
+        if (named) {
+            mfu_row_assume(r, "cluster=%s, by the notes", named->slug);
+            r->run->scenario.cluster = named;
+        }
+        return true;
+    }
     if (isnan(rate)) {
         if (!r->run->scenario.cluster)
             mfu_row_assume(r, "cluster: the usual one, %.40s says no rate of a node", text);
@@ -367,8 +392,9 @@ bool mfu_row_choose_cluster(struct mfu_row *r)
         const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
         double far = k && k->networked ? fabs(log(k->nics * k->nic_bytes_s / rate)) : INFINITY;
 
-        if (k && !strcasestr(text, mfu_network_names[k->network]))
-            far += 0.1; /* a technology that is not said is another one at most */
+        if (k && !strcasestr(text, mfu_network_names[k->network])) /* a technology that is not said is another one at
+                                                                     * most, and none that keeps a third of its rate */
+            far += k->network == MFU_NETWORK_OMNI_PATH ? INFINITY : 0.1;
         if (k && mfu_cluster_has(k, r->run->scenario.gpu) && far < best) {
             best = far;
             r->run->scenario.cluster = k;
