@@ -40,16 +40,23 @@ static struct mfu_arena_block *grow(struct mfu_arena *arena, size_t bytes)
     return block;
 }
 
-void *mfu_arena_alloc(struct mfu_arena *arena, size_t n, size_t size)
+/* So many bytes, up to where the next thing may begin. */
+static size_t round_up(size_t bytes)
 {
     const size_t step = alignof(max_align_t);
+
+    return (bytes + step - 1) / step * step;
+}
+
+void *mfu_arena_alloc(struct mfu_arena *arena, size_t n, size_t size)
+{
     struct mfu_arena_block *block = arena->blocks;
     size_t bytes;
     void *room;
 
-    if (size && n > (SIZE_MAX - step) / size)
+    if (size && n > (SIZE_MAX - alignof(max_align_t)) / size)
         return NULL;
-    bytes = (n * size + step - 1) / step * step;
+    bytes = round_up(n * size);
     if (!block || block->size - block->used < bytes)
         block = grow(arena, bytes);
     if (!block)
@@ -57,6 +64,14 @@ void *mfu_arena_alloc(struct mfu_arena *arena, size_t n, size_t size)
     room = block->room + block->used;
     block->used += bytes;
     return memset(room, 0, bytes);
+}
+
+void mfu_arena_trim(struct mfu_arena *arena, const void *thing, size_t had, size_t bytes)
+{
+    struct mfu_arena_block *block = arena->blocks;
+
+    if (block && (const unsigned char *)thing + round_up(had) == block->room + block->used)
+        block->used -= round_up(had) - round_up(bytes);
 }
 
 char *mfu_arena_copy(struct mfu_arena *arena, const char *text, size_t length)

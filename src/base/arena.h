@@ -26,6 +26,9 @@ struct mfu_arena {
  * out of memory or n * size overflows. */
 void *mfu_arena_alloc(struct mfu_arena *, size_t n, size_t size);
 
+/* Of a thing of `had` bytes the first `bytes` stay; the rest is given back, if it is the latest. */
+void mfu_arena_trim(struct mfu_arena *, const void *thing, size_t had, size_t bytes);
+
 /* A copy of the first `length` characters of `text`, with a final '\0'. */
 char *mfu_arena_copy(struct mfu_arena *, const char *text, size_t length);
 

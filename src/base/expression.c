@@ -568,7 +568,7 @@ struct mfu_expression *mfu_expression_compile(struct mfu_arena *arena, const cha
                                               mfu_resolve_fn *resolve, void *context, struct mfu_error *err)
 {
     struct parser p = {text, text, dim, resolve, context, err, NULL, 0};
-    size_t length = strlen(text);
+    size_t length = strlen(text), bytes;
 
     mfu_error_clear(err);
     if (length > LONGEST_TEXT) {
@@ -576,7 +576,8 @@ struct mfu_expression *mfu_expression_compile(struct mfu_arena *arena, const cha
         return NULL;
     }
     /* No step without a character of its own. */
-    p.program = mfu_arena_alloc(arena, 1, sizeof *p.program + (length + 1) * sizeof(struct step));
+    bytes = sizeof *p.program + (length + 1) * sizeof(struct step);
+    p.program = mfu_arena_alloc(arena, 1, bytes);
     if (!p.program) {
         mfu_fail(err, MFU_ENOMEM, "out of memory");
         return NULL;
@@ -593,6 +594,7 @@ struct mfu_expression *mfu_expression_compile(struct mfu_arena *arena, const cha
         fail_at(&p, text);
         return NULL;
     }
+    mfu_arena_trim(arena, p.program, bytes, sizeof *p.program + p.program->n * sizeof(struct step));
     return p.program;
 }
 

@@ -47,11 +47,12 @@ struct mfu_model_builder {
         struct mfu_yaml_node *node;
         bool added; /* to those of the file that it extends */
     } dims[MFU_MAX_DIMS];
-    struct mfu_yaml *yaml;      /* of the graph */
-    struct mfu_yaml_node *row;  /* of the table of variants; NULL: none */
-    struct mfu_yaml_node *with; /* dims that a section reads in place of others; NULL: none */
-    struct mfu_yaml *with_file; /* where that is written */
-    int kept[MFU_MAX_SECTIONS]; /* ops whose results wait for `kept` */
+    struct mfu_yaml *yaml;             /* of the graph */
+    struct mfu_yaml_node *row;         /* of the table of variants; NULL: none */
+    struct mfu_yaml_node *with;        /* dims that a section reads in place of others; NULL: none */
+    struct mfu_yaml *with_file;        /* where that is written */
+    struct mfu_expression *digits[10]; /* numbers that stand alone, which most attributes are; NULL: none so far */
+    int kept[MFU_MAX_SECTIONS];        /* ops whose results wait for `kept` */
     struct mfu_model_place kept_at[MFU_MAX_SECTIONS];
     int n_kept;
     struct mfu_error *err;
@@ -71,7 +72,9 @@ bool mfu_build_is_name(const char *text, const char *more);
 /* An mfu_resolve_fn, whose context is the builder. */
 int mfu_build_resolve(void *builder, const char *name, struct mfu_error *);
 
-/* The scalar at `node` as an expression over the dims. */
+/* A text as an expression over the dims, which others may share. */
+struct mfu_expression *mfu_build_expression(struct mfu_model_builder *, const char *text, enum mfu_dim);
+/* The scalar at `node` likewise. */
 struct mfu_expression *mfu_build_compile(struct mfu_model_builder *, struct mfu_yaml *, struct mfu_yaml_node *,
                                          enum mfu_dim);
 

@@ -76,7 +76,7 @@ static struct mfu_expression *constant(struct mfu_model_builder *b, int value)
     char text[16];
 
     snprintf(text, sizeof text, "%d", value);
-    return mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_build_resolve, b, b->err);
+    return mfu_build_expression(b, text, MFU_COUNT);
 }
 
 static int fail_choice(struct mfu_model_builder *b, const struct mfu_attribute *a, const char *text)
@@ -117,7 +117,7 @@ static struct mfu_expression *read_initial(struct mfu_model_builder *b, const st
 
     if (choice >= 0)
         return constant(b, choice);
-    e = mfu_expression_compile(&b->model->arena, a->initial, MFU_COUNT, mfu_build_resolve, b, b->err);
+    e = mfu_build_expression(b, a->initial, MFU_COUNT);
     if (!e) {
         if (b->err)
             b->err->column = 0; /* of a text that is not in the file */

@@ -136,7 +136,18 @@ int mfu_build_resolve(void *builder, const char *name, struct mfu_error *err)
     return mfu_model_dim_resolve(b->model, text ? text : name, err);
 }
 
-/* The scalar at `node` as an expression over the dims. */
+struct mfu_expression *mfu_build_expression(struct mfu_model_builder *b, const char *text, enum mfu_dim dim)
+{
+    struct mfu_expression *compiled, **known = &compiled;
+
+    if (text[0] >= '0' && text[0] <= '9' && !text[1] && dim == MFU_COUNT) {
+        known = &b->digits[text[0] - '0'];
+        if (*known)
+            return *known;
+    }
+    return *known = mfu_expression_compile(&b->model->arena, text, dim, mfu_build_resolve, b, b->err);
+}
+
 struct mfu_expression *mfu_build_compile(struct mfu_model_builder *b, struct mfu_yaml *yaml, struct mfu_yaml_node *node,
                                          enum mfu_dim dim)
 {
@@ -152,7 +163,7 @@ struct mfu_expression *mfu_build_compile(struct mfu_model_builder *b, struct mfu
     }
     if (mfu_node_bool(node) >= 0)
         text = mfu_node_bool(node) ? "1" : "0";
-    e = mfu_expression_compile(&b->model->arena, text, dim, mfu_build_resolve, b, b->err);
+    e = mfu_build_expression(b, text, dim);
     if (!e)
         mfu_node_error(yaml, node, b->err);
     return e;
