@@ -51,8 +51,8 @@ extern const char *const mfu_bound_names[];
 struct mfu_price {
     double time_s;                          /* of all `launches` of the kernel, once */
     double compute_s, memory_s, overhead_s; /* its components */
+    double blocks, waves;                   /* thread blocks and rounds of them; 0: unknown */
     enum mfu_bound bound;
-    double blocks, waves;           /* thread blocks and rounds of them; 0: unknown */
     enum mfu_coefficient of_memory; /* that memory_s hangs on: of a share of bandwidth, or of elements in flight */
 };
 

@@ -138,6 +138,7 @@ struct mfu_builder {
     const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
     struct mfu_layer *layers;                /* that are traced (layers.h) */
     int n_layers, cap_layers, layer;         /* the one that is being traced */
+    bool counted;                            /* one layer stands for several */
     bool copies;                             /* some layers are copied (copies.h), */
     int reach, edge;    /* and name what is in so many before and behind them, at most; so many differ at either end */
     bool extends_early; /* in the segment at hand a tensor was to stay until the launch before its first */
@@ -180,12 +181,12 @@ static inline double mfu_view_columns(const struct mfu_builder *s, int view)
 #define ROOM(s, list, n, cap) ROOM_FOR(s, list, (n) + 1, cap)
 #define ROOM_FOR(s, list, n, cap) (MFU_ROOM(list, n, cap) || ((s)->failed = true, false))
 /* The sign of a - b.  Whoever decides something by sizes asks here: the difference is
- * noted, since another batch may have another (scale.h). */
+ * noted where layers are counted, since another batch may have another (scale.h). */
 static inline int mfu_compare(struct mfu_builder *s, double a, double b)
 {
     struct mfu_program *p = s->program;
 
-    if (ROOM(s, p->compared, p->n_compared, p->cap_compared))
+    if (s->counted && ROOM(s, p->compared, p->n_compared, p->cap_compared))
         p->compared[p->n_compared++] = a - b;
     return (a > b) - (a < b);
 }

@@ -8,6 +8,7 @@
  */
 #include "graph/copies.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +32,14 @@ struct mfu_fold {
     struct mfu_builder *s;
     struct mfu_program *p;
     struct stretch *stretches;
-    int n_stretches;     /* of the segments first */
-    int *segment;        /* by layer and turn */
-    int *owner[LISTS];   /* the stretch of each item */
-    int n_copied[LISTS]; /* items with all copies */
-    int n_more;          /* tensors behind them */
-    int *moved;          /* where launches are now; NULL: where they were */
+    int n_stretches;              /* of the segments first */
+    int reach;                    /* the builder's, which may be gone when the fold is read; */
+    int *layer_copies;            /* its layers' */
+    int *segment;                 /* by layer and turn */
+    unsigned short *owner[LISTS]; /* the stretch of each item */
+    int n_copied[LISTS];          /* items with all copies */
+    int n_more;                   /* tensors behind them */
+    int *moved;                   /* where launches are now; NULL: where they were */
     bool unlike;
 };
 
@@ -65,17 +68,17 @@ static struct place placed(const struct mfu_fold *x, enum list list, int item, c
     struct place at = {in, 0, item - in->first[list]};
     int distance = in->layer - from->layer, on = distance > 0 ? 1 : -1, layer = from->layer;
 
-    if (abs(distance) > x->s->reach) {
+    if (abs(distance) > x->reach) {
         at.which = in->copies && distance < 0 ? in->copies : 0;
         return at;
     }
     for (at.which = copy; distance != 0; distance -= on) {
-        const int copies = x->s->layers[layer].copies;
+        const int copies = x->layer_copies[layer];
 
         at.which += on;
         if (at.which < 0 || at.which > copies) {
             layer += on;
-            at.which = on > 0 ? 0 : x->s->layers[layer].copies;
+            at.which = on > 0 ? 0 : x->layer_copies[layer];
         }
     }
     if (layer != in->layer)
@@ -149,7 +152,7 @@ static bool same_item(const struct mfu_fold *x, enum list list, int layer, int i
         return item == of_next;
     in = &x->stretches[x->owner[list][item]];
     in_next = &x->stretches[x->owner[list][of_next]];
-    near = abs(in->layer - layer) <= x->s->reach;
+    near = abs(in->layer - layer) <= x->reach;
     if (item == of_next)
         return !near;
     return near && in_next->layer == in->layer + 1 && in_next->turn == in->turn
@@ -208,7 +211,7 @@ static bool same_stretch(const struct mfu_fold *x, const struct stretch *a, cons
 static bool same_turns(const struct mfu_fold *x, int layer)
 {
     for (int turn = 0; turn < MOST_SEGMENTS; turn++)
-        for (int k = layer - x->s->reach; k <= layer + 1 + x->s->reach; k++) {
+        for (int k = layer - x->reach; k <= layer + 1 + x->reach; k++) {
             int own = x->segment[layer * MOST_SEGMENTS + turn], other = x->segment[k * MOST_SEGMENTS + turn];
 
             if (own < 0 ? other >= 0
@@ -244,7 +247,7 @@ static void find_stretches(struct mfu_fold *x, int n_layers)
         int layer = p->segments[k % p->n_segments].of;
         struct stretch *a = &x->stretches[k];
 
-        *a = (struct stretch){.layer = layer, .copies = x->s->layers[layer].copies};
+        *a = (struct stretch){.layer = layer, .copies = x->layer_copies[layer]};
         begin_stretch(x, k, a->first);
         begin_stretch(x, k + 1, a->count);
         for (enum list list = 0; list < LISTS; list++)
@@ -255,7 +258,7 @@ static void find_stretches(struct mfu_fold *x, int n_layers)
         x->segment[a->layer * MOST_SEGMENTS + a->turn] = k;
         for (enum list list = 0; list < LISTS; list++)
             for (int i = 0; i < a->count[list]; i++)
-                x->owner[list][a->first[list] + i] = k;
+                x->owner[list][a->first[list] + i] = (unsigned short)k;
     }
 }
 
@@ -370,7 +373,7 @@ static void copy_stretch(struct mfu_fold *x, const struct stretch *a)
 
         for (enum list list = 0; list < LISTS; list++)
             to[list] = a->to[list] + n * a->count[list];
-        if (n >= x->s->reach && n < a->copies - x->s->reach - 1) {
+        if (n >= x->reach && n < a->copies - x->reach - 1) {
             copy_behind(x, a, to);
             continue;
         }
@@ -429,6 +432,7 @@ static void fold_free(struct mfu_fold *x)
     if (x) {
         free(x->stretches);
         free(x->segment);
+        free(x->owner[LAUNCHES]);
         free(x->moved);
     }
     free(x);
@@ -444,18 +448,23 @@ static bool copy_layers(struct mfu_builder *s, int n, bool folded)
     if (x) {
         x->s = s;
         x->p = p;
+        x->reach = s->reach;
         x->n_stretches = p->n_segments * (p->segments[0].back_tensor > 0 ? 2 : 1);
         x->stretches = malloc((size_t)x->n_stretches * sizeof *x->stretches);
-        x->segment = malloc((items + (size_t)n * MOST_SEGMENTS) * sizeof *x->segment);
+        x->segment = malloc((size_t)n * (MOST_SEGMENTS + 1) * sizeof *x->segment);
+        x->owner[LAUNCHES] = malloc(items * sizeof *x->owner[LAUNCHES]);
     }
-    if (!x || !x->stretches || !x->segment) {
+    if (!x || !x->stretches || !x->segment || !x->owner[LAUNCHES]) {
         s->failed = true;
         fold_free(x);
         return false;
     }
-    x->owner[LAUNCHES] = x->segment + n * MOST_SEGMENTS;
+    x->layer_copies = x->segment + n * MOST_SEGMENTS;
+    for (int k = 0; k < n; k++)
+        x->layer_copies[k] = s->layers[k].copies;
     x->owner[VIEWS] = x->owner[LAUNCHES] + p->n_launches;
     x->owner[TENSORS] = x->owner[VIEWS] + p->n_views;
+    x->unlike = x->n_stretches > USHRT_MAX; /* more than any model has */
     find_stretches(x, n);
     lay_out(x);
     if (!x->unlike)
@@ -544,7 +553,7 @@ static void step_on(struct mfu_unfolding *u, int n)
  * those of what the neighbours name, too. */
 static bool is_even(const struct mfu_fold *x, int copies, int n)
 {
-    int edge = 2 * x->s->reach + 1;
+    int edge = 2 * x->reach + 1;
 
     return n > edge && n < copies - edge;
 }

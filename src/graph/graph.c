@@ -440,7 +440,8 @@ static int check_apart(const struct mfu_config *c, struct mfu_error *err)
 }
 
 /* The builder, with every operation as one rank of stage `stage` has it; NULL with `err`. */
-static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct mfu_program *p, struct mfu_error *err)
+static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool counted, struct mfu_program *p,
+                                 struct mfu_error *err)
 {
     struct mfu_builder *s = p->workbench;
 
@@ -463,6 +464,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     mfu_fold_free(p);
     s->program = p;
     s->config = c;
+    s->counted = counted;
     s->stage = stage;
     s->stages = (int)c->setting[MFU_S_PP];
     s->runtime = &mfu_runtimes[c->runtime];
@@ -508,7 +510,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
 
 int mfu_graph_count(const struct mfu_config *c, struct mfu_program *p, struct mfu_error *err)
 {
-    struct mfu_builder *s = begin(c, 0, p, err);
+    struct mfu_builder *s = begin(c, 0, true, p, err);
 
     return !s ? -1 : s->failed ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
@@ -644,6 +646,24 @@ static int check_pictures(const struct mfu_builder *s, struct mfu_error *err)
     return 0;
 }
 
+static void forget_nodes(struct mfu_builder *s)
+{
+    free(s->nodes);
+    s->nodes = NULL;
+    s->n_nodes = s->cap_nodes = 0;
+    free(s->parameters);
+    s->parameters = NULL;
+    s->n_parameters = s->cap_parameters = 0;
+}
+
+/* Those of a pass are in the list of launches. */
+static void forget_put(struct mfu_builder *s)
+{
+    free(s->put);
+    s->put = NULL;
+    s->n_put = s->cap_put = 0;
+}
+
 /* 0; -1 with `err`; UNLIKE: layers that were to be copied name what is further away than `reach`, or differ. */
 #define UNLIKE 1
 
@@ -651,7 +671,8 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
                  struct mfu_program *p, struct mfu_error *err)
 {
     struct mfu_layer *layers;
-    struct mfu_builder *s = begin(c, stage, p, err);
+    bool counted = unrolling == MFU_LAYERS_COUNTED;
+    struct mfu_builder *s = begin(c, stage, counted, p, err);
     bool folded = unrolling == MFU_LAYERS_FOLDED && stays_folded(c);
     int n, status = -1;
 
@@ -662,8 +683,8 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
     s->uneven = c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
     if ((n = trace_forward(s, unrolling, err)) < 0)
         goto done;
-    if (!s->uneven && unrolling == MFU_LAYERS_COUNTED && hands_on_another_type(s, n)) {
-        begin(c, stage, p, err);
+    if (!s->uneven && counted && hands_on_another_type(s, n)) {
+        begin(c, stage, counted, p, err);
         s->uneven = true;
         n = trace_forward(s, unrolling, err);
     }
@@ -708,8 +729,12 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
     mfu_resident_memory(s);
     if (s->runtime->preallocates && !s->failed)
         mfu_preallocate(s);
+    if (p->once) /* who puts launches between others asks for layers only */
+        forget_nodes(s);
     if (!s->failed && mfu_offload_activations(s) < 0)
         s->failed = true;
+    if (p->once && !s->failed)
+        forget_put(s);
     if (s->copies && folded && !s->failed && !mfu_fold_layers(s, n) && !s->failed)
         return UNLIKE;
     if (!s->failed && mfu_shard_program(s) < 0)
@@ -719,6 +744,23 @@ done:
     if (s->failed)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     return status;
+}
+
+void mfu_workbench_free(struct mfu_program *p)
+{
+    struct mfu_builder *s = p->workbench;
+
+    if (s) {
+        forget_nodes(s);
+        free(s->layers);
+        forget_put(s);
+        free(s->moved);
+        free(s->kept);
+        free(s->deferred);
+        free(s->merged);
+    }
+    free(s);
+    p->workbench = NULL;
 }
 
 int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unrolling unrolling, struct mfu_program *p,
@@ -733,7 +775,11 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
 
     for (size_t i = 0; i < sizeof tries / sizeof *tries && status == UNLIKE; i++)
         status = build(c, stage, unrolling, tries[i].reach, tries[i].edge, p, err);
-    return status == UNLIKE ? build(c, stage, MFU_LAYERS_TRACED, 0, 0, p, err) : status;
+    if (status == UNLIKE)
+        status = build(c, stage, MFU_LAYERS_TRACED, 0, 0, p, err);
+    if (p->once)
+        mfu_workbench_free(p);
+    return status;
 }
 
 int mfu_graph_build(const struct mfu_config *c, enum mfu_unrolling unrolling, struct mfu_program *p,
@@ -744,19 +790,7 @@ int mfu_graph_build(const struct mfu_config *c, enum mfu_unrolling unrolling, st
 
 void mfu_program_free(struct mfu_program *p)
 {
-    struct mfu_builder *s = p->workbench;
-
-    if (s) {
-        free(s->nodes);
-        free(s->parameters);
-        free(s->layers);
-        free(s->moved);
-        free(s->put);
-        free(s->kept);
-        free(s->deferred);
-        free(s->merged);
-    }
-    free(s);
+    mfu_workbench_free(p);
     mfu_fold_free(p);
     free(p->weights);
     free(p->compared);

@@ -184,7 +184,8 @@ struct mfu_program {
     int n_launches, n_works, n_tensors, n_views, n_segments;
     int cap_launches, cap_works, cap_tensors, cap_views, cap_segments;
     struct mfu_arena room; /* works, and what launches read and write: views */
-    void *workbench;       /* of the builder (struct mfu_builder), reused */
+    void *workbench;       /* of the builder (struct mfu_builder), reused, */
+    bool once;             /* but where it is given back as soon as it can be */
     struct mfu_fold *fold; /* where the items of a folded program are (copies.h); NULL: it is not */
     struct mfu_mesh mesh;
 

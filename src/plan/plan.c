@@ -656,6 +656,15 @@ double mfu_plan_fits(const struct mfu_plan *p)
     return p->memory.fits && !(p->memory.host_node_bytes > p->memory.host_capacity_bytes);
 }
 
+void mfu_plan_forget(struct mfu_plan *p)
+{
+    if (p->config.setting[MFU_S_PP] > 1 || p->accumulation.state == MFU_ACCUMULATION_HOLDS)
+        return;
+    mfu_accumulation_release(&p->accumulation);
+    mfu_overlap_release(&p->stretches);
+    mfu_pricing_forget(&p->pricing);
+}
+
 void mfu_plan_release(struct mfu_plan *p)
 {
     mfu_program_free(&p->program);

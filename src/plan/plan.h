@@ -208,6 +208,8 @@ double mfu_plan_fits(const struct mfu_plan *);
 const char *mfu_plan_fits_because(const struct mfu_plan *);
 const char *mfu_plan_unpredicted(const struct mfu_plan *);
 
+/* Gives back what was needed to price it, and would be used again by the next one. */
+void mfu_plan_forget(struct mfu_plan *);
 void mfu_plan_release(struct mfu_plan *);
 
 /* Adds up the memory of the program at hand, or of its passes without the optimizer; prices it, and adds up a rank's time and FLOP: for who wants prices in the

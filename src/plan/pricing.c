@@ -120,11 +120,12 @@ static inline int tensor_of(const struct mfu_program *g, const int *tensors, con
 static double still_hot(const struct mfu_program *g, struct mfu_pricing *p, const struct l2_state *l2,
                         const struct mfu_launch *l, const int *tensors)
 {
+    const struct mfu_touch *all = p->known->touched;
     double hot = 0;
 
     for (int k = 0; k < l->n_in; k++) {
         const struct mfu_view *v = &g->views[l->in[k]];
-        const struct mfu_touch *touched = &p->touched[tensor_of(g, tensors, l->in, k)];
+        const struct mfu_touch *touched = &all[tensor_of(g, tensors, l->in, k)];
         double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
         double since = l2->moved_bytes - touched->moved_bytes + bytes;
 
@@ -161,11 +162,11 @@ static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
             ? !MFU_ROOM(p->which, g->n_launches, p->cap_which)
             : !MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->uses, g->n_launches, p->cap_uses))
         return -1;
-    if (!MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
-        return -1;
-    if (!p->known && (p->known = malloc(sizeof *p->known)))
+    if (!p->known && (p->known = malloc(sizeof *p->known))) {
+        p->known->touched = NULL, p->known->cap_touched = 0;
         p->known->n = -1, p->known->run = 0;
-    return p->known ? 0 : -1;
+    }
+    return p->known && MFU_ROOM(p->known->touched, g->n_tensors, p->known->cap_touched) ? 0 : -1;
 }
 
 /* The price of a kernel: one that is known, or a new one, with the arithmetic of the same kernel where that is known. */
@@ -235,15 +236,24 @@ static const struct mfu_price *share_price(struct mfu_pricing *p, const struct m
     return &p->prices[at];
 }
 
+void mfu_pricing_forget(struct mfu_pricing *p)
+{
+    free(p->uses);
+    p->uses = NULL, p->cap_uses = 0;
+    if (p->known) {
+        free(p->known->touched);
+        p->known->touched = NULL, p->known->cap_touched = 0;
+    }
+    mfu_unfolding_release(&p->unfolding);
+}
+
 void mfu_pricing_release(struct mfu_pricing *p)
 {
+    mfu_pricing_forget(p);
     free(p->prices);
-    free(p->uses);
-    free(p->touched);
     free(p->known);
     free(p->which);
     free(p->shared);
-    mfu_unfolding_release(&p->unfolding);
     memset(p, 0, sizeof *p);
 }
 
@@ -335,7 +345,7 @@ static bool price_launch(const struct mfu_machine *m, const struct mfu_program *
 static const int *touch(const struct mfu_program *g, const struct mfu_launch *l, const int *tensors,
                         struct l2_state *l2, struct mfu_pricing *p)
 {
-    struct mfu_touch now;
+    struct mfu_touch now, *touched = p->known->touched;
 
     l2->moved_bytes += l->work->kernel.read_bytes + l->work->kernel.write_bytes;
     if (!g->fold) /* nobody asks of a folded one */
@@ -345,11 +355,11 @@ static const int *touch(const struct mfu_program *g, const struct mfu_launch *l,
         int tensor = tensor_of(g, tensors, l->in, k);
 
         if (tensor != 0) /* not the weights as a whole */
-            p->touched[tensor] = now;
+            touched[tensor] = now;
     }
     tensors = tensors ? tensors + l->n_in : NULL;
     for (int k = 0; k < l->n_out; k++)
-        p->touched[tensor_of(g, tensors, l->out, k)] = now;
+        touched[tensor_of(g, tensors, l->out, k)] = now;
     return tensors ? tensors + l->n_out : NULL;
 }
 
@@ -370,7 +380,7 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
     p->least = -INFINITY;
     p->most = INFINITY;
     for (int t = 0; t < g->n_tensors; t++)
-        p->touched[t] = (struct mfu_touch){-INFINITY, 0};
+        p->known->touched[t] = (struct mfu_touch){-INFINITY, 0};
     p->known->run += g->fold != NULL;
     for (int s = 0; s < g->n_segments; s++) {
         const struct mfu_segment *seg = &g->segments[s];

@@ -34,6 +34,8 @@ struct mfu_l2_use {
 
 /* Kernels that were priced on a machine. */
 struct mfu_known_prices {
+    struct mfu_touch *touched; /* scratch of a pricing: when each tensor was last in L2; owned */
+    int cap_touched;
     struct mfu_machine machine;
     int n, run;                                       /* run: pricings of folded programs so far */
     unsigned short newest[1 << MFU_KNOWN_BITS];       /* in lists by their hash; */
@@ -55,10 +57,9 @@ struct mfu_pricing {
     bool folded;
     double least, most; /* which inputs are in L2 is the same for shares (accum - 1) / accum above the one, up to the
                            other; not known of a folded program */
-    struct mfu_touch *touched;      /* scratch: when each tensor was last in L2 */
     struct mfu_known_prices *known; /* owned; one that knows more may take its place between two pricings */
     struct mfu_unfolding unfolding; /* scratch: tensors of a segment */
-    int cap_prices, cap_uses, cap_touched, cap_which, cap_shared;
+    int cap_prices, cap_uses, cap_which, cap_shared;
 };
 
 /* The price of launch `i` of the whole program. */
@@ -115,6 +116,8 @@ static inline double mfu_l2_dirty_behind(const struct mfu_l2_use *use)
     return dirty - (dirty < use->flushed_bytes ? dirty : use->flushed_bytes);
 }
 
+/* Gives back all but prices, and what is known of others. */
+void mfu_pricing_forget(struct mfu_pricing *);
 void mfu_pricing_release(struct mfu_pricing *);
 
 /* How often a launch of a segment happens in one optimizer step. */

@@ -22,6 +22,12 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
     return s->later.n_launches > 0 ? &s->later : &s->first;
 }
 
+/* Whether it is the first, and maybe the only one: it gives back what it works with as soon as it can. */
+static bool is_single(const struct mfu_simulation *s)
+{
+    return !s->again;
+}
+
 /* A step without its repetitions, and what is replayed of it. */
 static int unroll_one(struct mfu_plan *plan, const struct mfu_config *c, bool record, const struct mfu_simulation *s,
                       struct mfu_program *program, struct mfu_allocations *replayed, struct mfu_error *err)
@@ -31,6 +37,7 @@ static int unroll_one(struct mfu_plan *plan, const struct mfu_config *c, bool re
                                                     : MFU_LAYERS_FOLDED;
     int built;
 
+    program->once = is_single(s);
     program->workbench = plan->program.workbench; /* one is enough */
     plan->program.workbench = NULL;
     built = mfu_graph_build_stage(c, plan->shown_stage, unrolling, program, err);
@@ -200,7 +207,8 @@ static int copies_of(const struct mfu_program *counted, const struct mfu_segment
     for (; times < seg->repeat && at + n < unrolled->n_segments; n++) {
         const struct mfu_segment *copy = &unrolled->segments[at + n];
 
-        if (copy->phase != seg->phase || kernels_in(unrolled, copy) != kernels)
+        if (copy->phase != seg->phase
+            || (!(n > 0 && mfu_unfolds_alike(copy)) && kernels_in(unrolled, copy) != kernels)) /* as the one before */
             return 0;
         times += copy->repeat;
     }
@@ -329,20 +337,40 @@ static bool is_whole_step(const struct mfu_plan *plan)
     return plan->config.setting[MFU_S_PP] <= 1;
 }
 
+/* Once what is replayed has been taken over, nobody asks for them. */
+static void forget_tensors(struct mfu_program *p)
+{
+    free(p->tensors);
+    p->tensors = NULL;
+    p->cap_tensors = 0;
+}
+
 int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
     bool replayed = !mfu_runtimes[plan->config.runtime].preallocates;
     bool whole = is_whole_step(plan);
 
+    if (is_single(s))
+        mfu_plan_forget(plan);
     if (unroll(plan, record, s, err) < 0)
         return -1;
+    if (is_single(s)) {
+        forget_tensors(&s->first);
+        forget_tensors(&s->later);
+    }
     replayed = replayed && is_whole(mfu_simulation_program(s));
     if (replayed && run_in_memory(plan, record, s, err) < 0)
         return -1;
+    if (is_single(s)) {
+        mfu_replay_forget(&s->replay);
+        mfu_allocations_release(&s->born);
+        mfu_allocations_release(&s->there);
+    }
     if (replayed && whole) /* what waits for pages depends on it */
         take_memory(plan, s);
     if (run_in_time(plan, record, s) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    s->again = true;
     if (whole)
         put_into_plan(plan, s);
     return 0;

@@ -67,7 +67,8 @@ static inline int find_free(struct mfu_allocator *a, int p, uint64_t size, struc
     const struct mfu_block_set *set = &a->pools[p].free;
     int b;
 
-    a->searches[a->pools[p].small] += a->collects;
+    if (a->collects)
+        a->searches[a->pools[p].small]++;
     *at = mfu_block_set_seek(set, size, 0);
     if (!at->bin)
         return 0;
@@ -90,28 +91,28 @@ static inline int find_free(struct mfu_allocator *a, int p, uint64_t size, struc
     return b;
 }
 
-static bool should_split(const struct mfu_allocator *a, int b, uint64_t size)
+static bool should_split(const struct mfu_allocator *a, const struct pool *pool, int b, uint64_t size)
 {
     uint64_t rest = a->blocks[b].size - size;
 
-    if (a->pools[a->blocks[b].pool].small || a->options.expandable_segments)
+    if (pool->small || a->options.expandable_segments)
         return rest >= BLOCK_STEP;
     return size < a->unsplittable && rest > SMALL_LIMIT;
 }
 
 /* Takes `size` bytes, or all if the rest is too small, of block b, which is at
  * a place in its pool, or fresh from the driver (bin 0); leaves the rest there. */
-static inline int take(struct mfu_allocator *a, int b, uint64_t size, struct mfu_block_place at)
+static inline int take(struct mfu_allocator *a, struct pool *pool, int b, uint64_t size, struct mfu_block_place at)
 {
     int low;
 
     if (at.bin)
-        mfu_block_set_remove(&a->pools[a->blocks[b].pool].free, at);
-    if (!should_split(a, b, size))
+        mfu_block_set_remove(&pool->free, at);
+    if (!should_split(a, pool, b, size))
         return b;
     low = mfu_block_cut_low(a, b, size);
     if (low)
-        mfu_block_put_free(a, b);
+        mfu_block_put_free(a, pool, b);
     return low;
 }
 
@@ -137,21 +138,21 @@ static void free_block(struct mfu_allocator *a, int b)
 {
     struct mfu_allocator_stats *s = &a->stats;
     struct block *block = &a->blocks[b];
+    struct pool *pool = mfu_block_pool(a, b); /* of its neighbours, too */
     int left = mfu_block_mergeable(a, b, block->previous) ? block->previous : 0;
     int right = mfu_block_mergeable(a, b, block->next) ? block->next : 0;
 
     s->blocks--;
     s->requested_bytes -= block->requested;
-    block->requested = 0;
     if (left) {
-        mfu_block_take_free(a, left);
+        mfu_block_take_free(a, pool, left);
         mfu_block_absorb(a, b, left);
     }
     if (right) {
-        mfu_block_take_free(a, right);
+        mfu_block_take_free(a, pool, right);
         mfu_block_absorb(a, b, right);
     }
-    mfu_block_put_free(a, b);
+    mfu_block_put_free(a, pool, b);
 }
 
 static void release_cached(struct mfu_allocator *a)
@@ -213,7 +214,7 @@ int mfu_allocator_malloc(struct mfu_allocator *a, uint64_t bytes, int stream)
         if (!b && !a->broken)
             return out_of_memory(a, segment_for(size));
     }
-    b = b ? take(a, b, size, at) : 0;
+    b = b ? take(a, &a->pools[p], b, size, at) : 0;
     if (a->broken)
         return -2;
     now_allocated(a, b, bytes);

@@ -91,7 +91,7 @@ void mfu_block_merge(struct mfu_allocator *a, int b, int neighbour)
     if (!mfu_block_mergeable(a, b, neighbour))
         return;
     if (a->blocks[b].mapped)
-        mfu_block_take_free(a, neighbour);
+        mfu_block_take_free(a, mfu_block_pool(a, neighbour), neighbour);
     else
         mfu_block_take_hole(a, neighbour);
     mfu_block_absorb(a, b, neighbour);
@@ -122,7 +122,7 @@ void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *c
                        .segment_bytes = bytes,
                        .address = block->address,
                        .size = block->size,
-                       .requested = block->requested,
+                       .requested = block->allocated ? block->requested : 0,
                        .stream = a->pools[block->pool].stream,
                        .handle = block->allocated ? b : -1,
                        .active = block->allocated,

@@ -11,7 +11,7 @@
 /* cudaFree of a whole segment that is cached. */
 static void release_segment(struct mfu_allocator *a, int b)
 {
-    mfu_block_take_free(a, b);
+    mfu_block_take_free(a, mfu_block_pool(a, b), b);
     a->stats.reserved_bytes -= a->blocks[b].size;
     a->stats.segments--;
     a->stats.cuda_frees++;
@@ -31,20 +31,20 @@ static void unmap(struct mfu_allocator *a, int b)
 
     if (begin >= end)
         return;
-    mfu_block_take_free(a, b);
+    mfu_block_take_free(a, mfu_block_pool(a, b), b);
     if (before) {
         int low = mfu_block_cut_low(a, b, before);
 
         if (!low)
             return;
-        mfu_block_put_free(a, low);
+        mfu_block_put_free(a, mfu_block_pool(a, low), low);
     }
     if (after) {
         int low = mfu_block_cut_low(a, b, end - begin);
 
         if (!low)
             return;
-        mfu_block_put_free(a, b);
+        mfu_block_put_free(a, mfu_block_pool(a, b), b);
         b = low;
     }
     a->blocks[b].mapped = false;
@@ -217,7 +217,7 @@ static bool map(struct mfu_allocator *a, int hole, uint64_t bytes)
     a->blocks[hole].mapped = true;
     mfu_block_merge(a, hole, a->blocks[hole].previous);
     mfu_block_merge(a, hole, a->blocks[hole].next);
-    mfu_block_put_free(a, hole);
+    mfu_block_put_free(a, mfu_block_pool(a, hole), hole);
     reserved_more(a, bytes);
     return !a->broken;
 }
@@ -275,7 +275,7 @@ static int extend_segment(struct mfu_allocator *a, int p, uint64_t bytes)
             return 0;
         b = hole;
     }
-    mfu_block_take_free(a, b);
+    mfu_block_take_free(a, mfu_block_pool(a, b), b);
     return b;
 }
 

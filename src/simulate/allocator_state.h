@@ -25,8 +25,10 @@
 /* A piece of a segment. */
 struct block {
     uint64_t address, size;
-    uint64_t requested; /* as asked for; of a free block 0 */
-    uint64_t born;      /* searches of its pool when it was freed (its age, for collection) */
+    union {
+        uint64_t requested; /* of one that is allocated: as asked for */
+        uint64_t born;      /* of a free one: searches of its pool when it was freed (its age, for collection) */
+    };
     int previous, next; /* neighbours in the segment, by address; 0: none */
     int segment;
     short pool;
@@ -128,18 +130,23 @@ static inline void mfu_block_take(struct mfu_block_set *set, uint64_t size, cons
         mfu_block_set_remove(set, at);
 }
 
-static inline void mfu_block_put_free(struct mfu_allocator *a, int b)
+static inline void mfu_block_put_free(struct mfu_allocator *a, struct pool *pool, int b)
 {
     struct block *block = &a->blocks[b];
-    struct pool *pool = &a->pools[block->pool];
 
-    block->born = a->searches[pool->small];
+    if (a->collects)
+        block->born = a->searches[pool->small];
     mfu_block_put(a, &pool->free, block->size, b);
 }
 
-static inline void mfu_block_take_free(struct mfu_allocator *a, int b)
+static inline void mfu_block_take_free(struct mfu_allocator *a, struct pool *pool, int b)
 {
-    mfu_block_take(&a->pools[a->blocks[b].pool].free, a->blocks[b].size, a, b);
+    mfu_block_take(&pool->free, a->blocks[b].size, a, b);
+}
+
+static inline struct pool *mfu_block_pool(struct mfu_allocator *a, int b)
+{
+    return &a->pools[a->blocks[b].pool];
 }
 
 static inline void mfu_block_put_hole(struct mfu_allocator *a, int b)

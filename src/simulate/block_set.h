@@ -136,8 +136,8 @@ static inline bool mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, 
             e[at] = e[at - 1];
     }
     e[at] = (struct mfu_block_entry){size, address, block};
-    bin->n++;
-    s->classes[class / 64] |= (uint64_t)1 << (class % 64);
+    if (bin->n++ == 0)
+        s->classes[class / 64] |= (uint64_t)1 << (class % 64);
     return true;
 }
 

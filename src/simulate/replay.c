@@ -30,16 +30,10 @@ struct handles {
 };
 
 struct mfu_allocation_launch {
-    const char *section, *op, *suffix;
-    double temporary_bytes;
-    enum mfu_phase phase;
+    const char *name; /* of its operation, or what it does of none */
+    int temporary;    /* its number among those that take memory while they run, from 1; 0: it takes none */
+    enum mfu_phase phase : 8;
     bool product;
-};
-
-struct mfu_allocation_tensor {
-    double bytes;
-    enum mfu_part part : 8;
-    bool stays; /* beyond the micro-step */
 };
 
 /* Launches first to end - 1 are like those that stand `shift` places further on. */
@@ -48,28 +42,17 @@ struct mfu_allocation_stretch {
     enum mfu_phase phase; /* of the segment */
 };
 
-/* The first of the tensors that a launch makes, that nobody needs behind it; -1. */
+/* How many tensors are made before a launch, and how many are no longer needed. */
 struct mfu_allocation_ends {
     int born, died;
-};
-
-struct mfu_allocation_life {
-    int like; /* which of the tensors */
-    int born_next, died_next;
-};
-
-/* One program's tensors as they come and go. */
-struct schedule {
-    const struct mfu_allocations *of;
-    int *handle; /* of every tensor, -1: not there */
-    int *life;   /* of every tensor in the record, -1: none */
 };
 
 struct replayer {
     const struct mfu_replay_input *in;
     struct mfu_replay *out;
     struct mfu_allocator *a;
-    struct schedule first, later;
+    int *handle; /* of every tensor of the micro-step, once it is made */
+    int *life;   /* likewise in the record, -1: none */
     struct handles gradients, held, state;
     int inputs[2], next_inputs[2], workspaces[2];
     bool recording, failed, broken; /* the card's out of memory; ours is */
@@ -136,8 +119,8 @@ static void fail_here(struct replayer *p, const char *what)
     if (p->launch >= 0) {
         const struct mfu_allocation_launch *l = p->like;
 
-        snprintf(out->failed_in, sizeof out->failed_in, "%s of %.48s, step %d", mfu_phase_names[l->phase],
-                 l->op[0] ? l->op : l->suffix, p->step + 1);
+        snprintf(out->failed_in, sizeof out->failed_in, "%s of %.48s, step %d", mfu_phase_names[l->phase], l->name,
+                 p->step + 1);
     } else {
         snprintf(out->failed_in, sizeof out->failed_in, "%.60s, step %d", what, p->step + 1);
     }
@@ -158,7 +141,8 @@ static inline int allocate(struct replayer *p, double bytes, const char *what)
 
     if (p->failed || p->broken)
         return -1;
-    handle = mfu_allocator_malloc(p->a, (uint64_t)(bytes + 0.5), 0);
+    /* A signed number is rounded in one instruction. */
+    handle = mfu_allocator_malloc(p->a, bytes < 0x1p62 ? (uint64_t)(int64_t)(bytes + 0.5) : (uint64_t)(bytes + 0.5), 0);
     return handle < 0 ? no_room(p, handle, what) : handle;
 }
 
@@ -170,131 +154,180 @@ static void give_back(struct replayer *p, int handle)
 
 /* ---- what is replayed ---------------------------------------------------- */
 
+/* One more launch like those of a segment, which are new. */
+static int take_launch(struct mfu_allocations *a, int at, const struct mfu_launch *l)
+{
+    bool takes = l->work->temporary_bytes > 0;
+
+    if (takes && !MFU_ROOM(a->temporary_bytes, a->n_temporary + 1, a->cap_temporary))
+        return -1;
+    if (takes)
+        a->temporary_bytes[a->n_temporary++] = l->work->temporary_bytes;
+    a->launches[at] = (struct mfu_allocation_launch){l->op[0] ? l->op : l->suffix, takes ? a->n_temporary : 0, l->phase,
+                                                     mfu_kind_is_product(l->work->kernel.kind)};
+    return 0;
+}
+
 static int take_launches(struct mfu_allocations *a, const struct mfu_program *program)
 {
     int n = 0;
 
-    a->n_stretches = 0;
+    a->n_stretches = a->n_temporary = 0;
     a->forward_end = -1;
     for (int k = 0; k < program->n_segments; k++) {
-        int end = program->segments[k].first + program->segments[k].shift + program->segments[k].count;
+        const struct mfu_segment *seg = &program->segments[k];
+        int end = seg->first + seg->shift + seg->count;
 
         n = end > n ? end : n;
+        if (seg->phase == MFU_FORWARD && seg->count > 0)
+            a->forward_end = seg->first + seg->count - 1;
     }
-    if (!MFU_ROOM(a->launches, n, a->cap_launches) || !MFU_ROOM(a->ends, program->n_launches, a->cap_ends)
-        || !MFU_ROOM(a->stretches, program->n_segments, a->cap_stretches))
+    if (!MFU_ROOM(a->launches, n, a->cap_launches) || !MFU_ROOM(a->stretches, program->n_segments, a->cap_stretches))
         return -1;
-    for (int i = 0; i < program->n_launches; i++)
-        a->ends[i] = (struct mfu_allocation_ends){-1, -1};
     for (int k = n = 0; k < program->n_segments; k++) {
         const struct mfu_segment *seg = &program->segments[k];
+        int end = seg->first + seg->shift + seg->count;
 
         a->stretches[a->n_stretches++] =
             (struct mfu_allocation_stretch){seg->first, seg->first + seg->count, seg->shift, seg->phase};
-        for (int i = seg->first; i < seg->first + seg->count; i++) {
-            const struct mfu_launch *l = mfu_launch_in(program, seg, i);
-
-            if (l->phase == MFU_FORWARD)
-                a->forward_end = i;
-            if (i + seg->shift == n) /* those that differ come in their order */
-                a->launches[n++] =
-                    (struct mfu_allocation_launch){l->section, l->op,
-                                                   l->suffix,  l->work->temporary_bytes,
-                                                   l->phase,   mfu_kind_is_product(l->work->kernel.kind)};
-        }
+        for (; n < end; n++) /* those that differ come in their order */
+            if (take_launch(a, n, &program->launches[n]) < 0)
+                return -1;
     }
     return 0;
 }
 
-/* From the last tensor to the first, so that lists begin with the first. */
+/* Tensors of the program, before they are in the order in which they are made. */
+struct taking {
+    struct mfu_allocations *of;
+    struct life {
+        int like, born, last; /* born: -1: it takes no memory */
+    } * lives;
+};
+
+/* Counts it with those of its launches, which are two places on: there they become where those of the next launch begin. */
 static void take_life(void *context, int t, int like, int born, int last)
 {
-    struct mfu_allocations *a = context;
-    struct mfu_allocation_life *life = &a->lives[t];
+    struct taking *x = context;
+    struct mfu_allocations *a = x->of;
+    bool counts = born >= 0 && born < a->n_launches && a->bytes[like] > 0;
 
-    *life = (struct mfu_allocation_life){like, -1, -1};
-    if (born < 0 || born >= a->n_launches || a->tensors[like].bytes <= 0)
+    x->lives[t] = (struct life){like, counts ? born : -1, last};
+    if (!counts)
         return;
-    life->born_next = a->ends[born].born;
-    a->ends[born].born = t;
-    if (a->tensors[like].stays)
-        a->staying[a->n_staying++] = t;
-    if (last >= 0 && last < a->n_launches) {
-        life->died_next = a->ends[last].died;
-        a->ends[last].died = t;
+    a->ends[born + 2].born++;
+    if (last >= born && last < a->n_launches)
+        a->ends[last + 2].died++;
+}
+
+/* Numbers tensors as they are made, launch by launch. */
+static void put_in_order(struct taking *x)
+{
+    struct mfu_allocations *a = x->of;
+
+    for (int i = 1; i < a->n_launches + 2; i++) {
+        a->ends[i].born += a->ends[i - 1].born;
+        a->ends[i].died += a->ends[i - 1].died;
     }
+    for (int t = 0; t < a->n_tensors; t++) {
+        const struct life *life = &x->lives[t];
+        int number;
+
+        if (life->born < 0)
+            continue;
+        number = a->ends[life->born + 1].born++;
+        a->like[number] = life->like;
+        if (life->last == MFU_FOREVER)
+            a->staying[a->n_staying++] = number;
+        else if (life->last >= life->born && life->last < a->n_launches)
+            a->died[a->ends[life->last + 1].died++] = number;
+    }
+}
+
+static int take_tensors(struct taking *x, const struct mfu_program *program, int n)
+{
+    struct mfu_allocations *a = x->of;
+
+    for (int t = 0; t < n; t++) {
+        a->bytes[t] = t == 0 ? 0 : program->tensors[t].bytes; /* the first are the weights */
+        a->part[t] = (unsigned char)program->tensors[t].part;
+    }
+    memset(a->ends, 0, ((size_t)a->n_launches + 2) * sizeof *a->ends);
+    if (program->fold && mfu_unfold_lives(program, take_life, x) < 0)
+        return -1;
+    for (int t = n - 1; t >= 0 && !program->fold; t--)
+        take_life(x, t, t, program->tensors[t].born, program->tensors[t].last);
+    put_in_order(x);
+    return 0;
 }
 
 int mfu_allocations_take(struct mfu_allocations *a, const struct mfu_program *program)
 {
-    int n = program->fold ? mfu_fold_tensors(program) : program->n_tensors;
+    struct taking x = {.of = a};
+    int n = program->fold ? mfu_fold_tensors(program) : program->n_tensors, status;
 
-    if (!MFU_ROOM(a->tensors, n, a->cap_tensors) || !MFU_ROOM(a->lives, program->n_tensors, a->cap_lives)
-        || !MFU_ROOM(a->staying, program->n_tensors, a->cap_staying) || take_launches(a, program) < 0)
+    if (!MFU_ROOM(a->bytes, n, a->cap_bytes) || !MFU_ROOM(a->part, n, a->cap_part)
+        || !MFU_ROOM(a->like, program->n_tensors, a->cap_like) || !MFU_ROOM(a->died, program->n_tensors, a->cap_died)
+        || !MFU_ROOM(a->staying, program->n_tensors, a->cap_staying)
+        || !MFU_ROOM(a->ends, program->n_launches + 2, a->cap_ends) || take_launches(a, program) < 0)
         return -1;
+    a->program = program;
     a->n_launches = program->n_launches;
     a->n_tensors = program->n_tensors;
     a->n_staying = 0;
     memcpy(a->constant_bytes, program->constant_bytes, sizeof a->constant_bytes);
-    for (int t = 0; t < n; t++) {
-        const struct mfu_tensor *x = &program->tensors[t];
-
-        a->tensors[t] = (struct mfu_allocation_tensor){x->bytes, x->part, x->last == MFU_FOREVER};
-    }
-    a->tensors[0] = (struct mfu_allocation_tensor){0}; /* the weights */
-    if (program->fold)
-        return mfu_unfold_lives(program, take_life, a);
-    for (int t = n - 1; t >= 0; t--)
-        take_life(a, t, t, program->tensors[t].born, program->tensors[t].last);
-    return 0;
+    x.lives = malloc(((size_t)program->n_tensors + 1) * sizeof *x.lives);
+    status = x.lives ? take_tensors(&x, program, n) : -1;
+    free(x.lives);
+    return status;
 }
 
 void mfu_allocations_release(struct mfu_allocations *a)
 {
     free(a->launches);
-    free(a->tensors);
+    free(a->bytes);
+    free(a->part);
+    free(a->temporary_bytes);
     free(a->stretches);
     free(a->ends);
-    free(a->lives);
+    free(a->like);
+    free(a->died);
     free(a->staying);
     memset(a, 0, sizeof *a);
 }
 
-static int prepare(struct schedule *s, const struct mfu_allocations *of, bool record)
+/* Room for what is known of each tensor of a micro-step while it is replayed; -1: out of memory. */
+static int prepare(struct replayer *p)
 {
-    size_t n = (size_t)of->n_tensors;
+    const struct mfu_replay_input *in = p->in;
+    size_t n = (size_t)in->first->n_tensors, later = in->later ? (size_t)in->later->n_tensors : 0;
 
-    s->of = of;
-    s->handle = malloc((n + 1) * (record ? 2 : 1) * sizeof *s->handle);
-    if (!s->handle)
-        return -1;
-    s->life = record ? s->handle + n : NULL;
-    memset(s->handle, -1, n * (record ? 2 : 1) * sizeof *s->handle);
-    return 0;
+    n = (later > n ? later : n) + 1;
+    p->handle = malloc(n * (in->record ? 2 : 1) * sizeof *p->handle);
+    p->life = p->handle && in->record ? p->handle + n : NULL;
+    return p->handle ? 0 : -1;
 }
 
 /* ---- lives, for snapshots ----------------------------------------------- */
 
-static void remember(struct replayer *p, struct schedule *s, int tensor)
+static void remember(struct replayer *p, const struct mfu_allocations *of, int tensor)
 {
     struct mfu_replay *out = p->out;
-    const struct mfu_allocation_tensor *x = &s->of->tensors[s->of->lives[tensor].like];
-    const struct mfu_allocation_launch *l = p->like;
+    int like = of->like[tensor];
+    const struct mfu_launch *l = &of->program->launches[p->like - of->launches];
 
-    if (!p->recording)
-        return;
-    s->life[tensor] = -1;
+    p->life[tensor] = -1;
     if (!MFU_ROOM(out->lives, out->n_lives + 1, out->cap_lives)) {
         p->broken = true;
         return;
     }
-    s->life[tensor] = (int)out->n_lives;
+    p->life[tensor] = (int)out->n_lives;
     out->lives[out->n_lives++] =
-        (struct mfu_block_life){.address = s->handle[tensor] >= 0 ? mfu_allocator_address(p->a, s->handle[tensor]) : 0,
-                                .bytes = (uint64_t)x->bytes,
+        (struct mfu_block_life){.address = p->handle[tensor] >= 0 ? mfu_allocator_address(p->a, p->handle[tensor]) : 0,
+                                .bytes = (uint64_t)of->bytes[like],
                                 .born_sample = (int)out->n_samples,
                                 .died_sample = -1,
-                                .part = x->part,
+                                .part = of->part[like],
                                 .section = l->section,
                                 .op = l->op,
                                 .suffix = l->suffix};
@@ -308,27 +341,34 @@ static void next_length(struct replayer *p)
 }
 
 /* Tensors of tokens are as long as their batch; attention's table of pairs, which is longer still, is taken to be. */
-static double bytes_now(const struct replayer *p, const struct mfu_allocation_tensor *x)
+static double bytes_now(const struct replayer *p, const struct mfu_allocations *of, int like)
 {
-    return x->part == MFU_PART_ACTIVATIONS || x->part == MFU_PART_LOGITS_LOSS ? x->bytes * p->length : x->bytes;
+    return of->part[like] == MFU_PART_ACTIVATIONS || of->part[like] == MFU_PART_LOGITS_LOSS
+        ? of->bytes[like] * p->length
+        : of->bytes[like];
 }
 
 /* ---- micro-steps and steps ---------------------------------------------- */
 
-static void run_launch(struct replayer *p, struct schedule *s, int i, const struct mfu_allocation_launch *l)
+static double temporary_bytes(const struct mfu_allocations *of, const struct mfu_allocation_launch *l)
 {
-    const struct mfu_allocation_tensor *tensors = s->of->tensors;
-    const struct mfu_allocation_life *lives = s->of->lives;
-    struct mfu_allocation_ends ends = s->of->ends[i];
+    return l->temporary ? of->temporary_bytes[l->temporary - 1] : 0;
+}
+
+static void run_launch(struct replayer *p, const struct mfu_allocations *of, int i,
+                       const struct mfu_allocation_launch *l)
+{
+    const struct mfu_allocation_ends *ends = &of->ends[i];
 
     p->launch = i;
     p->like = l;
-    for (int t = ends.born; t >= 0 && !p->failed; t = lives[t].born_next) {
-        s->handle[t] = allocate(p, bytes_now(p, &tensors[lives[t].like]), "");
-        remember(p, s, t);
+    for (int t = ends[0].born; t < ends[1].born && !p->failed; t++) {
+        p->handle[t] = allocate(p, bytes_now(p, of, of->like[t]), "");
+        if (p->recording)
+            remember(p, of, t);
     }
-    if (l->temporary_bytes > 0 && !p->failed) {
-        int scratch = allocate(p, l->temporary_bytes * p->length, "");
+    if (l->temporary && !p->failed) {
+        int scratch = allocate(p, temporary_bytes(of, l) * p->length, "");
 
         sample(p);
         give_back(p, scratch);
@@ -336,17 +376,17 @@ static void run_launch(struct replayer *p, struct schedule *s, int i, const stru
     sample(p);
     if (p->failed)
         return;
-    for (int t = ends.died; t >= 0; t = lives[t].died_next) {
-        give_back(p, s->handle[t]);
-        s->handle[t] = -1;
-        if (p->recording && s->life[t] >= 0)
-            p->out->lives[s->life[t]].died_sample = (int)p->out->n_samples;
+    for (int k = ends[0].died; k < ends[1].died; k++) {
+        int t = of->died[k];
+
+        give_back(p, p->handle[t]);
+        if (p->recording && p->life[t] >= 0)
+            p->out->lives[p->life[t]].died_sample = (int)p->out->n_samples;
     }
 }
 
-static void run_micro_step(struct replayer *p, struct schedule *s)
+static void run_micro_step(struct replayer *p, const struct mfu_allocations *of)
 {
-    const struct mfu_allocations *of = s->of;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * p->in->program->tokens;
 
     next_length(p);
@@ -359,7 +399,7 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
         if (x->phase == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
             p->workspaces[1] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
         for (int i = x->first; i < x->end && !p->failed; i++) {
-            run_launch(p, s, i, &of->launches[i + x->shift]);
+            run_launch(p, of, i, &of->launches[i + x->shift]);
             if (i == of->forward_end && !p->failed) {
                 drop_all(p, &p->held); /* the logits of the step before */
                 for (int in = 0; in < 2; in++)
@@ -369,13 +409,12 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
     }
     if (p->failed)
         return;
-    for (int i = of->n_staying - 1; i >= 0; i--) {
+    for (int i = 0; i < of->n_staying; i++) {
         int t = of->staying[i];
-        enum mfu_part part = of->tensors[of->lives[t].like].part;
+        enum mfu_part part = of->part[of->like[t]];
 
-        if (s->handle[t] >= 0)
-            keep(p, part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
-        s->handle[t] = -1;
+        if (p->handle[t] >= 0)
+            keep(p, part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, p->handle[t]);
     }
     for (int k = 0; k < 2; k++) {
         give_back(p, p->inputs[k]);
@@ -419,10 +458,10 @@ static void run_optimizer(struct replayer *p)
             p->launch = i;
             p->like = &of->launches[i + x->shift];
             if (p->like->product) { /* of one matrix; else multi-tensor temporaries */
-                if ((one = allocate(p, p->like->temporary_bytes, "")) > 0)
+                if ((one = allocate(p, temporary_bytes(of, p->like), "")) > 0)
                     keep(p, &scratch, one);
             } else
-                allocate_like_weights(p, p->like->temporary_bytes / fmax(p->in->program->rank_trained, 1), 1, "",
+                allocate_like_weights(p, temporary_bytes(of, p->like) / fmax(p->in->program->rank_trained, 1), 1, "",
                                       &scratch);
             sample(p);
             drop_all(p, &scratch);
@@ -440,10 +479,10 @@ static void run_step(struct replayer *p)
     int most = p->in->n_lengths > 0 ? MOST_LENGTHS - 1 : MOST_LATER;
 
     p->micro = 0;
-    run_micro_step(p, &p->first);
+    run_micro_step(p, p->in->first);
     for (int k = 1; k < accum && k <= most && !p->failed; k++) {
         p->micro = k;
-        run_micro_step(p, &p->later);
+        run_micro_step(p, p->in->later);
     }
     if (!p->failed)
         run_optimizer(p);
@@ -502,13 +541,6 @@ static void clear(struct mfu_replay *r)
     r->lives = old.lives, r->cap_lives = old.cap_lives;
     r->blocks = old.blocks, r->cap_blocks = old.cap_blocks;
     r->allocator = old.allocator;
-    r->runs = old.runs;
-}
-
-static void forget_lives(struct schedule *s)
-{
-    for (int t = 0; t < s->of->n_tensors; t++)
-        s->life[t] = -1;
 }
 
 /* Each step is recorded anew, until one is found to be steady. */
@@ -516,9 +548,6 @@ static void look_on(struct replayer *p)
 {
     p->recording = true;
     p->out->n_samples = p->out->n_lives = p->out->peak_sample = 0;
-    forget_lives(&p->first);
-    if (p->in->later)
-        forget_lives(&p->later);
 }
 
 int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
@@ -539,9 +568,7 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         mfu_allocator_describe_card(p.a, in->card_bytes, in->context_bytes);
     s = mfu_allocator_stats(p.a);
     set_up(&p);
-    if (!p.failed
-        && (prepare(&p.first, in->first, in->record) < 0
-            || (in->later && prepare(&p.later, in->later, in->record) < 0)))
+    if (!p.failed && prepare(&p) < 0)
         goto done;
     for (uint64_t before = 0; p.step < MOST_STEPS || p.drawn < in->n_lengths; p.step++) {
         if (p.failed || p.broken)
@@ -569,17 +596,17 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
 done:
     if (status < 0)
         mfu_fail(err, MFU_ENOMEM, "out of memory");
-    free(p.first.handle);
-    free(p.later.handle);
+    free(p.handle);
     free(p.gradients.list);
     free(p.held.list);
     free(p.state.list);
-    if (out->runs < 1) {
-        mfu_allocator_release(out->allocator);
-        out->allocator = NULL;
-        out->runs++;
-    }
     return status;
+}
+
+void mfu_replay_forget(struct mfu_replay *r)
+{
+    mfu_allocator_release(r->allocator);
+    r->allocator = NULL;
 }
 
 void mfu_replay_release(struct mfu_replay *r)

@@ -18,14 +18,18 @@
 
 /* What the allocator sees of an unrolled program, which may be gone when this is replayed. */
 struct mfu_allocations {
-    struct mfu_allocation_launch *launches; /* that differ, tensors too; these and what follows are owned */
-    struct mfu_allocation_tensor *tensors;
+    struct mfu_allocation_launch *launches;   /* that differ, tensors too; these and what follows are owned */
+    double *bytes;                            /* of tensors, */
+    unsigned char *part;                      /* and what they are for (enum mfu_part) */
+    double *temporary_bytes;                  /* of those launches that take memory while they run */
     struct mfu_allocation_stretch *stretches; /* of launches */
-    struct mfu_allocation_ends *ends;         /* by launch */
-    struct mfu_allocation_life *lives;        /* by tensor */
-    int *staying;                             /* tensors that outlive the micro-step, the last first */
-    int n_launches, n_tensors, n_stretches, n_staying;
-    int cap_launches, cap_tensors, cap_stretches, cap_ends, cap_lives, cap_staying;
+    struct mfu_allocation_ends *ends;         /* by launch, and behind the last */
+    int *like;                                /* which tensor each is, in the order in which they are made */
+    int *died;                                /* these, in the order in which they are no longer needed */
+    int *staying;                             /* those that outlive the micro-step */
+    const struct mfu_program *program;        /* for the names in a record: there must it be still */
+    int n_launches, n_tensors, n_stretches, n_staying, n_temporary;
+    int cap_launches, cap_bytes, cap_part, cap_temporary, cap_stretches, cap_ends, cap_like, cap_died, cap_staying;
     int forward_end;                       /* last launch of forward */
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
 };
@@ -78,8 +82,7 @@ struct mfu_replay {
     size_t n_lives, cap_lives;
     struct mfu_block_view *blocks; /* of the allocator after the recorded step; owned */
     size_t n_blocks, cap_blocks;
-    struct mfu_allocator *allocator; /* scratch, owned: kept from the second run on, a single one gives it back */
-    int runs;
+    struct mfu_allocator *allocator; /* scratch, owned */
 };
 
 /* Takes over what is replayed of a program, in the place of what was taken before; -1 when out of memory. */
@@ -89,6 +92,7 @@ void mfu_allocations_release(struct mfu_allocations *);
 /* 0, or -1 with `err` when our own out of memory.  The simulated card running
  * out of memory is an answer, not an error. */
 int mfu_replay_run(const struct mfu_replay_input *, struct mfu_replay *, struct mfu_error *err);
+void mfu_replay_forget(struct mfu_replay *); /* gives back the scratch, which the next run would use again */
 void mfu_replay_release(struct mfu_replay *);
 
 #endif

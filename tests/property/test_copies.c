@@ -211,7 +211,7 @@ static void change(struct mfu_scenario *s)
 
 static void copied_layers_are_traced_layers(void **unused)
 {
-    static struct mfu_simulation copied, traced = {.traces_layers = true};
+    static struct mfu_simulation copied = {.again = true}, traced = {.traces_layers = true, .again = true};
     struct mfu_plan plan = {0}, other = {0};
 
     (void)unused;

@@ -37,8 +37,6 @@ static const char *check_block(const struct mfu_allocator *a, int b, struct sums
         return "a hole is in use";
     if (active && (block->requested == 0 || block->requested > block->size))
         return "a block is smaller than what was requested";
-    if (!active && block->requested)
-        return "a free block is requested";
     if (!active && mfu_block_idle(a, block->next) && a->blocks[block->next].mapped == block->mapped)
         return "two free neighbours are not merged";
     if (!active && block->mapped && !in_set(&pool->free, block->size, block->address, b))
@@ -51,7 +49,7 @@ static const char *check_block(const struct mfu_allocator *a, int b, struct sums
     sum->holes += !block->mapped;
     sum->reserved += block->mapped ? block->size : 0;
     sum->allocated += block->allocated ? block->size : 0;
-    sum->requested += block->requested;
+    sum->requested += active ? block->requested : 0;
     return NULL;
 }
 

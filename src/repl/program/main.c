@@ -297,7 +297,8 @@ static void choose_characters(void)
 #define LARGE_BYTES ((uintptr_t)2 << 20)  /* of a large page of x86-64 */
 
 /* A plan takes some megabytes: one large page costs less than the hundreds of small ones that it is otherwise asked
- * for one by one, and begins where most of them would.  What is freed stays at hand.  Chosen. */
+ * for one by one, and begins where most of them would.  What is freed stays at hand.  Behind it the heap grows by little:
+ * long lists then lie apart, where they grow and go without leaving holes.  Chosen. */
 static void take_large_pages(void)
 {
 #if defined __GLIBC__ && defined MADV_HUGEPAGE
@@ -306,13 +307,14 @@ static void take_large_pages(void)
 
     sbrk((intptr_t)(-((uintptr_t)sbrk(0) + SMALL_BYTES) % LARGE_BYTES));
     begin = sbrk(0);
-    mallopt(M_TOP_PAD, 4 << 20);
+    mallopt(M_TOP_PAD, LARGE_BYTES + 4 * SMALL_BYTES);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     first = malloc(1);
     begin += -(uintptr_t)begin % page;
     if (first && (char *)sbrk(0) > begin)
         madvise(begin, (size_t)((char *)sbrk(0) - begin), MADV_HUGEPAGE);
     free(first);
+    mallopt(M_TOP_PAD, 2 * SMALL_BYTES);
 #endif
 }
 
