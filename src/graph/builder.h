@@ -96,6 +96,7 @@ struct mfu_builder {
     double trained_bytes;                     /* of a trained parameter, in the mean */
     bool left_out[MFU_MAX_OPS];               /* `when` is 0, or it only chooses an input */
     unsigned char passes[MFU_MAX_OPS];        /* which input then stands for it */
+    unsigned char section_of[MFU_MAX_OPS];    /* the section that it is in */
     struct mfu_operation received;            /* what a pipeline stage gets from the one before */
     int stage, stages;                        /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[2 * MFU_MAX_OPS];    /* of the model's, then of their adapters; without one, that of the op */

@@ -86,6 +86,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
             struct mfu_operation *op = &s->operations[i];
 
             *op = (struct mfu_operation){.primitive = source->primitive, .name = source->name};
+            s->section_of[i] = (unsigned char)section;
             s->left_out[i] = !runs || (source->when && !(mfu_expression_eval(source->when, s->config->dim) > 0));
             for (int a = 0; a < MFU_ATTRIBUTES && source->primitive->attributes[a].name; a++) {
                 op->attribute[a] = mfu_expression_eval(source->attribute[a], s->config->dim);

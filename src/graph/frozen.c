@@ -23,12 +23,7 @@ static unsigned set_of(const struct mfu_builder *s, enum mfu_setting_id id)
 
 static const struct mfu_model_section *section_of(const struct mfu_builder *s, int op)
 {
-    const struct mfu_model *m = s->config->model;
-    int i = 0;
-
-    while (i + 1 < m->n_sections && op >= m->sections[i].first + m->sections[i].count)
-        i++;
-    return &m->sections[i];
+    return &s->config->model->sections[s->section_of[op]];
 }
 
 /* Layers before those of the section that is cut, by which people number them; NAN: others stand between or behind. */
@@ -107,10 +102,12 @@ static bool is_linear(const struct mfu_builder *s, int op)
 /* The type of a weight by what reads it: a product whose operands are quantised has one of its own. */
 static enum mfu_type type_of(const struct mfu_builder *s, int op, int which)
 {
-    struct mfu_node n = {.op = &s->operations[op], .section = section_of(s, op)->name};
-    bool product = which == 0 && mfu_is(n.op, MFU_ADAPTABLE) && !mfu_makes_logits(s, &n);
+    struct mfu_node n;
 
-    return product ? s->numerics.product : s->numerics.weight;
+    if (s->numerics.product == s->numerics.weight || which != 0 || !mfu_is(&s->operations[op], MFU_ADAPTABLE))
+        return s->numerics.weight;
+    n = (struct mfu_node){.op = &s->operations[op], .section = section_of(s, op)->name};
+    return mfu_makes_logits(s, &n) ? s->numerics.weight : s->numerics.product;
 }
 
 struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool frozen)

@@ -514,6 +514,24 @@ static void new_lifetimes(struct fusion *f)
         p->tensors[p->views[f->s->old_logits].tensor].last = forward_end;
 }
 
+/* No launch has readers, or is in a group. */
+static void know_nothing(struct fusion *f)
+{
+    for (int i = 0; i < f->p->n_launches; i++) {
+        f->group_of[i] = -1;
+        memset(f->first_reader[i], -1, sizeof f->first_reader[i]);
+        memset(f->fate[i], UNUSED, sizeof f->fate[i]);
+    }
+}
+
+/* Behind the last launch of the segment at hand; launches behind all segments are in the last. */
+static int segment_end(const struct fusion *f)
+{
+    const struct mfu_segment *seg = &f->p->segments[f->segment];
+
+    return f->segment + 1 < f->p->n_segments ? seg->first + seg->count : f->p->n_launches;
+}
+
 int mfu_fuse(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
@@ -537,15 +555,16 @@ int mfu_fuse(struct mfu_builder *s)
     f.first_reader = (void *)(f.group_of + n);
     f.next_reader = (void *)(f.first_reader + n);
     f.fate = (void *)(f.next_reader + n);
-    memset(f.group_of, -1, n * (sizeof *f.group_of + sizeof *f.first_reader)); /* nothing is known of any launch */
-    memset(f.fate, UNUSED, n * sizeof *f.fate);
+    know_nothing(&f);
     mark_needs(&f);
     decide(&f);
-    for (int i = 0; i < p->n_launches; i++) {
+    for (int i = 0, end = segment_end(&f); i < p->n_launches; i++) {
         const struct mfu_launch *l = &p->launches[i];
 
-        while (i >= p->segments[f.segment].first + p->segments[f.segment].count && f.segment + 1 < p->n_segments)
+        while (i >= end) {
             f.segment++;
+            end = segment_end(&f);
+        }
         if (fusible(&f, l)) {
             join(&f, i);
             continue;

@@ -57,7 +57,7 @@ static double copies(const struct mfu_program *p, const int *segment_of, int ten
 int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_peak_memory *m)
 {
     int n = p->n_launches, *segment_of;
-    double *up = calloc((size_t)n + 1, 2 * sizeof *up + sizeof *segment_of), *down;
+    double *up = malloc(((size_t)n + 1) * (2 * sizeof *up + sizeof *segment_of)), *down;
     double level = constant(p);
 
     *m = (struct mfu_peak_memory){.segment = 0, .launch = -1};
@@ -65,6 +65,7 @@ int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_pe
         return -1;
     down = up + n;
     segment_of = (int *)(down + n);
+    memset(up, 0, (size_t)(2 * n) * sizeof *up);
     m->bytes = level - (p->n_segments > 0 && p->segments[0].phase == MFU_FORWARD ? p->next_batch_bytes : 0);
     for (int t = 0; t < p->n_tensors; t++) {
         const struct mfu_tensor *x = &p->tensors[t];

@@ -18,21 +18,28 @@ enum list { LAUNCHES, VIEWS, TENSORS };
 /* A number that a pass may not name. */
 #define NONE (-5)
 
+/* Items of a list that a pass names, and their counterparts: those of a pass are as much further on; two others. */
+struct items {
+    int first, end, by;
+    int forward_first, forward_end, forward_by;
+    int input, input_to, gradient, gradient_to; /* or NONE, which is no item */
+};
+
 /* From the numbers of one layer's pass to those of its neighbour's. */
 struct neighbours {
     struct mfu_builder *s;
     struct mfu_program *p;
     const struct mfu_layer *from, *to;
     const struct mfu_layer_pass *now, *forward; /* of `from`; forward: NULL in it */
-    int by[3], forward_by[3];
+    struct items of[3];
     int input, input_to;       /* views */
     int gradient, gradient_to; /* or MFU_NO_VIEW */
     bool foreign;              /* something else was named */
 };
 
-static bool within(const struct mfu_layer_pass *a, enum list list, int item)
+static bool within(int item, int first, int end)
 {
-    return a && item >= a->first[list] && item < a->end[list];
+    return (unsigned)(item - first) < (unsigned)(end - first);
 }
 
 static int tensor_at(const struct neighbours *x, int view)
@@ -45,43 +52,36 @@ static int producer_at(const struct neighbours *x, int view)
     return view == MFU_NO_VIEW ? NONE : x->p->views[view].producer;
 }
 
-/* The counterpart of an item; `input` and `gradient` are those of the two views. */
-static int counterpart(struct neighbours *x, enum list list, int item, int input, int input_to, int gradient,
-                       int gradient_to)
+/* The counterpart of an item. */
+static inline int counterpart(struct neighbours *x, enum list list, int item)
 {
-    if (within(x->now, list, item))
-        return item + x->by[list];
-    if (within(x->forward, list, item))
-        return item + x->forward_by[list];
-    if (item == input)
-        return input_to;
-    if (item == gradient)
-        return gradient_to;
+    const struct items *of = &x->of[list];
+
+    if (within(item, of->first, of->end))
+        return item + of->by;
+    if (within(item, of->forward_first, of->forward_end))
+        return item + of->forward_by;
+    if (item == of->input)
+        return of->input_to;
+    if (item == of->gradient)
+        return of->gradient_to;
     x->foreign = true;
     return item;
 }
 
 static int view_to(struct neighbours *x, int view)
 {
-    if (view == MFU_NO_VIEW)
-        return view;
-    return counterpart(x, VIEWS, view, x->input, x->input_to, x->gradient, x->gradient_to);
+    return view == MFU_NO_VIEW ? view : counterpart(x, VIEWS, view);
 }
 
 static int tensor_to(struct neighbours *x, int tensor)
 {
-    if (tensor == 0) /* the weights */
-        return tensor;
-    return counterpart(x, TENSORS, tensor, tensor_at(x, x->input), tensor_at(x, x->input_to), tensor_at(x, x->gradient),
-                       tensor_at(x, x->gradient_to));
+    return tensor == 0 ? tensor : counterpart(x, TENSORS, tensor); /* the weights */
 }
 
 static int producer_to(struct neighbours *x, int launch)
 {
-    if (launch < 0)
-        return launch;
-    return counterpart(x, LAUNCHES, launch, producer_at(x, x->input), producer_at(x, x->input_to),
-                       producer_at(x, x->gradient), producer_at(x, x->gradient_to));
+    return launch < 0 ? launch : counterpart(x, LAUNCHES, launch);
 }
 
 /* ---- are they alike? -------------------------------------------------------- */
@@ -265,7 +265,9 @@ static bool repeat_views(struct neighbours *x)
 /* The launch up to which a tensor lives, where the pass says so. */
 static int last_to(const struct neighbours *x, int last)
 {
-    return last != MFU_FOREVER && within(x->now, LAUNCHES, last) ? last + x->by[LAUNCHES] : last;
+    const struct items *of = &x->of[LAUNCHES];
+
+    return last != MFU_FOREVER && within(last, of->first, of->end) ? last + of->by : last;
 }
 
 static bool repeat_tensors(struct neighbours *x)
@@ -279,9 +281,9 @@ static bool repeat_tensors(struct neighbours *x)
         struct mfu_tensor *to = &p->tensors[p->n_tensors + i];
 
         *to = p->tensors[x->now->first[TENSORS] + i];
-        to->born += to->born == MFU_NEVER ? 0 : x->by[LAUNCHES];
+        to->born += to->born == MFU_NEVER ? 0 : x->of[LAUNCHES].by;
         to->last = last_to(x, to->last);
-        to->view += x->by[VIEWS];
+        to->view += x->of[VIEWS].by;
     }
     return true;
 }
@@ -292,7 +294,7 @@ static void touch(const struct neighbours *x, int from, int to)
     const struct mfu_tensor *t = &x->p->tensors[from];
     struct mfu_tensor *u = &x->p->tensors[to];
 
-    if (t->last == MFU_FOREVER || within(x->now, LAUNCHES, t->last))
+    if (t->last == MFU_FOREVER || within(t->last, x->of[LAUNCHES].first, x->of[LAUNCHES].end))
         u->last = last_to(x, t->last);
     u->part = t->part;
 }
@@ -300,17 +302,18 @@ static void touch(const struct neighbours *x, int from, int to)
 static void touch_others(struct neighbours *x)
 {
     struct mfu_program *p = x->p;
+    const struct items *launches = &x->of[LAUNCHES], *views = &x->of[VIEWS], *tensors = &x->of[TENSORS];
 
     /* What `from` reads is the result of `to` in backward: asked before it is changed. */
     touch(x, tensor_at(x, x->input), tensor_at(x, x->input_to));
     if (x->gradient != MFU_NO_VIEW)
         touch(x, tensor_at(x, x->gradient), tensor_at(x, x->gradient_to));
-    for (int t = x->forward ? x->forward->first[TENSORS] : 0; x->forward && t < x->forward->end[TENSORS]; t++)
-        touch(x, t, t + x->forward_by[TENSORS]);
-    for (int v = x->forward ? x->forward->first[VIEWS] : 0; x->forward && v < x->forward->end[VIEWS]; v++)
-        if (within(x->now, LAUNCHES, p->views[v].producer)) {
-            p->views[v + x->forward_by[VIEWS]].producer = p->views[v].producer + x->by[LAUNCHES];
-            p->views[v + x->forward_by[VIEWS]].slot = p->views[v].slot;
+    for (int t = tensors->forward_first; t < tensors->forward_end; t++)
+        touch(x, t, t + tensors->forward_by);
+    for (int v = views->forward_first; v < views->forward_end; v++)
+        if (within(p->views[v].producer, launches->first, launches->end)) {
+            p->views[v + views->forward_by].producer = p->views[v].producer + launches->by;
+            p->views[v + views->forward_by].slot = p->views[v].slot;
         }
 }
 
@@ -363,6 +366,31 @@ static bool repeat_state(struct neighbours *x)
     return true;
 }
 
+/* What the pass may name, and where it is in the neighbour. */
+static void find_items(struct neighbours *x)
+{
+    int at[3];
+
+    counts(x->s, at);
+    for (int i = 0; i < 3; i++) {
+        struct items *of = &x->of[i];
+
+        *of = (struct items){.first = x->now->first[i], .end = x->now->end[i], .by = at[i] - x->now->first[i]};
+        if (x->forward) {
+            of->forward_first = x->forward->first[i];
+            of->forward_end = x->forward->end[i];
+            of->forward_by = x->to->pass[MFU_FORWARD].first[i] - x->forward->first[i];
+        }
+    }
+    x->of[LAUNCHES].input = producer_at(x, x->input), x->of[LAUNCHES].input_to = producer_at(x, x->input_to);
+    x->of[LAUNCHES].gradient = producer_at(x, x->gradient),
+    x->of[LAUNCHES].gradient_to = producer_at(x, x->gradient_to);
+    x->of[VIEWS].input = x->input, x->of[VIEWS].input_to = x->input_to;
+    x->of[VIEWS].gradient = x->gradient, x->of[VIEWS].gradient_to = x->gradient_to;
+    x->of[TENSORS].input = tensor_at(x, x->input), x->of[TENSORS].input_to = tensor_at(x, x->input_to);
+    x->of[TENSORS].gradient = tensor_at(x, x->gradient), x->of[TENSORS].gradient_to = tensor_at(x, x->gradient_to);
+}
+
 bool mfu_repeat_pass(struct mfu_builder *s, int k, enum mfu_phase phase)
 {
     struct mfu_program *p = s->program;
@@ -386,11 +414,7 @@ bool mfu_repeat_pass(struct mfu_builder *s, int k, enum mfu_phase phase)
         || (back && !same_view(p, x.gradient, x.gradient_to))
         || (back && tensor_at(&x, x.input) == tensor_at(&x, x.gradient)) || (s->runtime->one_cast && was_cast(&x)))
         return false;
-    counts(s, x.by);
-    for (int i = 0; i < 3; i++) {
-        x.by[i] -= x.now->first[i];
-        x.forward_by[i] = back ? to->pass[MFU_FORWARD].first[i] - x.forward->first[i] : 0;
-    }
+    find_items(&x);
     given = back ? s->nodes[x.from->input].gradient : MFU_NO_VIEW;
     given = view_to(&x, given);
     if (x.foreign || !repeat_views(&x) || !repeat_launches(&x) || !repeat_tensors(&x))
