@@ -439,21 +439,33 @@ static void close_group(struct fusion *f)
     g->n = 0;
 }
 
-static double larger(const struct fusion *f, double a, double b)
+/* The most rows that a launch reads or writes, as if each was compared by mfu_compare(). */
+static double most_rows(const struct fusion *f, const struct mfu_launch *l)
 {
-    return mfu_compare(f->s, a, b) > 0 ? a : b;
+    struct mfu_program *p = f->p;
+    int first = l->n_in > 0, n = l->n_in + l->n_out;
+    double rows = l->n_in ? p->views[l->in[0]].rows : 0, *note = NULL;
+
+    if (f->s->counted && ROOM_FOR(f->s, p->compared, p->n_compared + n, p->cap_compared)) {
+        note = &p->compared[p->n_compared];
+        p->n_compared += n - first;
+    }
+    for (int k = first; k < n; k++) {
+        double other = p->views[k < l->n_in ? l->in[k] : l->out[k - l->n_in]].rows;
+
+        if (note)
+            *note++ = rows - other;
+        rows = rows > other ? rows : other;
+    }
+    return rows;
 }
 
 static void join(struct fusion *f, int index)
 {
     struct group *g = &f->open;
     const struct mfu_launch *l = &f->p->launches[index];
-    double rows = l->n_in ? f->p->views[l->in[0]].rows : 0;
+    double rows = most_rows(f, l);
 
-    for (int k = 1; k < l->n_in; k++)
-        rows = larger(f, rows, f->p->views[l->in[k]].rows);
-    for (int k = 0; k < l->n_out; k++)
-        rows = larger(f, rows, f->p->views[l->out[k]].rows);
     if (g->n > 0
         && (mfu_compare(f->s, g->rows, rows) != 0 || g->n == MAX_MEMBERS
             || f->p->launches[g->members[0]].phase != l->phase))

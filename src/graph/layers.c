@@ -70,14 +70,12 @@ static int maker(struct mfu_builder *s, const struct mfu_layer *st, int *at, con
     return at[op];
 }
 
-static void add_parameter(struct mfu_builder *s, struct mfu_node *n, int which, struct mfu_held held)
+static void add_parameter(struct mfu_builder *s, struct mfu_node *n, int which, double elements, struct mfu_held held)
 {
-    struct mfu_weights w = n->op->primitive->params(n->op);
-
     if (!ROOM(s, s->parameters, s->n_parameters, s->cap_parameters))
         return;
     n->parameter[which] = s->n_parameters;
-    s->parameters[s->n_parameters++] = (struct mfu_parameter){.elements = which ? w.bias : w.weight,
+    s->parameters[s->n_parameters++] = (struct mfu_parameter){.elements = elements,
                                                               .cast = MFU_NO_VIEW,
                                                               .gradient = MFU_NO_VIEW,
                                                               .users = 1,
@@ -85,6 +83,26 @@ static void add_parameter(struct mfu_builder *s, struct mfu_node *n, int which, 
                                                               .packed = held.packed,
                                                               .packed_bytes = held.packed_bytes,
                                                               .trains = held.trains};
+}
+
+/* Weight and bias of an operation; as the node of the same place has them in the layer before, which is alike: NULL: none. */
+static void add_parameters(struct mfu_builder *s, const struct mfu_layer *st, struct mfu_node *n, int op,
+                           const struct mfu_node *before)
+{
+    struct mfu_weights w;
+
+    if (before && before->op == n->op && !mfu_shares_weight(s, op)) {
+        for (int which = 0; which < 2; which++) {
+            const struct mfu_parameter like = s->parameters[before->parameter[which]];
+
+            add_parameter(s, n, which, like.elements,
+                          (struct mfu_held){like.type, like.packed, like.packed_bytes, like.trains});
+        }
+        return;
+    }
+    w = n->op->primitive->params(n->op);
+    for (int which = 0; which < 2; which++)
+        add_parameter(s, n, which, which ? w.bias : w.weight, mfu_held(s, op, which, st->frozen));
 }
 
 /* Whether its result needs a gradient: checkpointing asks for that of the embeddings
@@ -108,6 +126,7 @@ static void find_whether_it_trains(const struct mfu_builder *s, const struct mfu
 /* The adapter of an operation's node, behind it; or in front of it, reading what it would read. */
 static int add_adapter(struct mfu_builder *s, int op, int input, int base)
 {
+    struct mfu_weights w;
     struct mfu_node *n;
 
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
@@ -124,8 +143,10 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base)
         n->in[1] = MFU_TOKENS_IN;
     }
     s->nodes[base].replaced = mfu_adapter_replaces(s);
+    w = n->op->primitive->params(n->op);
     for (int which = 0; which < 2; which++)
-        add_parameter(s, n, which, (struct mfu_held){.type = mfu_adapter_type(s), .trains = true});
+        add_parameter(s, n, which, which ? w.bias : w.weight,
+                      (struct mfu_held){.type = mfu_adapter_type(s), .trains = true});
     n->requires_gradient = true;
     if (mfu_adapter_in_front(s, op)) { /* they change places */
         struct mfu_node adapter = *n;
@@ -164,8 +185,9 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     if (n->op->primitive->params) {
         bool borrowed = mfu_shares_weight(s, op) && at[source->shares] >= 0;
 
-        for (int which = 0; which < 2; which++)
-            add_parameter(s, n, which, mfu_held(s, op, which, st->frozen));
+        int before = st->node_before + s->n_nodes - st->first_node;
+
+        add_parameters(s, st, n, op, st->node_before >= 0 && before < st->first_node ? &s->nodes[before] : NULL);
         if (s->failed)
             return;
         if (borrowed) {
@@ -238,13 +260,14 @@ static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_secti
 
         if (!ROOM(s, s->layers, n, s->cap_layers))
             return n;
-        st = &s->layers[n++];
+        st = &s->layers[n++]; /* those before it of this run are alike */
         *st =
             (struct mfu_layer){.section = sec,
                                .input = *before,
                                .repeat = !copied && traced >= ends && k == traced - 1 - beside ? times - traced + 1 : 1,
                                .copies = copied && k == mfu_copied_layer(s) ? (int)times - traced : 0,
                                .first_parameter = s->n_parameters,
+                               .node_before = k > 0 ? st[-1].first_node : -1,
                                .frozen = run.frozen,
                                .again = run.again};
         s->copies |= copied;

@@ -33,11 +33,12 @@ struct mfu_layer_pass {
 struct mfu_layer {
     const struct mfu_model_section *section;
     int first_node, n_nodes;
-    int input;     /* node that it reads, or MFU_TOKENS_IN */
-    bool frozen;   /* none of its weights trains */
-    bool again;    /* `checkpoint` is of it, too */
-    double repeat; /* layers that it stands for */
-    int copies;    /* of it in the program, beside itself (copies.h) */
+    int node_before; /* the first of the layer before, which is alike; -1: none */
+    int input;       /* node that it reads, or MFU_TOKENS_IN */
+    bool frozen;     /* none of its weights trains */
+    bool again;      /* `checkpoint` is of it, too */
+    double repeat;   /* layers that it stands for */
+    int copies;      /* of it in the program, beside itself (copies.h) */
     int first_parameter;
     int first_kept;                /* of its results in mfu_builder.kept */
     bool alike;                    /* its operations, and what they read, are those of the layer before */

@@ -20,8 +20,8 @@ enum list { LAUNCHES, VIEWS, TENSORS };
 
 /* Items of a list that a pass names, and their counterparts: those of a pass are as much further on; two others. */
 struct items {
-    int first, end, by;
-    int forward_first, forward_end, forward_by;
+    int first, count, by;
+    int forward_first, forward_count, forward_by;
     int input, input_to, gradient, gradient_to; /* or NONE, which is no item */
 };
 
@@ -37,9 +37,9 @@ struct neighbours {
     bool foreign;              /* something else was named */
 };
 
-static bool within(int item, int first, int end)
+static inline bool within(int item, int first, int count)
 {
-    return (unsigned)(item - first) < (unsigned)(end - first);
+    return (unsigned)(item - first) < (unsigned)count;
 }
 
 static int tensor_at(const struct neighbours *x, int view)
@@ -57,9 +57,9 @@ static inline int counterpart(struct neighbours *x, enum list list, int item)
 {
     const struct items *of = &x->of[list];
 
-    if (within(item, of->first, of->end))
+    if (within(item, of->first, of->count))
         return item + of->by;
-    if (within(item, of->forward_first, of->forward_end))
+    if (within(item, of->forward_first, of->forward_count))
         return item + of->forward_by;
     if (item == of->input)
         return of->input_to;
@@ -267,7 +267,7 @@ static int last_to(const struct neighbours *x, int last)
 {
     const struct items *of = &x->of[LAUNCHES];
 
-    return last != MFU_FOREVER && within(last, of->first, of->end) ? last + of->by : last;
+    return last != MFU_FOREVER && within(last, of->first, of->count) ? last + of->by : last;
 }
 
 static bool repeat_tensors(struct neighbours *x)
@@ -294,7 +294,7 @@ static void touch(const struct neighbours *x, int from, int to)
     const struct mfu_tensor *t = &x->p->tensors[from];
     struct mfu_tensor *u = &x->p->tensors[to];
 
-    if (t->last == MFU_FOREVER || within(t->last, x->of[LAUNCHES].first, x->of[LAUNCHES].end))
+    if (t->last == MFU_FOREVER || within(t->last, x->of[LAUNCHES].first, x->of[LAUNCHES].count))
         u->last = last_to(x, t->last);
     u->part = t->part;
 }
@@ -308,10 +308,10 @@ static void touch_others(struct neighbours *x)
     touch(x, tensor_at(x, x->input), tensor_at(x, x->input_to));
     if (x->gradient != MFU_NO_VIEW)
         touch(x, tensor_at(x, x->gradient), tensor_at(x, x->gradient_to));
-    for (int t = tensors->forward_first; t < tensors->forward_end; t++)
+    for (int t = tensors->forward_first; t < tensors->forward_first + tensors->forward_count; t++)
         touch(x, t, t + tensors->forward_by);
-    for (int v = views->forward_first; v < views->forward_end; v++)
-        if (within(p->views[v].producer, launches->first, launches->end)) {
+    for (int v = views->forward_first; v < views->forward_first + views->forward_count; v++)
+        if (within(p->views[v].producer, launches->first, launches->count)) {
             p->views[v + views->forward_by].producer = p->views[v].producer + launches->by;
             p->views[v + views->forward_by].slot = p->views[v].slot;
         }
@@ -375,10 +375,11 @@ static void find_items(struct neighbours *x)
     for (int i = 0; i < 3; i++) {
         struct items *of = &x->of[i];
 
-        *of = (struct items){.first = x->now->first[i], .end = x->now->end[i], .by = at[i] - x->now->first[i]};
+        *of = (struct items){
+            .first = x->now->first[i], .count = x->now->end[i] - x->now->first[i], .by = at[i] - x->now->first[i]};
         if (x->forward) {
             of->forward_first = x->forward->first[i];
-            of->forward_end = x->forward->end[i];
+            of->forward_count = x->forward->end[i] - x->forward->first[i];
             of->forward_by = x->to->pass[MFU_FORWARD].first[i] - x->forward->first[i];
         }
     }

@@ -14,7 +14,7 @@
 
 struct mfu_simulation {
     bool traces_layers;                 /* rather than copies them: the same, in more time */
-    bool again;                         /* not the first one: what it works with is kept for the next */
+    bool again;                         /* not the first one: what it works with, tensors too, is kept */
     struct mfu_program first, later;    /* unrolled; one is empty: later if accum is 1, else first unless recorded */
     struct mfu_allocations born, there; /* what is replayed of them: where gradients are born, and where they exist */
     struct mfu_pricing pricing;         /* of the steady program's launches */
