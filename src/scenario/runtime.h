@@ -33,9 +33,9 @@
       .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                    \
       .aliases = "torch.compile inductor dynamo max-autotune")                                                         \
     X(FUSED, "fused", .meaning = "Megatron-LM and TransformerEngine: hand-written fused kernels", .fuse = true,        \
-      .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true, .keeps_quantised = true,         \
-      .weighs_early = true, .gemm_accumulates = true, .recompute_attention = true, .heads_in_place = true,             \
-      .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                                         \
+      .whole_scans = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,             \
+      .keeps_quantised = true, .weighs_early = true, .gemm_accumulates = true, .recompute_attention = true,            \
+      .heads_in_place = true, .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                 \
       .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER,                                  \
       .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                    \
       .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .lacks = MFU_ON(MFU_METAL),                                          \
@@ -69,6 +69,7 @@ struct mfu_runtime {
     bool recompute;               /* backward recomputes what is cheap (min-cut) */
     bool narrow_loads;            /* four elements at a time, whatever their size */
     bool whole_norms;             /* RMSNorm and rotary are single kernels */
+    bool whole_scans;             /* a state space's scan is mamba-ssm's */
     bool one_cast;                /* equal casts of one tensor are made once */
     bool half_weights;            /* 16-bit weights, fp32 master in the optimizer */
     bool keeps_quantised;         /* fp8 weights serve all micro-steps of a step */

@@ -277,6 +277,25 @@ static void more_modules_take_no_more_memory(void **state)
     }
 }
 
+/* mamba-ssm's scan keeps what it reads and gives; by parts what tokens of a chunk are to each other is kept, too. */
+static void whole_scans_keep_no_pairs(void **state)
+{
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        double kept[2];
+
+        for (int large = 0; large < 2; large++) {
+            plan(&plan_made, "h100-sxm", "mamba2-1.3b",
+                 (const char *const[]){"runtime", whole ? "fused" : "eager", "chunk", large ? "256" : "128", NULL});
+            kept[large] = mfu_saved_bytes(&plan_made.program);
+        }
+        if (whole)
+            assert_near(kept[1], kept[0], 1e-12);
+        else
+            assert_true(kept[1] > 1.1 * kept[0]);
+    }
+}
+
 /* Every attention is core_attn; the MLP is what comes behind all that mixes tokens; no module is of a Mamba mixer. */
 static void modules_leave_mixers_alone(void **state)
 {
@@ -500,6 +519,7 @@ int main(void)
         cmocka_unit_test(megatron_computes_attention_again),
         cmocka_unit_test(megatron_computes_modules_again),
         cmocka_unit_test(more_modules_take_no_more_memory),
+        cmocka_unit_test(whole_scans_keep_no_pairs),
         cmocka_unit_test(modules_leave_mixers_alone),
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
         cmocka_unit_test(muon_counts_every_matrix),

@@ -7,7 +7,8 @@
  * Within a chunk of L tokens it is attention without softmax: (C B') masked and decayed, times dt x; between
  * chunks the states are passed on.  The first input has x, B and C of a token beside each other, the second its dt.
  * It is what transformers runs where no kernels are installed (modeling_mamba2.py, mamba2_chunk_scan,
- * 5.23): in fp32, each result kept that an einsum or a product reads.
+ * 5.23): in fp32, each result kept that an einsum or a product reads.  Megatron runs mamba-ssm's kernels (e9594ce1,
+ * ops/triton/ssd_combined.py), which keep what they read and give and compute the rest again in backward.
  */
 #include <math.h>
 #include <stddef.h>
@@ -209,6 +210,94 @@ static struct einsum reading_of(const struct sizes *z)
     return (struct einsum){z->length, z->dim, z->state, z->chunks * z->heads};
 }
 
+/* ---- mamba-ssm's kernels --------------------------------------------------- */
+
+enum { WHOLE_IN, WHOLE_DT, WHOLE_OUT };
+
+/* What both passes compute: a token's steps and their sums, the states at the ends of chunks, those that chunks start from, and
+ * what their tokens are to each other. */
+struct parts {
+    int x, b, c;
+    int steps, passed, scores;
+};
+
+static int product(struct mfu_builder *s, const char *suffix, struct einsum e, int a, int b, double rows,
+                   double columns, enum mfu_type type)
+{
+    int out = mfu_tensor_new(s, rows, columns, type, MFU_PART_ACTIVATIONS);
+
+    return mfu_emit_matmul(s, suffix, s->numerics.math, e.m, e.n, e.k, e.batch, a, b, out);
+}
+
+static struct einsum pairs_of(const struct sizes *z, double groups)
+{
+    return (struct einsum){z->length, z->length, z->state, z->chunks * groups};
+}
+
+static struct parts parts_of(struct mfu_builder *s, const struct mfu_node *n, const struct sizes *z, int in, int dt)
+{
+    double all_states = z->dim * z->state * z->heads, groups = n->op->attribute[GROUPS];
+    enum mfu_type type = mfu_view_type(s, in);
+    struct parts p = {.x = mfu_view_slice(s, in, z->rows, z->x)};
+    int states;
+
+    p.b = mfu_view_slice(s, in, z->rows, z->own);
+    p.c = mfu_view_slice(s, in, z->rows, z->own);
+    p.steps = reduce(s, "cumsum", z->rows, 2 * z->heads, dt, MFU_NO_VIEW); /* beside the steps themselves */
+    states = product(s, "states", ending_of(z), p.x, p.b, z->chunks, all_states, MFU_F32);
+    p.passed = put(s, "passing", MFU_POINTWISE, z->chunks, all_states, type, states, p.steps);
+    p.scores = product(s, "scores", pairs_of(z, groups), p.c, p.b, z->padded, groups * z->length, MFU_F32);
+    return p;
+}
+
+/* Of a chunk's tokens those before, half of all in the mean, and of the state it starts from: one kernel. */
+static struct einsum mixing_of(const struct sizes *z)
+{
+    return (struct einsum){z->length, z->dim, z->length / 2 + z->state, z->chunks * z->heads};
+}
+
+static void forward_whole(struct mfu_builder *s, struct mfu_node *n, int in, int dt)
+{
+    struct sizes z = measure(s, n, in);
+    struct parts p = parts_of(s, n, &z, in, dt);
+
+    n->out = product(s, "", mixing_of(&z), p.scores, p.x, z.rows, z.x, mfu_view_type(s, in));
+    mfu_tensor_extend(s, p.passed);
+    mfu_node_save(s, n, in);
+    mfu_node_save(s, n, dt);
+    mfu_node_save(s, n, n->out);
+}
+
+static void backward_whole(struct mfu_builder *s, struct mfu_node *n)
+{
+    int in = n->saved[WHOLE_IN], dt = n->saved[WHOLE_DT], g = n->gradient;
+    struct sizes z = measure(s, n, in);
+    enum mfu_type type = mfu_view_type(s, in);
+    double all_states = z.dim * z.state * z.heads, groups = n->op->attribute[GROUPS];
+    struct einsum own = {z.length, z.state, z.dim, z.chunks * z.heads};
+    struct einsum chunk = {z.length, z.length, z.dim, z.chunks * z.heads};
+    struct einsum back = {z.length, z.state, z.length, z.chunks * groups};
+    struct parts p = parts_of(s, n, &z, in, dt);
+    int dstates, dpassed, dscores, parts[3], d;
+
+    dstates = product(s, "dstates", ending_of(&z), g, p.c, z.chunks, all_states, MFU_F32);
+    dpassed = put(s, "dpassing", MFU_POINTWISE, z.chunks, all_states, type, dstates, p.passed);
+    parts[0] = product(s, "dx", mixing_of(&z), p.scores, g, z.rows, z.x, type);
+    parts[1] = product(s, "db", own, p.x, dpassed, z.rows, z.own, MFU_F32);
+    parts[2] = product(s, "dc", own, g, p.passed, z.rows, z.own, MFU_F32);
+    dscores = product(s, "dscores", chunk, g, p.x, z.padded, groups * z.length, MFU_F32);
+    parts[1] = put(s, "add", MFU_POINTWISE, z.rows, z.own, type,
+                   product(s, "dscores_b", back, dscores, p.c, z.rows, z.own, MFU_F32), parts[1]);
+    parts[2] = put(s, "add", MFU_POINTWISE, z.rows, z.own, type,
+                   product(s, "dscores_c", back, dscores, p.b, z.rows, z.own, MFU_F32), parts[2]);
+    d = product(s, "dsteps", chunk, g, p.x, z.rows, z.heads, MFU_F32);
+    d = put(s, "dcumsum", MFU_REDUCTION, z.rows, z.heads, mfu_view_type(s, dt), d, p.steps);
+    mfu_grad_add(s, n, DT, d);
+    if (mfu_trains(s, n, 0))
+        mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", d, 3 * z.heads, s->numerics.weight));
+    mfu_grad_add(s, n, X, mfu_emit_laid(s, "cat", 1, z.rows, mixed(n->op), 3, parts));
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -219,6 +308,10 @@ static void forward(struct mfu_builder *s, int index)
     int biased, step, x, b, c, padded_x, skip, step_x, step_a, given[4], a, pb, pc, sums, masks, decay, kept[2];
     int scores, weights, within, to_end, ending, states, zeros, chained, gaps, passed, from_start, read, off, sum;
 
+    if (s->runtime->whole_scans) {
+        forward_whole(s, n, in, dt);
+        return;
+    }
     biased = put(s, "dt_bias", MFU_POINTWISE, z.rows, z.heads, step_type, dt, MFU_NO_VIEW);
     step = like(s, "softplus", MFU_POINTWISE, biased, MFU_NO_VIEW);
     mfu_node_save(s, n, biased);
@@ -317,6 +410,10 @@ static void backward(struct mfu_builder *s, int index)
     double all_states = z.dim * z.state * z.heads, batch = s->config->batch;
     int g = n->gradient, gy, d, two[2], small, dx, db, dc, da, ds, dt, parts[3], own;
 
+    if (s->runtime->whole_scans) {
+        backward_whole(s, n);
+        return;
+    }
     if (z.padded > z.rows)
         g = put(s, "pad", MFU_COPY, z.padded, z.x, MFU_F32, g, MFU_NO_VIEW);
     gy = mfu_emit_cast(s, g, narrow(s)); /* of what is within chunks */
