@@ -98,29 +98,33 @@ static bool available_in_backward(struct fusion *f, int view)
 static void mark_needs(struct fusion *f)
 {
     const struct mfu_program *p = f->p;
+    const struct mfu_launch *launches = p->launches;
+    const struct mfu_view *views = p->views;
+    const struct mfu_tensor *tensors = p->tensors;
 
     for (int i = p->n_launches - 1; i >= 0; i--) {
-        const struct mfu_launch *l = &p->launches[i];
-        bool own = fusible(f, l);
+        const struct mfu_launch *l = &launches[i];
+        const int *in = l->in, *out = l->out, n_in = l->n_in,
+                  n_out = l->n_out; /* bytes that are written may be these */
+        bool own = fusible(f, l), column = l->fusion == MFU_COLUMN;
 
-        for (int k = 0; k < l->n_in; k++) {
-            const struct mfu_view *v = &p->views[l->in[k]];
+        for (int k = 0; k < n_in; k++) {
+            const struct mfu_view *v = &views[in[k]];
+            int producer = v->producer, slot = v->slot;
             const struct mfu_launch *from;
-            unsigned char *fate;
 
-            if (v->producer < 0)
+            if (producer < 0)
                 continue;
-            from = &p->launches[v->producer];
-            fate = &f->fate[v->producer][v->slot];
-            f->next_reader[i][k] = f->first_reader[v->producer][v->slot];
-            f->first_reader[v->producer][v->slot] = i * MFU_LAUNCH_IN + k;
+            from = &launches[producer];
+            f->next_reader[i][k] = f->first_reader[producer][slot];
+            f->first_reader[producer][slot] = i * MFU_LAUNCH_IN + k;
             if (!own || !fusible(f, from))
-                *fate = from->cast && l->fusion == MFU_COLUMN && *fate < WRITTEN ? INSIDE : WRITTEN;
-            else if (*fate == UNUSED)
-                *fate = INSIDE;
+                f->fate[producer][slot] = from->cast && column && f->fate[producer][slot] < WRITTEN ? INSIDE : WRITTEN;
+            else if (f->fate[producer][slot] == UNUSED)
+                f->fate[producer][slot] = INSIDE;
         }
-        for (int k = 0; k < l->n_out; k++)
-            if (p->tensors[p->views[l->out[k]].tensor].last == MFU_FOREVER)
+        for (int k = 0; k < n_out; k++)
+            if (tensors[views[out[k]].tensor].last == MFU_FOREVER)
                 f->fate[i][k] = WRITTEN;
     }
     /* What the graph returns is never computed again (torch 2.15 _functorch/partitioners.py: its reader,
