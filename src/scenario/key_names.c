@@ -386,18 +386,41 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
     return NULL;
 }
 
-bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME])
+/* The i-th of the keys that values of another program's name set: its own first. */
+static bool nth_key(const struct synonym *other, size_t i, char key[MFU_KEY_NAME])
 {
-    const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
-    const char *keys = other ? other->keys : NULL, *none = keys ? translate(other->values, "none") : NULL;
-    bool found = none && strncmp(none, "off", 3) == 0; /* all of them are switches */
+    const char *keys = other->keys;
+    bool found = true;
 
-    if (found)
-        snprintf(key, MFU_KEY_NAME, "%s", other->key);
+    snprintf(key, MFU_KEY_NAME, "%s", other->key);
     for (; found && i > 0; i--)
         if ((found = next_word(&keys, key)))
             memmove(key, key + strcspn(key, "=") + 1, strlen(key + strcspn(key, "=")));
     return found;
+}
+
+/* The name of another program whose values set several keys, all of them together, or one of them; NULL: it is none. */
+static const struct synonym *of_several(const char *name, bool together)
+{
+    const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
+    const char *none = other && other->keys ? translate(other->values, "none") : NULL;
+    bool switches = none && strncmp(none, "off", 3) == 0; /* all of them are switches */
+
+    return other && other->keys && switches == together ? other : NULL;
+}
+
+bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME])
+{
+    const struct synonym *other = of_several(name, true);
+
+    return other && nth_key(other, i, key);
+}
+
+bool mfu_key_instead(const char *name, size_t i, char key[MFU_KEY_NAME])
+{
+    const struct synonym *other = of_several(name, false);
+
+    return other && nth_key(other, i, key);
 }
 
 bool mfu_key_said_by(const char *word, char pair[2 * MFU_KEY_NAME])

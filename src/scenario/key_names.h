@@ -45,6 +45,9 @@ bool mfu_key_said_by(const char *word, char pair[2 * MFU_KEY_NAME]);
 /* The i-th of the keys among which the values of a name choose ("offload"); false: there are no more, or it is no such name. */
 bool mfu_key_part(const char *name, size_t i, char key[MFU_KEY_NAME]);
 
+/* The same of a name each of whose values sets one of them in place of the others ("fsdp", which is zero or what it keeps). */
+bool mfu_key_instead(const char *name, size_t i, char key[MFU_KEY_NAME]);
+
 /* Whether a key of any model may have this name or alias. */
 bool mfu_key_known(const char *name);
 

@@ -432,6 +432,9 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
     if (set(s, key, name, text, err) < 0)
         return -1;
     mfu_scenario_answer_key(s, key);
+    for (size_t i = 0; mfu_key_instead(name, i, other); i++)
+        if (mfu_key_find(s->model, other, NULL).id != key.id && mfu_scenario_unset(s, other, err) < 0)
+            return -1;
     if (*how == '+' && before > 0 && s->setting[key.id] > 0)
         s->setting[key.id] = before;
     if (!*how || *how == '+')

@@ -534,6 +534,34 @@ static void weights_that_stay_gathered_are_sharded(void **state)
     }
 }
 
+/* What another program's name says last is what holds, whatever it, or zero, said before. */
+static void a_name_of_sharding_says_all_of_it(void **state)
+{
+    static const struct {
+        const char *key, *value;
+    } says[] = {{"fsdp", "shard_grad_op"},     {"fsdp", "full_shard"}, {"fsdp", "off"},
+                {"sharding", "shard_grad_op"}, {"sharding", "zero2"},  {"sharding", "full_shard"},
+                {"sharding", "zero1"},         {"zero", "2"}};
+
+    (void)state;
+    for (size_t last = 0; last < LENGTH(says) - 1; last++)
+        for (size_t before = 0; before < LENGTH(says); before++) {
+            struct mfu_scenario alone = start("gpt2", "a100-80gb-sxm"), s;
+            struct mfu_config c[2];
+
+            assert_int_equal(mfu_scenario_set(&alone, "gpus", "8", NULL), 0);
+            s = alone;
+            assert_int_equal(mfu_scenario_set(&alone, says[last].key, says[last].value, NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, says[before].key, says[before].value, NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, says[last].key, says[last].value, NULL), 0);
+            assert_int_equal(mfu_scenario_resolve(&alone, &c[0], NULL), 0);
+            assert_int_equal(mfu_scenario_resolve(&s, &c[1], NULL), 0);
+            assert_near(c[1].setting[MFU_S_ZERO], c[0].setting[MFU_S_ZERO], 0);
+            assert_near(c[1].setting[MFU_S_RESHARD], c[0].setting[MFU_S_RESHARD], 0);
+            assert_int_equal(c[1].trainer, c[0].trainer);
+        }
+}
+
 /* Megatron shards gradients with its FSDP alone, which sums them beside backward. */
 static void sharded_gradients_of_megatron_are_summed_beside_backward(void **state)
 {
@@ -610,6 +638,7 @@ int main(void)
         cmocka_unit_test(attention_says_whether_it_knows_documents),
         cmocka_unit_test(half_weights_need_16_bits),
         cmocka_unit_test(weights_that_stay_gathered_are_sharded),
+        cmocka_unit_test(a_name_of_sharding_says_all_of_it),
         cmocka_unit_test(sharded_gradients_of_megatron_are_summed_beside_backward),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),
