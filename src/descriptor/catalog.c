@@ -458,22 +458,19 @@ static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char 
     return a->name;
 }
 
-/* The nearest name, else the nearest alias. */
+/* The nearest name or alias; of two as near, the name. */
 static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
-    const char **texts, *best;
-    size_t n = 0;
+    const char **texts;
+    size_t n = s->n;
 
-    if (mfu_suggest(name, s->names, s->n, &best, 1) > 0) {
-        mfu_error_suggest(err, best);
-        return;
-    }
     for (const struct alias *a = s->aliases; a; a = a->next)
         n++;
     texts = mfu_arena_alloc(&c->arena, n + 1, sizeof *texts);
     if (!texts)
         return;
-    n = 0;
+    for (n = 0; n < s->n; n++)
+        texts[n] = s->names[n];
     for (const struct alias *a = s->aliases; a; a = a->next)
         if (!a->usual)
             texts[n++] = a->text;

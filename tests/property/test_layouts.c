@@ -67,6 +67,8 @@ static struct pairs any_layout(void)
         add(&p, "sp", any(2) ? "on" : "off");
     if (any(2))
         add_number(&p, "zero", any(4));
+    else if (any(3) == 0)
+        add(&p, "reshard_after_forward", any(4) ? "off" : "on");
     if (pipeline) {
         add(&p, "pp", power_of_two(4));
         add_number(&p, "n_layer", 16 * (1 + any(2)));

@@ -48,7 +48,7 @@ static void make_folder(struct scratch *s)
         "name: GeForce RTX 4070 SUPER   # the faster one\n"
         "aliases:\n  - \"4070 super\"\n  - super 4070 # so\nvendor: AMD\n",
         gpu_text);
-    add(s, "gpus/a100.yaml", "name: A100\n", gpu_text);
+    add(s, "gpus/a100.yaml", "name: A100\naliases: [a100-sxm-80]\n", gpu_text);
     add(s, "gpus/broken.yaml", "name: Broken\naliases: [half]\nsmss: 1\n", gpu_text);
     scratch_file(s, "gpus/rtx4070.measured.yaml", "gpu: rtx4070\n");
     scratch_file(s, "gpus/.hidden.yaml", "");
@@ -134,6 +134,7 @@ static void strangers_are_refused_with_the_nearest_name(void **state)
     static const struct { const char *name; int model; const char *message, *suggestion; } rows[] = {
         {"rtx4700", 0, "no GPU is called 'rtx4700'", "rtx4070"},
         {"gefroce 4070", 0, "no GPU is called 'gefroce 4070'", "geforce 4070"},
+        {"a100-80", 0, "no GPU is called 'a100-80'", "a100-sxm-80"},
         {"zzz", 0, "no GPU is called 'zzz'", ""},
         {"", 0, "no GPU is called ''", ""},
         {"GPT 2", 0, "no GPU is called 'GPT 2'; it is a model", ""},
