@@ -172,6 +172,14 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
     return found;
 }
 
+bool mfu_suggests_rather(const char *typed, const char *name, const char *than)
+{
+    char word[LONGEST];
+    int length = fold(word, typed);
+
+    return length < LONGEST && rank(typed, word, length, name, length) < rank(typed, word, length, than, length);
+}
+
 int(mfu_error_nearest)(struct mfu_error *err, const char *typed, const char *const *names, size_t n)
 {
     const char *best;

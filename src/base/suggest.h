@@ -8,6 +8,7 @@
 #ifndef MFU_SUGGEST_H
 #define MFU_SUGGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -15,6 +16,9 @@
 /* Fills `best` with up to `max` of the `n` names, nearest first; returns how
  * many.  Case, '-', '_' and blanks do not matter. */
 size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max);
+
+/* Whether what was typed is nearer to `name` than to `than`: as near is not nearer. */
+bool mfu_suggests_rather(const char *typed, const char *name, const char *than);
 
 /* Puts the nearest of the names into the error, if one is near.  Returns -1. */
 int mfu_error_nearest(struct mfu_error *, const char *typed, const char *const *names, size_t n);

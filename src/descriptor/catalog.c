@@ -458,23 +458,26 @@ static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char 
     return a->name;
 }
 
-/* The nearest name or alias; of two as near, the name. */
+/* The nearest name, or an alias that is nearer. */
 static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
-    const char **texts;
-    size_t n = s->n;
+    const char **texts, *best = NULL, *alias;
+    size_t n = 0;
 
+    mfu_suggest(name, s->names, s->n, &best, 1);
     for (const struct alias *a = s->aliases; a; a = a->next)
         n++;
     texts = mfu_arena_alloc(&c->arena, n + 1, sizeof *texts);
     if (!texts)
         return;
-    for (n = 0; n < s->n; n++)
-        texts[n] = s->names[n];
+    n = 0;
     for (const struct alias *a = s->aliases; a; a = a->next)
         if (!a->usual)
             texts[n++] = a->text;
-    mfu_error_nearest(err, name, texts, n);
+    if (mfu_suggest(name, texts, n, &alias, 1) > 0 && (!best || mfu_suggests_rather(name, alias, best)))
+        best = alias;
+    if (best)
+        mfu_error_suggest(err, best);
 }
 
 static int fail_unknown(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)

@@ -212,8 +212,8 @@ const char *mfu_plan_unpredicted(const struct mfu_plan *);
 void mfu_plan_forget(struct mfu_plan *);
 void mfu_plan_release(struct mfu_plan *);
 
-/* Adds up the memory of the program at hand, or of its passes without the optimizer; prices it, and adds up a rank's time and FLOP: for who wants prices in the
- * same order as for who wants `sums` alone. */
+/* Adds up the memory of the program at hand, or of its passes without the optimizer; prices it, and adds up a rank's time
+ * and FLOP: for who wants prices in the same order as for who wants `sums` alone. */
 int mfu_plan_weigh(struct mfu_plan *, bool of_passes, struct mfu_error *);
 int mfu_plan_price(struct mfu_plan *, bool sums, struct mfu_error *);
 /* What of the states that are paged the host holds, with so much reserved, and what that costs; the others are part of

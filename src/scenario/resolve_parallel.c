@@ -21,8 +21,8 @@ static bool on_drive(const struct mfu_config *c)
     return c->setting[MFU_S_NVME_OPTIMIZER] > 0 || c->setting[MFU_S_NVME_PARAMS] > 0;
 }
 
-/* Weights that are offloaded, or that somebody says how long they stay gathered, are sharded as FSDP and ZeRO 3 do, and updated where they
- * are. */
+/* Weights that are offloaded, or that somebody says how long they stay gathered, are sharded as FSDP and ZeRO 3 do, and
+ * updated where they are. */
 static void derive_offload(struct mfu_config *c)
 {
     if (c->setting_origin[MFU_S_RESHARD] == MFU_ORIGIN_USER)
@@ -485,9 +485,14 @@ double mfu_config_dp_shard(const struct mfu_config *c)
     return c->setting[MFU_S_DP_SHARD] > 0 ? c->setting[MFU_S_DP_SHARD] : c->setting[MFU_S_DP];
 }
 
+bool mfu_config_sums_once(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_ZERO] < 2 || (mfu_trainers[c->trainer].torch_fsdp && c->setting[MFU_S_PP] > 1);
+}
+
 bool mfu_config_gathers_once(const struct mfu_config *c)
 {
-    return mfu_trainers[c->trainer].torch_fsdp && c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 3;
+    return mfu_config_sums_once(c) && c->setting[MFU_S_ZERO] >= 3;
 }
 
 /* Until PyTorch 2.9 a stage sends its last gradient when it has summed those of its weights (pipelining/stage.py:

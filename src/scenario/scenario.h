@@ -178,6 +178,9 @@ bool mfu_offloads(const struct mfu_config *);
  * them unless dp_shard says fewer. */
 double mfu_config_dp_shard(const struct mfu_config *);
 
+/* Whether gradients are summed once a step, and not in each micro-step. */
+bool mfu_config_sums_once(const struct mfu_config *);
+
 /* Whether a pipeline's sharded weights are gathered, and their gradients summed, once a step. */
 bool mfu_config_gathers_once(const struct mfu_config *);
 

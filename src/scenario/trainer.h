@@ -143,10 +143,10 @@ struct mfu_trainer {
     enum mfu_runtime_kind runtime; /* that it runs where none is chosen */
     bool transformer_engine;       /* which chooses the attention where nothing is said */
     bool overlaps_reduce;          /* gradients are summed beside backward, else after it */
-    bool fsdp_overlaps;    /* or always where gradients are sharded (Megatron-LM 00119989, core/distributed/fsdp:
-                                       each backward, on a stream of its own; off is no choice) */
-    bool sums_behind_zero; /* but after it, all at once, where ZeRO shards anything */
-    bool overlaps_gather;  /* new weights are gathered beside the next forward, else before it */
+    bool fsdp_overlaps;            /* or always where gradients are sharded (Megatron-LM 00119989,
+                                      core/distributed/fsdp: each backward, on a stream of its own; off is no choice) */
+    bool sums_behind_zero;         /* but after it, all at once, where ZeRO shards anything */
+    bool overlaps_gather;          /* new weights are gathered beside the next forward, else before it */
     enum mfu_tp_overlap tp_overlap;
     enum mfu_loss_fusion loss_fusion;
     enum mfu_dispatcher dispatcher; /* of its published recipes */
@@ -169,17 +169,17 @@ struct mfu_trainer {
     bool adds_up_wide;    /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
     bool casts_sums; /* each of them cast before it is added (DeepSpeed edaa7221, bf16_optimizer.py), where others add
                              as they are (nanotron 2411b022, gradient_accumulator.py; Megatron-LM, main_grad.add_()) */
-    double
-        adds_apart_before; /* a year of the software: products of weight gradients did not add to them before (Megatron-LM
-                                 83b1e42f30, 2022-02; never in Megatron-DeepSpeed: f4157bea, tensor_parallel/layers.py) */
-    bool half_shards;      /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
+    double adds_apart_before; /* a year of the software: products of weight gradients did not add to them before
+                                 (Megatron-LM 83b1e42f30, 2022-02; never in Megatron-DeepSpeed: f4157bea,
+                                 tensor_parallel/layers.py) */
+    bool half_shards;         /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
-    bool synchronizes;     /* the host waits for the GPU after each message of a pipeline */
-    bool plain_zero;       /* calls zero_grad() as PyTorch has it */
-    bool polls;            /* and both hosts look for the end of a message after pauses */
-    bool scatters;         /* each tensor rank sends its part of a message, the receivers gather */
-    double pads_vocab;     /* to a multiple of this for each tensor rank; 0: not */
-    bool repeats_keys;     /* exchanging heads over more ranks than there are of keys, it repeats those */
+    bool synchronizes;        /* the host waits for the GPU after each message of a pipeline */
+    bool plain_zero;          /* calls zero_grad() as PyTorch has it */
+    bool polls;               /* and both hosts look for the end of a message after pauses */
+    bool scatters;            /* each tensor rank sends its part of a message, the receivers gather */
+    double pads_vocab;        /* to a multiple of this for each tensor rank; 0: not */
+    bool repeats_keys;        /* exchanging heads over more ranks than there are of keys, it repeats those */
     double shares_keys_since; /* a year of the software: more tensor ranks than heads of keys gather queries, keys and
                                  values, and take theirs (Megatron-LM f7dfb997); 0: never */
     bool holds_fp8;           /* weights of linears lie in fp8, where the precision and ZeRO 1 or 2 let them */

@@ -395,6 +395,8 @@ static void replicas_sum_where_there_are_some(void **state)
         {"gpus 8 tp 4 cp 2", " 2 replicas sum 7.48 GiB"},
         {"gpus 8 tp 8", NULL},
         {"gpus 16 tp 8 pp 2", NULL},
+        {"gpus 16 nodes 16 zero 1 batch 1 seq 512", " and gather weights, less often with more accumulation."},
+        {"gpus 16 nodes 16 zero 3 batch 1 seq 512", " and gather weights, in every micro-step."},
     };
 
     (void)state;
@@ -403,7 +405,7 @@ static void replicas_sum_where_there_are_some(void **state)
 
         ask(&s, "slow");
         assert_non_null(symptom("C8"));
-        if (!strstr(symptom("C8")->text, cases[i].says ? cases[i].says : "beside it. Other sharding")
+        if (!strstr(symptom("C8")->text, cases[i].says ? cases[i].says : ". Other sharding")
             || (!cases[i].says && strstr(symptom("C8")->text, "replicas")))
             fail_msg("%s: %s", cases[i].pairs, symptom("C8")->text);
     }

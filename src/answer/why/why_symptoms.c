@@ -202,10 +202,11 @@ static bool communication_bound(const struct evidence *e)
     if (experts > 0 && copies > 1 && c->replicas > 1)
         snprintf(of_experts, sizeof of_experts, mfu_translate(" (%.0f of experts %s)"), copies, Q(experts, MFU_BYTES));
     if (c->replicas > 1 || (experts > 0 && copies > 1))
-        snprintf(sums, sizeof sums,
-                 mfu_translate(" %.0f replicas sum %s of gradients%s%s, less often with more accumulation."),
+        snprintf(sums, sizeof sums, mfu_translate(" %.0f replicas sum %s of gradients%s%s, %s."),
                  c->replicas > 1 ? c->replicas : copies, Q(c->replicas > 1 ? bytes : experts, MFU_BYTES), of_experts,
-                 c->setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "");
+                 c->setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "",
+                 mfu_config_sums_once(c) ? mfu_translate("less often with more accumulation")
+                                         : mfu_translate("in every micro-step"));
     if (e->s->part_s[MFU_P_CONTENTION] > 0)
         snprintf(slowed, sizeof slowed, mfu_translate(", %s more in kernels that it slows down"),
                  Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
