@@ -31,11 +31,12 @@ static int stages(struct mfu_session *s, struct mfu_error *err)
 static int timeline(struct mfu_session *s, struct mfu_error *err)
 {
     struct mfu_memory_timeline course;
-    int status = mfu_session_simulate_worst(s, true, err);
+    int status = mfu_session_plan(s, err);
 
-    if (status == 0)
-        status = s->plan.n_stages > 0 ? mfu_memory_timeline_of_pipeline(&s->plan, &course, err)
-                                      : mfu_memory_timeline_make(&s->simulation, &course, err);
+    if (status == 0 && s->plan.n_stages > 0)
+        status = mfu_memory_timeline_of_pipeline(&s->plan, &course, err);
+    else if (status == 0 && (status = mfu_session_simulate_worst(s, true, err)) == 0)
+        status = mfu_memory_timeline_make(&s->simulation, &course, err);
     if (status < 0)
         return -1;
     if (s->json)
