@@ -138,14 +138,14 @@ int mfu_build_resolve(void *builder, const char *name, struct mfu_error *err)
 
 struct mfu_expression *mfu_build_expression(struct mfu_model_builder *b, const char *text, enum mfu_dim dim)
 {
-    struct mfu_expression *compiled, **known = &compiled;
+    bool digit = text[0] >= '0' && text[0] <= '9' && !text[1] && dim == MFU_COUNT;
+    struct mfu_expression *e = digit ? b->digits[text[0] - '0'] : NULL;
 
-    if (text[0] >= '0' && text[0] <= '9' && !text[1] && dim == MFU_COUNT) {
-        known = &b->digits[text[0] - '0'];
-        if (*known)
-            return *known;
-    }
-    return *known = mfu_expression_compile(&b->model->arena, text, dim, mfu_build_resolve, b, b->err);
+    if (!e)
+        e = mfu_expression_compile(&b->model->arena, text, dim, mfu_build_resolve, b, b->err);
+    if (digit)
+        b->digits[text[0] - '0'] = e;
+    return e;
 }
 
 struct mfu_expression *mfu_build_compile(struct mfu_model_builder *b, struct mfu_yaml *yaml, struct mfu_yaml_node *node,
