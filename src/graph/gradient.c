@@ -288,7 +288,7 @@ void mfu_accumulate(struct mfu_builder *s, int view)
     double elements = mfu_view_columns(s, view) * mfu_view_rows(s, view);
     double own = mfu_type_bytes[mfu_view_type(s, view)];
     double sum = mfu_gradients_wait_whole(s)        ? fmax(mfu_summed_bytes(s), own)
-        : adds_as_they_are(s, s->numerics.gradient) ? 4
+        : adds_as_they_are(s, s->numerics.gradient) ? mfu_type_bytes[s->numerics.gradient]
                                                     : own;
     double bytes = elements * sum;
     struct mfu_launch *l;

@@ -119,7 +119,7 @@ static double copies(const struct mfu_builder *s)
 static const struct rule *rule_of(const struct mfu_builder *s)
 {
     double zero = s->config->setting[MFU_S_ZERO];
-    bool once = mfu_trainers[s->config->trainer].torch_fsdp && s->config->setting[MFU_S_PP] > 1;
+    bool once = mfu_config_sums_once(s->config);
 
     if (zero >= 3 && s->config->setting[MFU_S_RESHARD] == 0)
         return once ? &pipelined : &kept_for_backward;

@@ -430,12 +430,6 @@ static double more_bytes(const struct mfu_stage *s, double in_flight)
     return fmax(in_flight - 1, 0) * s->kept_bytes;
 }
 
-/* Whether the optimizer takes more than that. */
-static bool updates_most(const struct mfu_stage *s, double more)
-{
-    return s->updates.peak.bytes > s->alone.peak.bytes + more;
-}
-
 /* The workspace that has the layout at hand, else the one that was not used for the longest, comes first. */
 static bool take_pipeline(struct mfu_plan *p, struct mfu_error *err)
 {
@@ -463,11 +457,10 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
         ranks = mfu_pipeline_weigh(p->pipelines[0], &p->config.pipeline, kept_bytes, err);
     for (int i = 0; ranks && i < p->n_stages; i++) {
         const struct mfu_stage *same = &p->stages[p->stages[i].same];
-        double bytes, more;
+        double bytes;
 
         p->stages[i].in_flight = same->kept_bytes > 0 ? ranks[i].peak_bytes / same->kept_bytes : ranks[i].in_flight;
-        more = more_bytes(same, p->stages[i].in_flight);
-        bytes = updates_most(same, more) ? same->updates.peak.bytes : same->alone.peak.bytes + more;
+        bytes = fmax(same->updates.peak.bytes, same->alone.peak.bytes + more_bytes(same, p->stages[i].in_flight));
         if (worst < 0 || bytes > most_bytes) {
             most_bytes = bytes;
             worst = i;
@@ -482,12 +475,13 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 /* The memory of a rank like `s` with so many microbatches in flight. */
 static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_flight, struct mfu_memory_answer *m)
 {
-    bool updates = updates_most(s, more_bytes(s, in_flight));
-    double more = updates ? 0 : more_bytes(s, in_flight), factor = s->alone.reserved_bytes / s->alone.peak.bytes;
+    double more = more_bytes(s, in_flight), factor = s->alone.reserved_bytes / s->alone.peak.bytes;
+    bool updates = s->updates.peak.bytes > s->alone.peak.bytes + more; /* the optimizer takes the most */
     /* The first stage waits for nobody before its first backward pass. */
     bool waits = s->number > 0 && mfu_trainers[p->config.trainer].synchronizes;
 
     *m = updates ? s->updates : s->alone;
+    more = updates ? 0 : more;
     m->peak.bytes += more;
     m->peak.parts[MFU_PART_ACTIVATIONS] += more;
     m->reserved_bytes += factor * more;

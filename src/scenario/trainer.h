@@ -167,8 +167,8 @@ struct mfu_trainer {
     bool of_first_rank;   /* what it prints of memory is the first pipeline rank's */
     bool saves_gathered;  /* what sequence parallelism gathered in forward is kept for backward */
     bool adds_up_wide;    /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
-    bool casts_sums; /* each of them cast before it is added (DeepSpeed edaa7221, bf16_optimizer.py), where others add
-                             as they are (nanotron 2411b022, gradient_accumulator.py; Megatron-LM, main_grad.add_()) */
+    bool casts_sums;      /* each of them cast before it is added (DeepSpeed edaa7221, bf16_optimizer.py), where others
+                             add as they are (nanotron 2411b022, gradient_accumulator.py; Megatron-LM, main_grad.add_()) */
     double adds_apart_before; /* a year of the software: products of weight gradients did not add to them before
                                  (Megatron-LM 83b1e42f30, 2022-02; never in Megatron-DeepSpeed: f4157bea,
                                  tensor_parallel/layers.py) */
