@@ -1135,23 +1135,23 @@ static void words_are_not_read_into_others(void **state)
 static void machines_and_programs_are_read(void **state)
 {
     static const struct {
-        const char *columns, *cells, *assumed, *skipped;
+        const char *columns, *cells, *assumed;
     } rows[] = {
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,HDR IB x8,1000", "cluster=dgx-a100 for HDR IB x8", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x HDR,1000", "cluster=hgx-a100-4nic", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Omni-Path 100,1000", "cluster=jean-zay", ""},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,HDR IB x8,1000", "cluster=dgx-a100 for HDR IB x8"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x HDR,1000", "cluster=hgx-a100-4nic"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Omni-Path 100,1000", "cluster=jean-zay"},
         {"n_gpus,gpus_per_node,notes,step_time_ms", "16,8,tuned on Jean Zay in 2022,1000",
-         "cluster=jean-zay, by the notes", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,400gbps-node,1000", "cluster=p4d", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,10 Gbps Ethernet,1000", "cluster=boxes-10gbe", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,1.25 GBps Ethernet,1000", "cluster=boxes-10gbe", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,200G RoCE,1000", "cluster: the usual one", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4xHDR,1000", "cluster=hgx-a100-4nic", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,8x HDR100,1000", "cluster=hgx-a100-4nic", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Slingshot 11,1000", "cluster=hgx-a100-4nic", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,HDR IB x99999999,1000", "cluster: the usual one", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,8x8x8x8,1000", "cluster: the usual one", ""},
-        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,100 Gbps fiber,1000", "cluster=", ""},
+         "cluster=jean-zay, by the notes"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,400gbps-node,1000", "cluster=p4d"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,10 Gbps Ethernet,1000", "cluster=boxes-10gbe"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,1.25 GBps Ethernet,1000", "cluster=boxes-10gbe"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,200G RoCE,1000", "cluster: the usual one"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4xHDR,1000", "cluster=hgx-a100-4nic"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,8x HDR100,1000", "cluster=hgx-a100-4nic"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4x Slingshot 11,1000", "cluster=hgx-a100-4nic"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,HDR IB x99999999,1000", "cluster: the usual one"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,8x8x8x8,1000", "cluster: the usual one"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,100 Gbps fiber,1000", "cluster="},
     };
 
     (void)state;
@@ -1171,6 +1171,42 @@ static void machines_and_programs_are_read(void **state)
             table(i ? "gpu,model,step_time_ms\nTPU v4,gpt2,100\n" : "gpu,model,step_time_ms\nIntel Gaudi2,gpt2,100\n");
 
         assert_non_null(strstr(all->rows[0].skipped, "is no GPU"));
+        mfu_validation_free(all);
+    }
+}
+
+/* What the notes say of the layout, of who holds what and of what overlaps; and what they deny. */
+static void layouts_in_prose_are_read(void **state)
+{
+    static const struct {
+        const char *notes, *assumed, *absent;
+    } rows[] = {
+        {"model-parallel size 16", "tp=4, pp=4: model-parallel size 16", "zero"},
+        {"Model-parallel size 2 (split not stated)", "tp=2, pp=1", NULL},
+        {"Model-parallel size 1", "sharding=ddp", "tp="},
+        {"model-parallel size not stated", "sharding=ddp", "tp="},
+        {"overlapped grad-reduce/param-gather/tp-comm; others", "overlap_param_gather=on", "ddp"},
+        {"overlapped grad-reduce/param-gather/tp-comm; others", "tp_overlap=products", NULL},
+        {"--overlap-grad-reduce --overlap_param_gather", "sharding=zero1, by the notes", NULL},
+        {"tp_comm_overlap; distributed optimizer", "tp_overlap=products", "ddp"},
+        {"no overlap of grad-reduce and param-gather", "", "overlap_"},
+        {"overlap_grad_reduce=false; distributed optimizer", "sharding=zero1", "overlap_"},
+        {"overlapped data loading; grad-reduce bf16", "grad_reduce=bf16", "overlap_"},
+        {"no distributed optimizer", "sharding=ddp", "zero"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[1024];
+        struct mfu_validation *all;
+        const char *assumed;
+
+        snprintf(text, sizeof text, COLUMNS ",n_gpus,gpus_per_node,step_time_ms,notes\na100-80gb-sxm%s,64,8,1000,%s\n",
+                 strchr(CELLS, ','), rows[i].notes);
+        all = table(text);
+        assumed = all->rows[0].assumed;
+        if (!strstr(assumed, rows[i].assumed) || (rows[i].absent && strstr(assumed, rows[i].absent)))
+            fail_msg("%s: %s %s", rows[i].notes, assumed, all->rows[0].skipped);
         mfu_validation_free(all);
     }
 }
@@ -1234,6 +1270,7 @@ int main(void)
         cmocka_unit_test(flops_are_times),
         cmocka_unit_test(words_are_not_read_into_others),
         cmocka_unit_test(machines_and_programs_are_read),
+        cmocka_unit_test(layouts_in_prose_are_read),
         cmocka_unit_test(other_tables_are_refused),
     };
 

@@ -83,6 +83,10 @@ extern const size_t mfu_said_count;
 bool mfu_says(const char *text, const char *phrase);
 const char *mfu_where_said(const struct mfu_row *, const char *phrase);
 
+/* Whether a part of a text between two marks has both and denies nothing: "overlapped grad-reduce/param-gather" and
+ * "--overlap_param_gather" have "overlap" and "param-gather". */
+bool mfu_says_together(const char *text, const char *one, const char *other);
+
 /* Sets what prose says.  False: the row is skipped. */
 bool mfu_row_set_said(struct mfu_row *);
 

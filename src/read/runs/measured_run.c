@@ -436,6 +436,14 @@ static bool set_group(struct mfu_row *r, const char *text)
     return mfu_row_set(r, "dp_shard", size);
 }
 
+/* Whether the notes have optimizer states sharded: parameters are gathered where no rank updates all of them. */
+static bool shards_states(const struct mfu_row *r)
+{
+    const char *notes = mfu_row_cell(r, "notes");
+
+    return mfu_says_together(notes, "param-gather", "") || mfu_says_together(notes, "distributed-optimizer", "");
+}
+
 /* Who holds what, where there are several GPUs. */
 static bool set_sharding(struct mfu_row *r)
 {
@@ -443,8 +451,11 @@ static bool set_sharding(struct mfu_row *r)
     double copies, shards;
 
     if (mfu_cell_empty(r, "sharding") && strcasecmp(text, "none") != 0) {
-        mfu_row_assume(r, "sharding=ddp");
-        return mfu_row_set(r, "sharding", "ddp");
+        if (shards_states(r))
+            mfu_row_assume(r, "sharding=zero1, by the notes");
+        else
+            mfu_row_assume(r, "sharding=ddp");
+        return mfu_row_set(r, "sharding", shards_states(r) ? "zero1" : "ddp");
     }
     if (mfu_same_letters(text, "fsdp"))
         mfu_row_assume(r, "sharding=fsdp-full for fsdp");
@@ -472,6 +483,32 @@ static bool set_sharding(struct mfu_row *r)
     return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"));
 }
 
+/* GPUs that hold one copy of the model by the notes ("model-parallel size 16"), where no column says more: tensor ranks as
+ * many as a node has, and stages over nodes (Narayanan et al. 2021, arXiv 2104.04473, takeaway 1). */
+static bool set_model_parallel(struct mfu_row *r)
+{
+    static const char *const phrases[] = {"model-parallel size", "model parallel size", "model-parallel-size"};
+    const char *notes = mfu_row_cell(r, "notes"), *at = NULL;
+    double node = fmax(1, mfu_cell_number(r, "gpus_per_node")), heads = mfu_cell_number(r, "n_head");
+    char tp[16], pp[16];
+    int size = 0, ranks;
+
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases && !at; i++)
+        if ((at = strcasestr(notes, phrases[i])))
+            size = atoi(at + strlen(phrases[i]) + strspn(at + strlen(phrases[i]), " =:"));
+    if (size < 1 || !mfu_cell_empty(r, "tp") || !mfu_cell_empty(r, "pp"))
+        return true;
+    r->run->layout_open = false;
+    for (ranks = size; ranks > 1 && (ranks > node || size % ranks || (!isnan(heads) && fmod(heads, ranks) != 0));)
+        ranks--;
+    snprintf(tp, sizeof tp, "%d", ranks);
+    snprintf(pp, sizeof pp, "%d", size / ranks);
+    if (size > 1)
+        mfu_row_assume(r, "tp=%s, pp=%s: model-parallel size %d by the notes, tensor ranks within a node", tp, pp,
+                       size);
+    return mfu_row_set(r, "tp", tp) && mfu_row_set(r, "pp", pp);
+}
+
 /* How many GPUs, in what arrangement. */
 static bool set_gpus(struct mfu_row *r, double gpus)
 {
@@ -486,7 +523,7 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
-    if (gpus > 1 && !set_sharding(r))
+    if (gpus > 1 && (!set_model_parallel(r) || !set_sharding(r)))
         return false;
     return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? mfu_row_set(r, "sp", "on") : true;
 }

@@ -362,10 +362,6 @@ const struct mfu_said mfu_said[] = {
     {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, MFU_ALWAYS}, {"uses tf32", "precision", "tf32", NULL, MFU_ALWAYS}, {"fused ops", "runtime", "fused", NULL, MFU_ALWAYS},
     {"force-balanced", "expert_load", "1", NULL, MFU_ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, MFU_ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, MFU_ALWAYS},
     {"dualpipe", "schedule", "dualpipe", NULL, MFU_ALWAYS},
-    {"overlap-grad-reduce", "overlap_grad_reduce", "on", NULL, MFU_ALWAYS}, {"overlap_grad_reduce", "overlap_grad_reduce", "on", NULL, MFU_ALWAYS},
-    {"overlapped grad-reduce", "overlap_grad_reduce", "on", NULL, MFU_ALWAYS},
-    {"overlap-param-gather", "overlap_param_gather", "on", NULL, MFU_ALWAYS}, {"overlap_param_gather", "overlap_param_gather", "on", NULL, MFU_ALWAYS},
-    {"tp-comm-overlap", "tp_overlap", "products", NULL, MFU_ALWAYS}, {"tp_comm_overlap", "tp_overlap", "products", NULL, MFU_ALWAYS},
     {"deepep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, MFU_ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, MFU_ALWAYS},
@@ -374,6 +370,13 @@ const struct mfu_said mfu_said[] = {
 };
 // clang-format on
 const size_t mfu_said_count = sizeof mfu_said / sizeof *mfu_said;
+
+/* What is said to overlap with what is computed: "overlapped grad-reduce/param-gather", "--tp-comm-overlap". */
+static const struct mfu_said overlapped[] = {
+    {"grad-reduce", "overlap_grad_reduce", "on", NULL, MFU_ALWAYS},
+    {"param-gather", "overlap_param_gather", "on", NULL, MFU_ALWAYS},
+    {"tp-comm", "tp_overlap", "products", NULL, MFU_ALWAYS},
+};
 
 /* Whether one of the three words before `at` denies what stands there: "no LoRA", "without CPU offload". */
 static bool denied(const char *text, const char *at)
@@ -425,12 +428,44 @@ bool mfu_says(const char *text, const char *phrase)
 /* Columns whose words can name a property. */
 static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "notes"};
 
+bool mfu_says_together(const char *text, const char *one, const char *other)
+{
+    static const char *const denials[] = {"no", "not", "non", "without", "off", "false", "disabled", "unknown"};
+
+    for (size_t n; *text; text += n + strspn(text + n, ".;:,()")) {
+        char part[MOST_SAID];
+        bool denies = false;
+
+        n = strcspn(text, ".;:,()");
+        snprintf(part, sizeof part, "%.*s", (int)n, text);
+        for (char *p = part; *p; p++)
+            if (strchr("_ ", *p))
+                *p = '-'; /* words are apart by one mark */
+        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
+            denies |= mfu_has_word(part, denials[i]);
+        if (!denies && strcasestr(part, one) && strcasestr(part, other))
+            return true;
+    }
+    return false;
+}
+
 const char *mfu_where_said(const struct mfu_row *r, const char *phrase)
 {
     for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
         if (mfu_says(mfu_row_cell(r, prose[i]), phrase))
             return prose[i];
     return NULL;
+}
+
+static bool set_overlaps(struct mfu_row *r)
+{
+    for (size_t i = 0; i < sizeof overlapped / sizeof *overlapped; i++)
+        if (mfu_says_together(mfu_row_cell(r, "notes"), "overlap", overlapped[i].phrase)) {
+            mfu_row_assume(r, "%s=%s, by the notes", overlapped[i].key, overlapped[i].value);
+            if (!mfu_row_set(r, overlapped[i].key, overlapped[i].value))
+                return false;
+        }
+    return true;
 }
 
 bool mfu_row_set_said(struct mfu_row *r)
@@ -444,5 +479,5 @@ bool mfu_row_set_said(struct mfu_row *r)
         if (!mfu_row_set(r, mfu_said[i].key, mfu_said[i].value))
             return false;
     }
-    return true;
+    return set_overlaps(r);
 }
