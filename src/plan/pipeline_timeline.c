@@ -3,6 +3,8 @@
  *
  * The schedule says when a pass begins and ends; what a forward pass keeps stays until the backward pass that needs it
  * ends.  A backward pass begins with all that its stage has beside that when it holds the most with one microbatch.
+ * The highest level is that of mfu_pipeline_weigh(), which needs no times: all that is kept at any moment is there, and
+ * maybe more, where the next backward pass begins.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 
 struct course {
     struct mfu_memory_timeline *to;
-    const double *kept_bytes;                                 /* of each stage of the model, one microbatch */
+    struct mfu_pipeline_kept kept;                            /* of each stage of the model, one microbatch */
     double standing[MFU_PART_COUNT], passing[MFU_PART_COUNT]; /* all the time; in a backward pass */
     double held_bytes, reserved_bytes;
 };
@@ -68,20 +70,31 @@ static void learn(struct course *c, const struct mfu_stage *s)
     c->passing[MFU_PART_ACTIVATIONS] -= rest; /* is gone at that moment */
 }
 
-static void pass(struct course *c, const struct mfu_pipeline_event *e, const struct mfu_pipeline_layout *layout)
+/* A forward, or a backward with what passes in it. */
+static void stretch(struct course *c, enum mfu_phase phase, double from_s, double to_s, double more_bytes)
 {
-    bool forward = e->pass == MFU_PASS_F || e->pass == MFU_PASS_FBW;
-    bool ends = e->pass == MFU_PASS_BW || e->pass == MFU_PASS_W || e->pass == MFU_PASS_FBW;
-    int other = e->pass == MFU_PASS_FBW ? mfu_pipeline_stage(layout, e->rank, !e->chunk) : e->stage;
-    double more = (forward ? c->kept_bytes[e->stage] : 0) - (ends ? c->kept_bytes[other] : 0);
-
     for (int i = 0; i <= LEVELS; i++) {
         double share = (double)i / LEVELS;
 
-        point(c, e->start_s + share * (e->end_s - e->start_s), e->pass == MFU_PASS_F ? MFU_FORWARD : MFU_BACKWARD,
-              c->held_bytes + share * more, e->pass == MFU_PASS_F ? 0 : 1 - share);
+        point(c, from_s + share * (to_s - from_s), phase, c->held_bytes + share * more_bytes,
+              phase == MFU_FORWARD ? 0 : 1 - share);
     }
-    c->held_bytes += more;
+    c->held_bytes += more_bytes;
+}
+
+static void pass(struct course *c, const struct mfu_pipeline_event *e, const struct mfu_config *config)
+{
+    bool merged = e->pass == MFU_PASS_FBW, beside = merged && config->experts.merged > 0;
+    bool ends = e->pass == MFU_PASS_BW || e->pass == MFU_PASS_W || merged;
+    int other = merged ? mfu_pipeline_stage(&config->pipeline, e->rank, !e->chunk) : e->stage;
+    double turn_s = beside ? e->start_s : e->turn_s;
+    double ahead_bytes = (merged ? c->kept.ahead_bytes : c->kept.bytes)[e->stage];
+
+    if (e->pass == MFU_PASS_F || merged)
+        stretch(c, MFU_FORWARD, e->start_s, turn_s, ahead_bytes);
+    if (e->pass != MFU_PASS_F)
+        stretch(c, MFU_BACKWARD, turn_s, e->end_s,
+                (merged ? c->kept.bytes[e->stage] - ahead_bytes : 0) - (ends ? c->kept.bytes[other] : 0));
 }
 
 static int follow(struct course *c, const struct mfu_plan *p, const struct mfu_pipeline_step *step,
@@ -94,12 +107,12 @@ static int follow(struct course *c, const struct mfu_plan *p, const struct mfu_p
 
     for (size_t i = 0; i < step->n_events; i++)
         n += step->events[i].rank == p->worst_stage;
-    if (!(c->to->points = malloc((n * (LEVELS + 1) + 3) * sizeof *c->to->points)))
+    if (!(c->to->points = malloc((2 * n * (LEVELS + 1) + 3) * sizeof *c->to->points)))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     point(c, 0, MFU_FORWARD, 0, 0);
     for (size_t i = 0; i < step->n_events; i++)
         if (step->events[i].rank == p->worst_stage)
-            pass(c, &step->events[i], &p->config.pipeline);
+            pass(c, &step->events[i], &p->config);
     for (int k = 0; k < MFU_PART_COUNT; k++)
         c->passing[k] = updates->parts[k] - c->standing[k];
     point(c, step->makespan_s, MFU_OPTIMIZER_PHASE, 0, known);
@@ -112,18 +125,18 @@ int mfu_memory_timeline_of_pipeline(const struct mfu_plan *p, struct mfu_memory_
 {
     struct course c = {.to = to, .reserved_bytes = p->memory.reserved_bytes};
     struct mfu_pipeline *pipeline = mfu_pipeline_new(err);
-    double *kept_bytes = pipeline ? mfu_stages_kept(p, err) : NULL;
     struct mfu_pipeline_step step;
     int status = -1;
 
     memset(to, 0, sizeof *to);
     to->highest_reserved = c.reserved_bytes;
-    c.kept_bytes = kept_bytes;
-    if (kept_bytes && mfu_stages_run(p, pipeline, MFU_PIPELINE_RECORD, &step, err) == 0) {
+    if (pipeline)
+        c.kept = mfu_stages_kept(p, err);
+    if (c.kept.bytes && mfu_stages_run(p, pipeline, MFU_PIPELINE_RECORD, &step, err) == 0) {
         learn(&c, &p->stages[p->worst_stage]);
         status = follow(&c, p, &step, err);
     }
-    free(kept_bytes);
+    free(c.kept.bytes);
     mfu_pipeline_free(pipeline);
     return status;
 }

@@ -323,13 +323,16 @@ static int price_all(struct mfu_plan *p, bool sums, struct mfu_error *err)
 
 enum { F_S, B_S, W_S, SEND_S, COSTS };
 
-/* A rank's seconds (COSTS rows), or its bytes (one), go to its stages by their layers; so does what stands before and
- * behind these where that is no end of the model: weights that are cast all at once.  Owned; NULL with `err`. */
+enum { KEPT, AHEAD, KEPT_ROWS };
+
+/* A rank's seconds (COSTS rows), or its bytes (KEPT_ROWS), go to its stages by their layers; so does what stands before
+ * and behind these where that is no end of the model: weights that are cast all at once.  Owned; NULL with `err`. */
 static double *divide(const struct mfu_plan *p, bool bytes, struct mfu_error *err)
 {
     const struct mfu_pipeline_layout *l = &p->config.pipeline;
     int stages = mfu_pipeline_stages(l), chunks = mfu_pipeline_chunks(l);
-    double *all = malloc((size_t)stages * (bytes ? 1 : COSTS) * sizeof *all);
+    double *all = malloc((size_t)stages * (bytes ? KEPT_ROWS : COSTS) * sizeof *all);
+    bool beside = p->config.experts.merged > 0;
 
     if (!all)
         mfu_fail(err, MFU_ENOMEM, "out of memory");
@@ -341,8 +344,12 @@ static double *divide(const struct mfu_plan *p, bool bytes, struct mfu_error *er
             struct lasts lasts;
 
             if (bytes) {
-                all[s] = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind) + part.before * r->kept_before
-                    + part.behind * r->kept_behind;
+                double layers = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind);
+
+                all[KEPT * stages + s] = layers + part.before * r->kept_before + part.behind * r->kept_behind;
+                all[AHEAD * stages + s] = beside
+                    ? part.before * r->kept_before + layers / fmax(part.layers * r->layers, 1)
+                    : all[KEPT * stages + s];
                 continue;
             }
             lasts = part_lasts(p, r, &part, l->schedule->splits_backward);
@@ -355,9 +362,12 @@ static double *divide(const struct mfu_plan *p, bool bytes, struct mfu_error *er
     return all;
 }
 
-double *mfu_stages_kept(const struct mfu_plan *p, struct mfu_error *err)
+struct mfu_pipeline_kept mfu_stages_kept(const struct mfu_plan *p, struct mfu_error *err)
 {
-    return divide(p, true, err);
+    double *all = divide(p, true, err);
+    int stages = mfu_pipeline_stages(&p->config.pipeline);
+
+    return (struct mfu_pipeline_kept){all, all ? all + (size_t)AHEAD * (size_t)stages : NULL};
 }
 
 int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum mfu_pipeline_mode mode,
@@ -450,11 +460,12 @@ static bool take_pipeline(struct mfu_plan *p, struct mfu_error *err)
 static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 {
     const struct mfu_pipeline_rank *ranks = NULL;
-    double *kept_bytes = mfu_stages_kept(p, err), most_bytes = 0;
+    struct mfu_pipeline_kept kept = mfu_stages_kept(p, err);
+    double most_bytes = 0;
     int worst = -1;
 
-    if (kept_bytes && take_pipeline(p, err))
-        ranks = mfu_pipeline_weigh(p->pipelines[0], &p->config.pipeline, kept_bytes, err);
+    if (kept.bytes && take_pipeline(p, err))
+        ranks = mfu_pipeline_weigh(p->pipelines[0], &p->config.pipeline, &kept, err);
     for (int i = 0; ranks && i < p->n_stages; i++) {
         const struct mfu_stage *same = &p->stages[p->stages[i].same];
         double bytes;
@@ -466,7 +477,7 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
             worst = i;
         }
     }
-    free(kept_bytes);
+    free(kept.bytes);
     return worst;
 }
 

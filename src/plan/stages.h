@@ -22,8 +22,12 @@ enum mfu_stages_known mfu_stages_keep(const struct mfu_plan *, const struct mfu_
  * without a pipeline. */
 int mfu_stages_show(struct mfu_plan *, int stage, struct mfu_error *);
 
-/* Bytes that one microbatch keeps for its backward pass in each stage of the model; owned, NULL with `err`. */
-double *mfu_stages_kept(const struct mfu_plan *, struct mfu_error *);
+/* What one microbatch keeps for its backward pass in each stage of the model.  A forward that is merged with a backward
+ * runs before it, so do PyTorch's pipelines (schedules.py, 00722e64, OVERLAP_F_B) and DeepSeek's DualPipe (dualpipe.py,
+ * bb214e82, _forward_backward_compute_chunk), or, where messages of experts are hidden so, beside it, a layer ahead
+ * (torchtitan, distributed/dual_pipe_v.py, 02ef790c: two threads that wait for each other in each layer).  `bytes` is
+ * owned and NULL with `err`; `ahead_bytes` leads into it. */
+struct mfu_pipeline_kept mfu_stages_kept(const struct mfu_plan *, struct mfu_error *);
 
 /* Runs the schedule of a plan with pp > 1 once more, for its figures or, recorded, for
  * pictures; as mfu_pipeline_run(). */

@@ -85,7 +85,7 @@ struct mfu_pipeline {
     int *most_repeats; /* of each phase, from 1 */
     int *counts;       /* of each code of each rank */
     int *chunk_in_flight;
-    double *levels; /* three rows of n_chunks + 1, and two of n_chunks */
+    double *levels; /* three rows of n_chunks + 1, and three of n_chunks */
     struct code *codes;
     struct mfu_pipeline_rank *ranks;
     struct op *ops;     /* [rank * n_codes + code] */
@@ -210,9 +210,9 @@ static void connect_op(struct mfu_pipeline *p, int rank, int code)
 /* ---- what is in flight --------------------------------------------------- */
 
 /* Amounts that each chunk of a rank keeps: put down by F, taken up by B but for
- * what waits for W. */
+ * what waits for W.  Of a forward merged with a backward some is there before the backward takes up anything. */
 struct kept {
-    const double *whole, *for_w;   /* [n_chunks] */
+    double *whole, *ahead, *for_w; /* [n_chunks] */
     double *level, *most, *before; /* [n_chunks], and all chunks together */
     int n;
 };
@@ -231,13 +231,16 @@ static void walk(const struct mfu_pipeline *p, const struct mfu_block *block, st
 {
     for (int i = 0; i < block->length; i++) {
         const struct code *code = &p->codes[p->order.actions[block->first + i]];
+        bool merged = code->forward != NONE && code->backward != NONE;
 
         if (code->forward != NONE)
-            keep(k, code->forward, k->whole[code->forward]);
+            keep(k, code->forward, (merged ? k->ahead : k->whole)[code->forward]);
         if (code->backward != NONE)
             keep(k, code->backward, k->for_w[code->backward] - k->whole[code->backward]);
         if (code->weight != NONE)
             keep(k, code->weight, -k->for_w[code->weight]);
+        if (merged)
+            keep(k, code->forward, k->whole[code->forward] - k->ahead[code->forward]);
     }
 }
 
@@ -269,7 +272,8 @@ static struct kept kept_of(struct mfu_pipeline *p)
                          .most = p->levels + row,
                          .before = p->levels + 2 * row,
                          .whole = p->levels + 3 * row,
-                         .for_w = p->levels + 3 * row + p->n_chunks,
+                         .ahead = p->levels + 3 * row + p->n_chunks,
+                         .for_w = p->levels + 3 * row + 2 * p->n_chunks,
                          .n = p->n_chunks};
 }
 
@@ -277,12 +281,11 @@ static struct kept kept_of(struct mfu_pipeline *p)
 static void count_in_flight(struct mfu_pipeline *p, int rank)
 {
     struct kept k = kept_of(p);
-    double *whole = p->levels + 3 * (k.n + 1), *for_w = whole + k.n;
 
     for (int held = 0; held < (p->layout.schedule->splits_backward ? 2 : 1); held++) {
         for (int i = 0; i < k.n; i++) {
-            whole[i] = 1;
-            for_w[i] = held;
+            k.whole[i] = k.ahead[i] = 1;
+            k.for_w[i] = held;
         }
         find_most(p, rank, &k);
         p->ranks[rank].held = (int)k.most[k.n];
@@ -294,19 +297,15 @@ static void count_in_flight(struct mfu_pipeline *p, int rank)
     }
 }
 
-static void find_bytes(struct mfu_pipeline *p, int rank, const double *kept_bytes, const double *kept_for_w_bytes)
+static void find_bytes(struct mfu_pipeline *p, int rank, const struct mfu_pipeline_kept *kept)
 {
     struct kept k = kept_of(p);
-    double *whole = p->levels + 3 * (k.n + 1), *for_w = whole + k.n;
 
-    p->ranks[rank].peak_bytes = 0;
-    if (!kept_bytes)
-        return;
     for (int i = 0; i < k.n; i++) {
         int stage = mfu_pipeline_stage(&p->layout, rank, i);
 
-        whole[i] = kept_bytes[stage];
-        for_w[i] = kept_for_w_bytes ? kept_for_w_bytes[stage] : whole[i];
+        k.whole[i] = k.for_w[i] = kept->bytes[stage];
+        k.ahead[i] = kept->ahead_bytes[stage];
     }
     find_most(p, rank, &k);
     p->ranks[rank].peak_bytes = k.most[k.n];
@@ -374,7 +373,7 @@ static int set_up(struct mfu_pipeline *p, const struct mfu_pipeline_layout *layo
     p->n_links = 2 * layout->pp * p->n_chunks;
     if (!NEW(p->first_block, pp + 1) || (write_order(p), p->order.failed) || !NEW(p->most_repeats, p->n_phases + 1)
         || !NEW(p->codes, p->n_codes) || !NEW(p->counts, pp * (size_t)p->n_codes)
-        || !NEW(p->chunk_in_flight, pp * (size_t)p->n_chunks) || !NEW(p->levels, 5 * p->n_chunks + 3)
+        || !NEW(p->chunk_in_flight, pp * (size_t)p->n_chunks) || !NEW(p->levels, 6 * p->n_chunks + 3)
         || !NEW(p->ranks, pp) || !NEW(p->ops, pp * (size_t)p->n_codes) || !NEW(p->links, p->n_links)
         || !NEW(p->cursors, pp) || !NEW(p->ranks_then, pp) || !NEW(p->links_then, p->n_links)) {
         p->layout.schedule = NULL;
@@ -483,6 +482,9 @@ static void record(struct mfu_pipeline *p, int rank, int code, double start_s, d
         e.microbatch = r->forwards[at + forward]++;
     if (e.pass != MFU_PASS_FBW)
         e.backward = NONE;
+    e.turn_s = forward == NONE ? start_s
+        : backward == NONE     ? end_s
+                               : start_s + p->ops[rank * p->n_codes + MFU_F(forward)].seconds;
     r->events[r->next[rank]++] = e;
 }
 
@@ -710,7 +712,7 @@ static int price(struct mfu_pipeline *p, const struct mfu_pipeline_costs *c, str
 
     for (int s = 0; s < stages; s++)
         if (!is_duration(c->f_s[s]) || !is_duration(c->b_s[s]) || !is_duration(c->w_s[s])
-            || (c->fbw_s && !is_duration(c->fbw_s[s])) || (c->send_s && s + 1 < stages && !is_duration(c->send_s[s])))
+            || (c->send_s && s + 1 < stages && !is_duration(c->send_s[s])))
             return mfu_fail(err, MFU_EINPUT, "stage %d of the pipeline: a duration is negative or unknown", s);
     for (int i = 0; i < p->n_links; i++) {
         struct link *link = &p->links[i];
@@ -731,7 +733,7 @@ static int price(struct mfu_pipeline *p, const struct mfu_pipeline_costs *c, str
             if (p->n_chunks == 2) {
                 int other = mfu_pipeline_stage(&p->layout, rank, !chunk);
 
-                op[MFU_PASS_FBW].seconds = c->fbw_s ? c->fbw_s[s] : c->f_s[s] + c->b_s[other] + c->w_s[other];
+                op[MFU_PASS_FBW].seconds = c->f_s[s] + c->b_s[other] + c->w_s[other];
             }
             for (int pass = 0; pass < MFU_PASS_COUNT; pass++) {
                 op[pass].blocked_s = 0;
@@ -771,7 +773,7 @@ static int begin_record(struct mfu_pipeline *p, struct mfu_error *err)
     return 0;
 }
 
-static void sum_up(struct mfu_pipeline *p, const struct mfu_pipeline_costs *costs, struct mfu_pipeline_step *step)
+static void sum_up(struct mfu_pipeline *p, struct mfu_pipeline_step *step)
 {
     double busy_s = 0;
 
@@ -796,7 +798,6 @@ static void sum_up(struct mfu_pipeline *p, const struct mfu_pipeline_costs *cost
         step->span_s = mfu_most(step->span_s, r->end_s - r->first_s);
         if (r->busy_s > p->ranks[step->busiest].busy_s)
             step->busiest = rank;
-        find_bytes(p, rank, costs->kept_bytes, costs->kept_for_w_bytes);
     }
     for (int rank = 0; rank < p->layout.pp; rank++)
         p->ranks[rank].idle_s = mfu_most(0, step->makespan_s - p->ranks[rank].busy_s - p->ranks[rank].send_s);
@@ -809,12 +810,12 @@ static void sum_up(struct mfu_pipeline *p, const struct mfu_pipeline_costs *cost
 }
 
 const struct mfu_pipeline_rank *mfu_pipeline_weigh(struct mfu_pipeline *p, const struct mfu_pipeline_layout *layout,
-                                                   const double *kept_bytes, struct mfu_error *err)
+                                                   const struct mfu_pipeline_kept *kept, struct mfu_error *err)
 {
     if (set_up(p, layout, err) != 0)
         return NULL;
     for (int rank = 0; rank < layout->pp; rank++)
-        find_bytes(p, rank, kept_bytes, NULL);
+        find_bytes(p, rank, kept);
     return p->ranks;
 }
 
@@ -842,6 +843,6 @@ int mfu_pipeline_run(struct mfu_pipeline *p, const struct mfu_pipeline_layout *l
         if (p->cursors[rank].block != p->order.blocks + p->first_block[rank + 1])
             return mfu_fail(err, MFU_EINPUT, "schedule %s: rank %d of %d waits for a message that is never sent",
                             layout->schedule->name, rank, layout->pp);
-    sum_up(p, costs, step);
+    sum_up(p, step);
     return 0;
 }

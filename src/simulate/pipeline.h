@@ -35,9 +35,6 @@ struct mfu_pipeline_costs {
     const double *f_s; /* forward of one microbatch */
     const double *b_s; /* gradient of its input, recomputation included */
     const double *w_s; /* gradients of its weights; a backward in one takes b_s + w_s */
-    /* Forward of this stage merged with the whole backward of the rank's other
-     * chunk; NULL: as long as the two one after the other. */
-    const double *fbw_s;
     /* One message between stage i and i + 1, either way; one value less.  NULL:
      * no time.  Within a rank it takes none. */
     const double *send_s;
@@ -47,11 +44,12 @@ struct mfu_pipeline_costs {
     /* For which a message forward and one backward keep both ranks, from its sending on where
      * the receiver is there. */
     double meets_s[2];
-    /* What a forward leaves for its backward; NULL: peak_bytes is 0. */
-    const double *kept_bytes;
-    /* Of that, or instead of it, what waits between B and W: inputs and output
-     * gradients of the linear layers; NULL: all of kept_bytes. */
-    const double *kept_for_w_bytes;
+};
+
+/* Of every stage of the model: what a forward leaves for its backward, until that is through, gradients of weights
+ * included; and what of it is there before the backward begins that a forward is merged with: all, if it runs first. */
+struct mfu_pipeline_kept {
+    double *bytes, *ahead_bytes;
 };
 
 enum mfu_pipeline_mode {
@@ -68,7 +66,7 @@ struct mfu_pipeline_rank {
     /* Most chunks at a time for which a forward has begun and B not ended, or
      * the last part of backward not ended. */
     int in_flight, held;
-    double peak_bytes; /* most that kept_bytes come to */
+    double peak_bytes; /* of mfu_pipeline_weigh(): the most that it keeps, with which some backward begins */
 };
 
 struct mfu_pipeline_event {
@@ -77,6 +75,7 @@ struct mfu_pipeline_event {
     int backward;   /* MFU_PASS_FBW: microbatch of the backward; otherwise -1 */
     enum mfu_pass pass;
     double start_s, end_s;
+    double turn_s; /* where its backward begins, if that comes after its forward */
 };
 
 /* Pointers lead into the pipeline and hold until its next run. */
@@ -99,9 +98,9 @@ void mfu_pipeline_free(struct mfu_pipeline *);
 /* Whether it keeps the order of that layout. */
 bool mfu_pipeline_has(const struct mfu_pipeline *, const struct mfu_pipeline_layout *);
 
-/* The ranks with what they hold at most of kept_bytes, which follows from the order alone; NULL with `err`. */
+/* The ranks with what they keep at most, which follows from the order alone; NULL with `err`. */
 const struct mfu_pipeline_rank *mfu_pipeline_weigh(struct mfu_pipeline *, const struct mfu_pipeline_layout *,
-                                                   const double *kept_bytes, struct mfu_error *err);
+                                                   const struct mfu_pipeline_kept *, struct mfu_error *err);
 
 /* 0, or -1 with `err`: the schedule does not run in this layout (see
  * mfu_pipeline_check()), a duration is negative or not a number, or out of

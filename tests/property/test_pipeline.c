@@ -41,8 +41,7 @@ static double any_duration(int kind)
 }
 
 struct costs {
-    double f[MOST_STAGES], b[MOST_STAGES], w[MOST_STAGES], fbw[MOST_STAGES], send[MOST_STAGES];
-    double kept[MOST_STAGES], for_w[MOST_STAGES];
+    double f[MOST_STAGES], b[MOST_STAGES], w[MOST_STAGES], send[MOST_STAGES], kept[MOST_STAGES], ahead[MOST_STAGES];
     struct mfu_pipeline_costs at;
 };
 
@@ -50,22 +49,17 @@ static void any_costs(struct costs *c)
 {
     int kind = any(5), send = any(4);
 
-    c->at = (struct mfu_pipeline_costs){c->f, c->b, c->w, .sends_overlap = any(2) == 0, .kept_bytes = c->kept};
+    c->at = (struct mfu_pipeline_costs){c->f, c->b, c->w, .sends_overlap = any(2) == 0};
     for (int s = 0; s < MOST_STAGES; s++) {
         c->f[s] = any_duration(kind);
         c->b[s] = any_duration(kind);
         c->w[s] = any_duration(kind);
-        c->fbw[s] = any_duration(kind);
         c->send[s] = send == 1 ? 0.1 : (send == 3 ? 10 : 1) * any_duration(kind);
         c->kept[s] = 1 + any(5);
-        c->for_w[s] = any(6);
+        c->ahead[s] = any((int)c->kept[s] + 1);
     }
-    if (any(3) == 0)
-        c->at.fbw_s = c->fbw;
     if (send > 0)
         c->at.send_s = c->send;
-    if (any(2) == 0)
-        c->at.kept_for_w_bytes = c->for_w;
 }
 
 static struct mfu_pipeline_layout any_layout(int most_microbatches)
@@ -159,7 +153,6 @@ static bool step(struct world *w, int rank)
                : pass == MFU_PASS_B  ? c->b_s[s]
                : pass == MFU_PASS_W  ? c->w_s[s]
                : pass == MFU_PASS_BW ? c->b_s[s] + c->w_s[s]
-               : c->fbw_s            ? c->fbw_s[s]
                                      : c->f_s[s] + c->b_s[t] + c->w_s[t]);
     w->clock[rank] = end;
     if (f) {
@@ -267,7 +260,6 @@ static void counting_equals_simulating_equals_the_walk(void **unused)
             near_for(&l, count.ranks[r].busy_s, ranks[r].busy_s);
             near_for(&l, count.ranks[r].end_s, ranks[r].end_s);
             near_for(&l, count.ranks[r].first_s, ranks[r].first_s);
-            assert_near(count.ranks[r].peak_bytes, ranks[r].peak_bytes, SAME);
         }
     }
 }
@@ -290,7 +282,6 @@ static void more_microbatches_cost_no_more(void **unused)
             c.f[s] = s == slow ? 1.5 : 1;
             c.b[s] = s == slow ? 2 : 1.25;
             c.w[s] = s == slow ? 1.25 : 0.75;
-            c.fbw[s] = s == slow ? 4 : 2.75;
             c.send[s] = 0.125;
         }
         l.microbatches *= 840;
@@ -379,7 +370,6 @@ static void no_step_is_shorter_than_its_parts(void **unused)
         double way = 0;
 
         any_costs(&c);
-        c.at.fbw_s = NULL;
         step = run(&l, &c.at, MFU_PIPELINE_COUNT);
         for (int s = 0; s < mfu_pipeline_stages(&l); s++)
             way += c.f[s] + c.b[s];
@@ -405,11 +395,11 @@ static void longer_parts_make_no_shorter_step(void **unused)
     (void)unused;
     for (int i = 0; i < LAYOUTS; i++) {
         struct mfu_pipeline_layout l = any_layout(40);
-        double before, *parts[] = {c.f, c.b, c.w, c.fbw, c.send};
+        double before, *parts[] = {c.f, c.b, c.w, c.send};
 
         any_costs(&c);
         before = run(&l, &c.at, MFU_PIPELINE_COUNT).makespan_s;
-        parts[any(5)][any(mfu_pipeline_stages(&l))] += any_duration(4);
+        parts[any(4)][any(mfu_pipeline_stages(&l))] += any_duration(4);
         if (run(&l, &c.at, MFU_PIPELINE_COUNT).makespan_s < before * (1 - SAME)) {
             say(&l);
             fail();
@@ -430,7 +420,7 @@ static void time_has_no_scale(void **unused)
         any_costs(&c);
         before = run(&l, &c.at, MFU_PIPELINE_COUNT).makespan_s;
         for (int s = 0; s < MOST_STAGES; s++) {
-            c.f[s] *= 1e-4, c.b[s] *= 1e-4, c.w[s] *= 1e-4, c.fbw[s] *= 1e-4;
+            c.f[s] *= 1e-4, c.b[s] *= 1e-4, c.w[s] *= 1e-4;
             c.send[s] *= 1e-4;
         }
         near_for(&l, run(&l, &c.at, MFU_PIPELINE_COUNT).makespan_s, 1e-4 * before);
@@ -445,10 +435,10 @@ static void memory_is_that_of_the_order(void **unused)
     (void)unused;
     for (int i = 0; i < LAYOUTS; i++) {
         struct mfu_pipeline_layout l = any_layout(60);
-        struct mfu_pipeline_step step;
+        const struct mfu_pipeline_rank *ranks;
 
         any_costs(&c);
-        step = run(&l, &c.at, MFU_PIPELINE_COUNT);
+        ranks = mfu_pipeline_weigh(pipeline, &l, &(struct mfu_pipeline_kept){c.kept, c.ahead}, NULL);
         for (int r = 0; r < l.pp; r++) {
             int n, flight = 0, held = 0, most = 0, most_held = 0;
             uint16_t *all = mfu_written_out(&l, r, &n);
@@ -456,31 +446,29 @@ static void memory_is_that_of_the_order(void **unused)
 
             for (int k = 0; k < n; k++) {
                 int pass = all[k] % MFU_PASS_COUNT, chunk = all[k] / MFU_PASS_COUNT;
-                int back = pass == MFU_PASS_FBW ? 1 - chunk : chunk, s = mfu_pipeline_stage(&l, r, back);
-                double late = c.at.kept_for_w_bytes ? c.for_w[s] : c.kept[s];
+                bool merged = pass == MFU_PASS_FBW;
+                int s = mfu_pipeline_stage(&l, r, chunk);
 
-                if (pass == MFU_PASS_F || pass == MFU_PASS_FBW) {
+                if (pass == MFU_PASS_F || merged) {
                     flight++, held++;
-                    bytes += c.kept[mfu_pipeline_stage(&l, r, chunk)];
+                    bytes += (merged ? c.ahead : c.kept)[s];
                 }
                 most = flight > most ? flight : most;
                 most_held = held > most_held ? held : most_held;
                 peak = fmax(peak, bytes);
-                if (pass == MFU_PASS_B || pass == MFU_PASS_BW || pass == MFU_PASS_FBW) {
+                if (pass == MFU_PASS_B || pass == MFU_PASS_BW || merged)
                     flight--;
-                    bytes += late - c.kept[s];
-                    peak = fmax(peak, bytes);
-                }
-                if (pass == MFU_PASS_W || pass == MFU_PASS_BW || pass == MFU_PASS_FBW) {
+                if (pass == MFU_PASS_W || pass == MFU_PASS_BW || merged) {
                     held--;
-                    bytes -= late;
+                    bytes -= c.kept[mfu_pipeline_stage(&l, r, merged ? 1 - chunk : chunk)];
                 }
+                bytes += merged ? c.kept[s] - c.ahead[s] : 0;
             }
             assert_int_equal(flight, 0);
             assert_int_equal(held, 0);
-            assert_int_equal(step.ranks[r].in_flight, most);
-            assert_int_equal(step.ranks[r].held, most_held);
-            assert_near(step.ranks[r].peak_bytes, peak, SAME);
+            assert_int_equal(ranks[r].in_flight, most);
+            assert_int_equal(ranks[r].held, most_held);
+            assert_near(ranks[r].peak_bytes, peak, SAME);
             free(all);
         }
     }

@@ -285,28 +285,17 @@ static void zb_v_idles_only_while_it_fills(void **state)
 /* (PP/2 - 1)(F&B + B - 3 W), PP the stages: README of deepseek-ai/DualPipe. */
 static void bubble_of_dualpipe(void **state)
 {
-    static const double merged[] = {3, 2.5, 2};
-
     (void)state;
-    for (size_t i = 0; i < LENGTH(merged); i++)
-        for (int pp = 2; pp <= 16; pp += 2)
-            for (int m = 2 * pp; m <= 64; m += 6) {
-                double fbw[STAGES], all[STAGES], wanted = (pp / 2 - 1) * (merged[i] + 2 - 3);
-                struct mfu_pipeline_layout l = layout_of("dualpipe", pp, 1, m);
-                struct mfu_pipeline_costs c = {.f_s = all, .b_s = all, .w_s = all, .fbw_s = fbw};
-                struct mfu_pipeline_step step;
+    for (int pp = 2; pp <= 16; pp += 2)
+        for (int m = 2 * pp; m <= 64; m += 6) {
+            double wanted = (pp / 2 - 1) * (3 + 2 - 3);
+            struct mfu_pipeline_step step = even("dualpipe", pp, 1, m, 1, 1, 1);
 
-                for (int s = 0; s < STAGES; s++) {
-                    all[s] = 1;
-                    fbw[s] = merged[i];
-                }
-                step = run(&l, &c, MFU_PIPELINE_COUNT);
-                /* The middle ranks; those outside run less of it merged. */
-                assert_near(1 + step.ranks[l.pp / 2 - 1].idle_s, 1 + wanted, 1e-9);
-                l = layout_of("dualpipev", pp / 2, 2, m);
-                step = run(&l, &c, MFU_PIPELINE_COUNT);
-                assert_near(1 + step.ranks[l.pp - 1].idle_s, 1 + wanted, 1e-9);
-            }
+            /* The middle ranks; those outside run less of it merged. */
+            assert_near(1 + step.ranks[pp / 2 - 1].idle_s, 1 + wanted, 1e-9);
+            step = even("dualpipev", pp / 2, 2, m, 1, 1, 1);
+            assert_near(1 + step.ranks[pp / 2 - 1].idle_s, 1 + wanted, 1e-9);
+        }
 }
 
 /* One slow stage sets the pace: the rest of the way is added once. */
@@ -331,28 +320,6 @@ static void one_slow_stage_sets_the_pace(void **state)
             assert_near(step.makespan_s, 7 * 3 + 1000 * 6, 1e-9);
         assert_true(step.simulated < 2000);
     }
-}
-
-/* ---- bytes --------------------------------------------------------------- */
-
-static void bytes_wait_for_b_and_for_w(void **state)
-{
-    static const double kept[] = {10, 20}, late[] = {4, 25};
-    struct mfu_pipeline_layout l = layout_of("zb-h1", 2, 1, 8);
-    struct mfu_pipeline_costs c = {.f_s = ones, .b_s = ones, .w_s = ones, .kept_bytes = kept};
-    struct mfu_pipeline_step step = run(&l, &c, MFU_PIPELINE_COUNT);
-
-    (void)state;
-    /* All of it waits for W: pp microbatches each. */
-    assert_near(step.ranks[0].peak_bytes, 2 * 10, SAME);
-    assert_near(step.ranks[1].peak_bytes, 2 * 20, SAME);
-    /* Rank 0 holds two forwards; rank 1 a forward and what waits for W, which after its B is more. */
-    c.kept_for_w_bytes = late;
-    step = run(&l, &c, MFU_PIPELINE_COUNT);
-    assert_near(step.ranks[0].peak_bytes, 2 * 10, SAME);
-    assert_near(step.ranks[1].peak_bytes, 2 * 25, SAME);
-    assert_int_equal(step.ranks[1].in_flight, 1);
-    assert_int_equal(step.ranks[1].held, 2);
 }
 
 /* ---- names and refusals -------------------------------------------------- */
@@ -476,7 +443,6 @@ int main(void)
         cmocka_unit_test(zb_v_idles_only_while_it_fills),
         cmocka_unit_test(bubble_of_dualpipe),
         cmocka_unit_test(one_slow_stage_sets_the_pace),
-        cmocka_unit_test(bytes_wait_for_b_and_for_w),
         cmocka_unit_test(names_and_aliases),
         cmocka_unit_test(a_refusal_names_what_would_work),
         cmocka_unit_test(bad_durations_are_refused),

@@ -58,7 +58,8 @@ static struct judged judge(const struct row *r)
     struct mfu_error err = {0};
     struct mfu_pipeline *pipeline = mfu_pipeline_new(&err);
     struct mfu_pipeline_layout l = {schedule_named(r->schedule), r->pp, r->vpp, r->microbatches, .group = 0};
-    struct mfu_pipeline_costs c = {.f_s = seconds, .b_s = seconds, .w_s = seconds, .kept_bytes = layers};
+    struct mfu_pipeline_costs c = {.f_s = seconds, .b_s = seconds, .w_s = seconds};
+    const struct mfu_pipeline_rank *ranks;
     struct mfu_pipeline_step step;
     struct judged j = {0};
     int stages = mfu_pipeline_stages(&l);
@@ -70,8 +71,9 @@ static struct judged judge(const struct row *r)
     assert_int_equal(mfu_pipeline_run(pipeline, &l, &c, MFU_PIPELINE_COUNT, &step, &err), 0);
     /* Zero-bubble runs check the gradient's norm after the step: no rank waits for the others. */
     j.step = l.schedule->splits_backward ? step.span_s : step.makespan_s;
+    ranks = mfu_pipeline_weigh(pipeline, &l, &(struct mfu_pipeline_kept){layers, layers}, &err);
     for (int i = 0; i < r->pp; i++)
-        j.layers = fmax(j.layers, step.ranks[i].peak_bytes);
+        j.layers = fmax(j.layers, ranks[i].peak_bytes);
     mfu_pipeline_free(pipeline);
     return j;
 }
