@@ -1193,6 +1193,8 @@ static void layouts_in_prose_are_read(void **state)
         {"overlap_grad_reduce=false; distributed optimizer", "sharding=zero1", "overlap_"},
         {"overlapped data loading; grad-reduce bf16", "grad_reduce=bf16", "overlap_"},
         {"no distributed optimizer", "sharding=ddp", "zero"},
+        {"intra-node AR 33.0 AG 30.1", "link.nvlink=0.110, by the notes", NULL}, /* of an A100's 300 GB/s */
+        {"intra-node AR 230 AG 200", "sharding=ddp", "link."},
     };
 
     (void)state;

@@ -927,6 +927,24 @@ static bool set_debug(struct mfu_row *r)
     return mfu_row_set(r, mfu_settings[MFU_S_DISTRIBUTED_DEBUG].key, mfu_debug_names[MFU_DEBUG_DETAIL]);
 }
 
+/* Links that reach less than this share of what the card's do in the program's own test are not those (chosen). */
+#define BROKEN_LINKS 0.5
+
+/* Where the program's own test says that the GPUs of a node had no working NVLink, as fast as it found them. */
+static bool set_links(struct mfu_row *r)
+{
+    const char *test = strstr(mfu_row_cell(r, "notes"), "intra-node AR");
+    const struct mfu_gpu *gpu = r->run->scenario.gpu;
+    double reached = test ? noted_in(test + strlen("intra-node "), "AR") * 1e9 : NAN;
+    char text[32];
+
+    if (!(reached < BROKEN_LINKS * gpu->nvlink_bytes_s / 2))
+        return true;
+    snprintf(text, sizeof text, "%.3f", reached / (gpu->nvlink_bytes_s / 2));
+    mfu_row_assume(r, "link.nvlink=%s, by the notes: its own test of collectives", text);
+    return mfu_row_set(r, "link.nvlink", text) && mfu_row_set(r, "link.nvls", text);
+}
+
 /* Whether the source is of a time when the program ran other kernels than those of its runtime. */
 static bool check_program(struct mfu_row *r)
 {
@@ -1135,7 +1153,8 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)
         && mfu_row_set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && mfu_row_set_program(&r, true)
         && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r)
-        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
+        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_links(&r)
+        && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
