@@ -685,9 +685,8 @@ static int check_reshard(const struct mfu_config *c, struct mfu_error *err)
     const char *key = mfu_settings[MFU_S_RESHARD].key;
     bool off = c->setting[MFU_S_RESHARD] == 0;
 
-    if (off && c->setting[MFU_S_ZERO] < 3)
-        return mfu_fail(err, MFU_EINPUT, "%s: with zero %.0f every rank holds all weights anyway (set zero 3)", key,
-                        c->setting[MFU_S_ZERO]);
+    if (c->setting[MFU_S_ZERO] < 3) /* every rank holds all weights anyway */
+        return 0;
     if (off && !mfu_trainers[c->trainer].torch_fsdp)
         return mfu_fail(err, MFU_EINPUT, "%s: %s has no such switch, PyTorch's FSDP has (set trainer fsdp)", key,
                         mfu_trainers[c->trainer].name);

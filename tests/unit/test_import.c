@@ -1572,6 +1572,44 @@ static void accelerate_is_understood(void **state)
     done();
 }
 
+/* What the session had set is not what a file describes that says otherwise, were it only by its own default. */
+static void a_file_takes_back_what_was_set_before(void **state)
+{
+    static const struct {
+        const char *key, *value, *format, *name, *text;
+    } of[] = {
+        {"reshard_after_forward", "off", "huggingface", "a.yaml", "per_device_train_batch_size: 4\nfsdp: full_shard\n"},
+        {"reshard_after_forward", "off", "huggingface", "a.yaml",
+         "per_device_train_batch_size: 4\nfsdp: full_shard\nfsdp_config:\n  reshard_after_forward: true\n"},
+        {"reshard_after_forward", "off", "accelerate", "a.yaml",
+         "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\nnum_processes: 8\n"},
+        {"reshard_after_forward", "off", "torchtitan", "a.toml",
+         "[training]\nlocal_batch_size = 2\n[parallelism]\nfsdp_reshard_after_forward = \"default\"\n"},
+        {"reshard_after_forward", "off", "torchtune", "a.yaml",
+         "model:\n  _component_: torchtune.models.llama3.llama3_8b\nbatch_size: 2\nfsdp_reshard_after_forward: true\n"},
+        {"trainer", "deepspeed", "huggingface", "a.yaml", "per_device_train_batch_size: 4\nfsdp: full_shard\n"},
+        {"objective", "dpo", "huggingface", "a.yaml", "per_device_train_batch_size: 4\nstage: sft\n"},
+        {"exp_avg_dtype", "bf16", "megatron", "a.sh", MEGATRON "--exp-avg-dtype fp32\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(of); i++) {
+        struct mfu_scenario before = start;
+        struct mfu_config alone;
+
+        read_as(of[i].name, of[i].text, of[i].format, "8");
+        alone = config;
+        done();
+        assert_int_equal(mfu_scenario_set(&start, of[i].key, of[i].value, NULL), 0);
+        read_as(of[i].name, of[i].text, of[i].format, "8");
+        start = before;
+        for (int k = 0; k < MFU_SETTING_COUNT; k++)
+            if (config.setting[k] != alone.setting[k])
+                fail_msg("%s after set %s %s: %s", of[i].text, of[i].key, of[i].value, mfu_settings[k].key);
+        done();
+    }
+}
+
 /* ---- nanoGPT ------------------------------------------------------------- */
 
 static void nanogpt_takes_the_data_sets_vocabulary(void **state)
@@ -1727,6 +1765,7 @@ int main(void)
         cmocka_unit_test(packing_without_a_mask_crosses_documents),
         cmocka_unit_test(copies_of_shards_are_understood),
         cmocka_unit_test(accelerate_is_understood),
+        cmocka_unit_test(a_file_takes_back_what_was_set_before),
         cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),
         cmocka_unit_test(a_contradiction_is_left_out_and_named),
         cmocka_unit_test(shapes_that_need_each_other_are_set_together),

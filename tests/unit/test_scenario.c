@@ -534,6 +534,25 @@ static void weights_that_stay_gathered_are_sharded(void **state)
     }
 }
 
+/* How long weights stay gathered says nothing where they are not sharded, and does not choose who shards. */
+static void weights_that_are_whole_stay_so(void **state)
+{
+    (void)state;
+    for (int zero = 0; zero <= 3; zero++) {
+        struct mfu_scenario s = start("gpt2", "a100-80gb-sxm");
+        struct mfu_config c[2];
+        char text[2] = {(char)('0' + zero)};
+
+        assert_int_equal(mfu_scenario_set(&s, "gpus", "8", NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "zero", text, NULL), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c[0], NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "reshard_after_forward", "off", NULL), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c[1], NULL), 0);
+        assert_int_equal(c[1].trainer, c[0].trainer);
+        assert_near(c[1].setting[MFU_S_ZERO], zero, 0);
+    }
+}
+
 /* What another program's name says last is what holds, whatever it, or zero, said before. */
 static void a_name_of_sharding_says_all_of_it(void **state)
 {
@@ -638,6 +657,7 @@ int main(void)
         cmocka_unit_test(attention_says_whether_it_knows_documents),
         cmocka_unit_test(half_weights_need_16_bits),
         cmocka_unit_test(weights_that_stay_gathered_are_sharded),
+        cmocka_unit_test(weights_that_are_whole_stay_so),
         cmocka_unit_test(a_name_of_sharding_says_all_of_it),
         cmocka_unit_test(sharded_gradients_of_megatron_are_summed_beside_backward),
         cmocka_unit_test(sharding_takes_16_bit_weights),

@@ -359,8 +359,11 @@ static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
 
 int mfu_observe_configure(struct mfu_observing *r, struct mfu_error *err)
 {
-    if (choose_gpu(r, err) < 0 || choose_model(r, err) < 0 || apply_defaults(r, err) < 0
-        || apply_all(r, &r->config, err) < 0)
+    if (choose_gpu(r, err) < 0 || choose_model(r, err) < 0)
+        return -1;
+    if (r->import)
+        mfu_import_take_back(r->import, &r->scenario);
+    if (apply_defaults(r, err) < 0 || apply_all(r, &r->config, err) < 0)
         return -1;
     if (r->import)
         mfu_import_pass_on(r->import, &r->scenario);

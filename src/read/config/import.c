@@ -423,6 +423,7 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
     }
     if (strcmp(ours, "-") == 0) {
         mfu_import_leave(e, MFU_IGNORED, row->note && !row->unmodelled ? row->note : "as it is here");
+        e->key = row->note && !row->unmodelled ? NULL : row->key;
         return;
     }
     /* Where a value sets nothing, the note is about that one. */
@@ -647,12 +648,31 @@ static bool sets(const struct mfu_entry *e, const char *key)
     return e->key && e->set && (!key || strcmp(e->key, key) == 0);
 }
 
+void mfu_import_take_back(const struct mfu_import *m, struct mfu_scenario *next)
+{
+    bool shards = false, trains = false;
+
+    for (int i = 0; i < m->n; i++) {
+        const struct mfu_entry *e = &m->entries[i];
+
+        if (e->fate == MFU_IGNORED && e->key)
+            mfu_scenario_unset(next, e->key, NULL);
+        shards |= sets(e, "zero");
+        trains |= sets(e, "trainer");
+    }
+    if (shards)
+        mfu_scenario_unset(next, mfu_settings[MFU_S_RESHARD].key, NULL);
+    if (shards && !trains && next->setting[MFU_S_TRAINER] == MFU_TRAINER_DEEPSPEED)
+        mfu_scenario_unset(next, mfu_settings[MFU_S_TRAINER].key, NULL);
+}
+
 static int apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu_error *err)
 {
     bool waiting[MFU_ENTRIES] = {false};
     int left = 0, before;
     struct mfu_error problem = {0};
 
+    mfu_import_take_back(m, next);
     for (int pass = 0; pass < 2; pass++) /* what dims belong to comes first */
         for (int i = 0; i < m->n; i++) {
             struct mfu_entry *e = &m->entries[i];

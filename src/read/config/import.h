@@ -32,9 +32,11 @@ struct mfu_entry {
     const char *name, *value; /* as they stand there, without quotes */
     int line;                 /* 0: not in the file */
     enum mfu_fate fate;
-    const char *key, *set; /* ours: "batch", "8"; NULL: sets nothing; a key alone: what would answer it */
-    const char *note;      /* why, or how it was taken; "" */
-    const char *said;      /* its name in the file, where a format reads it by another; else NULL */
+    /* Ours: "batch", "8"; NULL: sets nothing; a key alone: what would answer it or, of an ignored entry, what is as it is
+     * without being set. */
+    const char *key, *set;
+    const char *note; /* why, or how it was taken; "" */
+    const char *said; /* its name in the file, where a format reads it by another; else NULL */
 };
 
 #define MFU_ENTRIES 600       /* of one file */
@@ -57,7 +59,8 @@ struct mfu_import_row {
     const char *name;   /* "batch_size"; "wandb_*" are all that begin so */
     const char *key;    /* ours; NULL: ignored or, with `unmodelled`, not modelled */
     const char *values; /* "True=compile False=eager"; NULL: a number, as it is;
-                                   a value "-" is one that sets nothing */
+                                   a value "-" is one that sets nothing: without a note
+                                   the key is as it is unasked, with one it says nothing of it */
     const char *note;
     bool unmodelled; /* unless its value is "off", or one of `values` */
 };
@@ -83,6 +86,10 @@ int mfu_import_read(struct mfu_import *, const char *path, const char *format, s
 /* Sets in `next` what was understood; what the scenario refuses becomes
  * unmodelled, with the reason.  Fails only when out of memory. */
 int mfu_import_apply(struct mfu_import *, struct mfu_scenario *next, struct mfu_error *err);
+
+/* Takes back what was set in `next` before and the file says is as it is unasked.  Who says how ranks shard says how long
+ * weights stay gathered, too, and names DeepSpeed if its engine does it.  mfu_import_apply() does so. */
+void mfu_import_take_back(const struct mfu_import *, struct mfu_scenario *next);
 
 /* Lets `next` know what is not modelled, beside what files before left out: whether it fits is then unknown.
  * mfu_import_apply() does so. */

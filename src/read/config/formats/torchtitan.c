@@ -28,7 +28,7 @@ static const struct mfu_import_row rows[] = {
     {"training.global_batch_size", NULL, NULL, "follows from the batch and the ranks", false},
     {"training.mixed_precision_param", "precision", "bfloat16=bf16 float16=fp16 float32=tf32", NULL, false},
     {"training.mixed_precision_reduce", "grad_reduce", "float32=fp32 bfloat16=bf16", NULL, false},
-    {"training.dtype", "precision", "float32=- bfloat16=bf16-pure", NULL, false},
+    {"training.dtype", "precision", "float32=- bfloat16=bf16-pure", "the weights' alone", false},
     {"training.compile", "runtime", "true=compile false=eager", NULL, false},
     {"compile.enable", "runtime", "true=compile false=eager", NULL, false},
     {"compile.*", NULL, NULL, "all of the model is taken", false},
