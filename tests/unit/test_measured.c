@@ -461,8 +461,9 @@ static void the_longest_sequence_that_fits_is_found(void **state)
     all = with_outcome("rtx4070", NAN, "limit");
     assert_non_null(strstr(all->rows[0].skipped, "seq_len"));
     mfu_validation_free(all);
-    all = with_outcome("", longest, "ran"); /* a time is of one GPU, not of a size */
-    assert_string_equal(all->rows[0].skipped, "the GPU is not stated");
+    all = with_outcome("", longest, "ran");
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_int_equal(all->ran, 1);
     mfu_validation_free(all);
 }
 
@@ -1175,6 +1176,39 @@ static void machines_and_programs_are_read(void **state)
     }
 }
 
+/* Without a card memory is compared, of no stated size no outcome, and a time is of one GPU. */
+static void memory_is_compared_without_a_card(void **state)
+{
+    static const struct {
+        const char *memory, *size, *assumed;
+        int ran;
+    } rows[] = {
+        {"6.5", "", "not stated, and memory is compared alone", 0},
+        {"6.5", "said of an 80GB card", "its memory is as large as stated", 1},
+        {"95", "", "not stated, and memory is compared alone", 0},
+        {"", "", NULL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[1024];
+        struct mfu_validation *all;
+
+        snprintf(text, sizeof text, COLUMNS ",mem_allocated_gib,notes,step_time_ms,outcome\n%s,%s,%s,9340,ran\n",
+                 strchr(CELLS, ','), rows[i].memory, rows[i].size);
+        all = table(text);
+        assert_true(isnan(all->rows[0].measured_step_s));
+        assert_int_equal(all->ran, rows[i].ran);
+        if (!rows[i].assumed)
+            assert_string_equal(all->rows[0].skipped, "the GPU is not stated");
+        else if (!strstr(all->rows[0].assumed, rows[i].assumed) || all->rows[0].skipped[0])
+            fail_msg("%s %s", all->rows[0].assumed, all->rows[0].skipped);
+        else
+            assert_false(isnan(all->rows[0].measured_allocated_bytes));
+        mfu_validation_free(all);
+    }
+}
+
 /* What the notes say of the layout, of who holds what and of what overlaps; and what they deny. */
 static void layouts_in_prose_are_read(void **state)
 {
@@ -1249,6 +1283,7 @@ int main(void)
         cmocka_unit_test(the_processor_of_a_row_counts),
         cmocka_unit_test(software_beside_a_method_is_settings),
         cmocka_unit_test(the_longest_sequence_that_fits_is_found),
+        cmocka_unit_test(memory_is_compared_without_a_card),
         cmocka_unit_test(rows_that_train_other_weights_are_told),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
         cmocka_unit_test(the_start_of_a_run_is_no_step),

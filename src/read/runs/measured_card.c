@@ -17,22 +17,53 @@
 /* Ampere: bf16 and FlashAttention-2. */
 #define LEAST_CAPABILITY 8.0
 
-/* "48 GB card": the first such GPU of the catalog with so much memory of its own, which decides what fits. */
-static bool choose_card(struct mfu_row *r)
+/* Of cards that nothing is said of. */
+#define USUAL_GB 80.0
+
+/* Gigabytes of a card that is known by nothing else, where a text has them: "48 GB card", "2x24 GB class"; NAN. */
+static double size_in(const char *text)
 {
-    double gb;
-    int end = 0;
+    static const char *const kinds[] = {"GB card", "GB class"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *end = strcasestr(text, kinds[i]), *digits;
+
+        while (end && end > text && end[-1] == ' ')
+            end--;
+        for (digits = end; digits && digits > text && isdigit((unsigned char)digits[-1]);)
+            digits--;
+        if (end && digits < end)
+            return strtod(digits, NULL);
+    }
+    return NAN;
+}
+
+/* Where the row has figures of memory and no card: the first of the catalog with as much memory as is stated, which decides
+ * what fits; else with the usual 80 GB, or more where more was measured, and whether it fits is not compared.  Of memory a
+ * card decides little but its size; of the time it decides all. */
+static bool choose_card(struct mfu_row *r, double measured_gib)
+{
+    double stated = size_in(mfu_row_cell(r, "mem_as_printed")), gb;
     size_t n;
     const char *const *names = mfu_catalog_gpus(r->catalog, &n);
 
-    if (sscanf(mfu_row_cell(r, "mem_as_printed"), "%lf GB card%n", &gb, &end) != 1 || !end)
+    if (isnan(stated))
+        stated = size_in(mfu_row_cell(r, "notes"));
+    if (isnan(stated) && (isnan(measured_gib) || mfu_row_of_memory_alone(r)))
         return false;
+    gb = isnan(stated) ? fmax(USUAL_GB, measured_gib * 0x1p30 / 1e9) : stated;
     for (size_t i = 0; i < n; i++) {
         const struct mfu_gpu *gpu = mfu_catalog_gpu(r->catalog, names[i], NULL);
+        double has = gpu ? round(gpu->size_bytes / 1e9) : 0;
 
-        if (gpu && gpu->compute_capability >= LEAST_CAPABILITY && gpu->pcie[0] && round(gpu->size_bytes / 1e9) == gb) {
-            mfu_row_assume(r, "gpu=%s: its memory is as large as stated", gpu->slug);
+        if (gpu && gpu->compute_capability >= LEAST_CAPABILITY && gpu->pcie[0]
+            && (has == gb || (gb > USUAL_GB && has > gb && isnan(stated)))) {
+            mfu_row_assume(r,
+                           isnan(stated) ? "gpu=%s: not stated, and memory is compared alone"
+                                         : "gpu=%s: its memory is as large as stated",
+                           gpu->slug);
             r->run->scenario.gpu = gpu;
+            r->run->card = isnan(stated) ? MFU_CARD_OPEN : MFU_CARD_OF_SIZE;
             return true;
         }
     }
@@ -217,10 +248,8 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
     const struct mfu_cluster *k;
     struct parts parts;
 
-    if (*slug == '\0' && mfu_row_of_memory_alone(r) && choose_card(r))
-        return true;
     if (*slug == '\0')
-        return mfu_row_skip(r, "the GPU is not stated");
+        return choose_card(r, memory_gib) || mfu_row_skip(r, "the GPU is not stated");
     if (strcasecmp(slug, "cpu") == 0)
         return mfu_row_skip(r, "measured on a CPU");
     if (other_machine(name))

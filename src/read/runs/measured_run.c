@@ -1158,6 +1158,10 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
+    if (run->card != MFU_CARD_STATED)
+        run->step_s = run->mfu = run->hfu = run->rate_flops = NAN;
+    if (run->card == MFU_CARD_OPEN)
+        run->ran = -1;
     if (!run->skipped[0]) {
         mfu_row_check_twice(&r);
         leave_open(&r);

@@ -26,6 +26,7 @@ struct mfu_measured_run {
     struct mfu_scenario scenario;
     const struct mfu_open *open[MFU_OPEN_KEYS];
     int n_open;
+    enum { MFU_CARD_STATED, MFU_CARD_OF_SIZE, MFU_CARD_OPEN } card; /* named, known by its memory alone, or unknown */
     bool layout_open;                /* it is not stated how several GPUs share the model */
     bool batch_open;                 /* the micro-batch is not stated and does not follow: the scenario's is 1 */
     double rank_batch;               /* then, sequences of a rank's step; NAN: not stated */
