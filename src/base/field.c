@@ -4,6 +4,7 @@
 #include "base/field.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,17 @@ void mfu_field_value(const struct mfu_record *record, const void *object, size_t
     v->failed = false;
     v->buf[0] = '\0';
     record->get(object, field, v);
+}
+
+void mfu_words_add(char *words, size_t size, const char *piece)
+{
+    size_t used = strlen(words), from = used + (used ? 2 : 0);
+
+    if (from + 2 >= size)
+        return;
+    snprintf(words + used, size - used, "%s%s", used ? "; " : "", piece);
+    for (char *p = words + from; (p = strstr(p, "; ")); p++)
+        *p = ',';
 }
 
 void mfu_value_release(struct mfu_value *v)

@@ -21,7 +21,7 @@
  *     OBJECT  a pointer; NULL is null
  *     MEMBERS a pointer whose fields stand among those of this record
  *     LIST    (first element, how many)
- *     WORDS   a string with "; " between its pieces: a list of texts
+ *     WORDS   a string with "; " between its pieces: a list of texts, see mfu_words_add()
  *     SCALAR, MAP, TABLE, MADE_OBJECT, MADE_MEMBERS, MADE_LIST     a call that fills in `v`
  *
  *     ANY     a value that is JSON already (a json_t)
@@ -94,6 +94,9 @@ void mfu_value_release(struct mfu_value *);
 
 /* Whether the field is left out: it may be, and there is nothing. */
 bool mfu_value_missing(const struct mfu_record_field *, const struct mfu_value *);
+
+/* Appends a piece to WORDS of `size` bytes, as far as there is room; its own "; " become ", ". */
+void mfu_words_add(char *words, size_t size, const char *piece);
 
 /* The number or flag of that name (as mfu_same_name compares); -1: there is none. */
 int mfu_field_find(const struct mfu_record *, const char *name);

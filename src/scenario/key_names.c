@@ -81,56 +81,56 @@ static const struct synonym {
     const char *keys; /* where the value says so, another key: "params=offload_params"; NULL: never */
     const char *also; /* what the name says beside it, see mfu_key_also(); NULL: nothing */
 } synonyms[] = {
-    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=off no_shard=0 off=0 false=0 0=0", false, "shard_grad_op=reshard_after_forward", "trainer-deepspeed"},
-    {"sharding", "zero", "none=0 ddp=0 dp=0 no_shard=0 zero1=1 zero_stage_1=1 distributed_optimizer=1 dist_opt=1 fsdp:optim=1 "
+    {"fsdp", "zero", "on=3 full_shard=3 shard_grad_op=off no_shard=0 off=0", false, "shard_grad_op=reshard_after_forward", "trainer-deepspeed"},
+    {"sharding", "zero", "none=0 off=0 ddp=0 dp=0 no_shard=0 zero1=1 zero_stage_1=1 distributed_optimizer=1 dist_opt=1 fsdp:optim=1 "
      "zero2=2 zero_stage_2=2 shard_grad_op=off fsdp_shard_grad_op=off fsdp:optim_grads=2 zero_offload=2 zero3=3 zero_stage_3=3 fsdp=3 fsdp1=3 "
      "fsdp2=3 fsdp_full=3 full_shard=3 fully_shard=3 fsdp:optim_grads_params=3", false, "shard_grad_op=reshard_after_forward fsdp_shard_grad_op=reshard_after_forward", NULL},
     {"deepspeed", "zero", "zero1=1 zero2=2 zero3=3", true, NULL, "trainer=deepspeed"},
-    {"ddp", "zero", "on=0 true=0 1=0", false, NULL, "trainer-deepspeed"},
-    {"account_for_embedding_in_pipeline_split", "first_stage_less", "on=1 true=1 1=1 off=0 false=0 0=0", false, NULL, NULL},
-    {"account_for_loss_in_pipeline_split", "last_stage_less", "on=1 true=1 1=1 off=0 false=0 0=0", false, NULL, NULL},
-    {"qlora", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL, NULL},
-    {"load_in_4bit", "base_precision", "on=nf4 true=nf4 1=nf4", false, NULL, NULL},
-    {"load_in_8bit", "base_precision", "on=int8 true=int8 1=int8", false, NULL, NULL},
-    {"double_quant", "base_precision", "on=nf4-double true=nf4-double 1=nf4-double off=nf4 false=nf4 0=nf4", false, NULL, NULL},
-    {"bnb_4bit_use_double_quant", "base_precision", "on=nf4-double true=nf4-double 1=nf4-double off=nf4 false=nf4 0=nf4", false, NULL, NULL},
+    {"ddp", "zero", "on=0", false, NULL, "trainer-deepspeed"},
+    {"account_for_embedding_in_pipeline_split", "first_stage_less", "on=1 off=0", false, NULL, NULL},
+    {"account_for_loss_in_pipeline_split", "last_stage_less", "on=1 off=0", false, NULL, NULL},
+    {"qlora", "base_precision", "on=nf4", false, NULL, NULL},
+    {"load_in_4bit", "base_precision", "on=nf4", false, NULL, NULL},
+    {"load_in_8bit", "base_precision", "on=int8", false, NULL, NULL},
+    {"double_quant", "base_precision", "on=nf4-double off=nf4", false, NULL, NULL},
+    {"bnb_4bit_use_double_quant", "base_precision", "on=nf4-double off=nf4", false, NULL, NULL},
     {"lora_bias", "trainable", "none=none all=biases lora_only=adapted-biases", false, NULL, NULL},
     {"recipe", "precision", "delayed=fp8 hybrid=fp8 tensorwise=fp8-current current=fp8-current blockwise=fp8-block block=fp8-block mxfp8=mxfp8 nvfp4=nvfp4 mxfp4=mxfp4", false, NULL, NULL},
     {"fp8_recipe", "precision", "delayed=fp8 tensorwise=fp8-current blockwise=fp8-block mxfp8=mxfp8", false, NULL, NULL},
-    {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL, NULL},
-    {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL, NULL},
+    {"compile", "runtime", "on=compile off=eager", false, NULL, NULL},
+    {"torch_compile", "runtime", "on=compile off=eager", false, NULL, NULL},
     {"memory_format", "channels_last", "channels_last=1 nhwc=1 contiguous=0 contiguous_format=0 nchw=0", false, NULL, NULL},
-    {"cached_latents", "autoencoder", "on=0 true=0 1=0 off=1 false=1 0=1", false, NULL, NULL},
-    {"cache_latents", "autoencoder", "on=0 true=0 1=0 off=1 false=1 0=1", false, NULL, NULL},
-    {"cache_text_encoder_outputs", "text_encoders", "on=0 true=0 1=0 off=1 false=1 0=1", false, NULL, NULL},
+    {"cached_latents", "autoencoder", "on=0 off=1", false, NULL, NULL},
+    {"cache_latents", "autoencoder", "on=0 off=1", false, NULL, NULL},
+    {"cache_text_encoder_outputs", "text_encoders", "on=0 off=1", false, NULL, NULL},
     {"vae_dtype", "autoencoder_fp32", "fp32=1 float32=1 bf16=0 bfloat16=0 fp16=0 default=0", false, NULL, NULL},
-    {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
-    {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
-    {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL, NULL},
+    {"flash", "attention", "on=flash off=math", false, NULL, NULL},
+    {"flash_attention", "attention", "on=flash off=math", false, NULL, NULL},
+    {"use_flash_attn", "attention", "on=flash off=math", false, NULL, NULL},
     {"attn_implementation", "attention", "eager=math sdpa=flash flash_attention_2=flash flash_attention_3=flash3", true, NULL, NULL},
-    {"sdpa", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", true, NULL, NULL},
+    {"sdpa", "attention", "on=flash off=math", true, NULL, NULL},
     {"torch_dtype", "precision", "float32=fp32 fp32=fp32 bfloat16=bf16-pure bf16=bf16-pure", false, NULL, NULL},
-    {"ac", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
-    {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
-    {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL, NULL},
+    {"ac", "checkpoint", "on=full off=none", true, NULL, NULL},
+    {"gradient_checkpointing", "checkpoint", "on=full off=none", true, NULL, NULL},
+    {"activation_checkpointing", "checkpoint", "on=full off=none", true, NULL, NULL},
     {"recompute_granularity", "checkpoint", "", true, NULL, NULL},
-    {"grad_reduce_in_bf16", "grad_reduce", "on=bf16 true=bf16 1=bf16 off=as-added false=as-added 0=as-added", false, NULL, NULL},
-    {"grad_reduce_in_fp32", "grad_reduce", "on=fp32 true=fp32 1=fp32 off=bf16 false=bf16 0=bf16", false, NULL, NULL},
-    {"mixed_precision", "precision", "no=fp32 off=fp32 false=fp32 0=fp32", true, NULL, NULL},
-    {"bf16", "precision", "on=bf16 true=bf16 1=bf16 off=fp32 false=fp32 0=fp32", false, NULL, NULL},
-    {"fp16", "precision", "on=fp16 true=fp16 1=fp16 off=fp32 false=fp32 0=fp32", false, NULL, NULL},
-    {"tf32", "precision", "on=tf32 true=tf32 1=tf32 off=fp32 false=fp32 0=fp32", false, NULL, NULL},
-    {"fp8", "precision", "on=fp8 true=fp8 1=fp8 off=bf16 false=bf16 0=bf16", false, NULL, NULL},
-    {"use_ema", "ema", "on=loop true=loop 1=loop off=off false=off 0=off", false, NULL, "ema+"},
-    {"foreach_ema", "ema", "on=foreach true=foreach 1=foreach", false, NULL, NULL},
-    {"model_ema", "ema", "on=lerp true=lerp 1=lerp off=off false=off 0=off", false, NULL, NULL},
-    {"stochastic_rounding", "precision", "on=bf16-sr true=bf16-sr 1=bf16-sr off=bf16-pure false=bf16-pure 0=bf16-pure", false, NULL, NULL},
+    {"grad_reduce_in_bf16", "grad_reduce", "on=bf16 off=as-added", false, NULL, NULL},
+    {"grad_reduce_in_fp32", "grad_reduce", "on=fp32 off=bf16", false, NULL, NULL},
+    {"mixed_precision", "precision", "off=fp32", true, NULL, NULL},
+    {"bf16", "precision", "on=bf16 off=fp32", false, NULL, NULL},
+    {"fp16", "precision", "on=fp16 off=fp32", false, NULL, NULL},
+    {"tf32", "precision", "on=tf32 off=fp32", false, NULL, NULL},
+    {"fp8", "precision", "on=fp8 off=bf16", false, NULL, NULL},
+    {"use_ema", "ema", "on=loop off=off", false, NULL, "ema+"},
+    {"foreach_ema", "ema", "on=foreach", false, NULL, NULL},
+    {"model_ema", "ema", "on=lerp off=off", false, NULL, NULL},
+    {"stochastic_rounding", "precision", "on=bf16-sr off=bf16-pure", false, NULL, NULL},
     {"optim", "optimizer", "adamw_torch=adamw-foreach", true, NULL, NULL},
     {"offload", "offload_optimizer", "optimizer=on params=on activations=on optimizer-nvme=on params-nvme=on none=off", false,
      "params=offload_params activations=offload_activations optimizer-nvme=nvme_optimizer params-nvme=nvme_params", NULL},
     {"offload_optimizer_device", "offload_optimizer", "cpu=on nvme=on on=on none=off off=off", false, "nvme=nvme_optimizer", "nvme_optimizer-on"},
     {"offload_param_device", "offload_params", "cpu=on nvme=on on=on none=off off=off", false, "nvme=nvme_params", "nvme_params-on"},
-    {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false, NULL, NULL},
+    {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp", false, NULL, NULL},
 };
 // clang-format on
 
@@ -339,7 +339,7 @@ struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, str
 
 /* Ours of "theirs=ours ..."; NULL if there is none.  Points into `values`, where a
  * blank or the end follows it. */
-static const char *translate(const char *values, const char *theirs)
+static const char *translate_word(const char *values, const char *theirs)
 {
     char word[MFU_KEY_NAME];
 
@@ -353,6 +353,15 @@ static const char *translate(const char *values, const char *theirs)
             return begin + (equals + 1 - word);
     }
     return NULL;
+}
+
+/* The same; "true" and its like are "on", "no" and its like "off", where they mean nothing of their own. */
+static const char *translate(const char *values, const char *theirs)
+{
+    int on = mfu_switch_in(theirs);
+    const char *ours = translate_word(values, theirs);
+
+    return ours || on < 0 ? ours : translate_word(values, mfu_switch_names[on]);
 }
 
 struct mfu_key mfu_key_find_set(const struct mfu_model *model, const char *name, const char *value,

@@ -59,6 +59,11 @@ static bool is_among(const char *words, const char *text)
     return false;
 }
 
+int mfu_switch_in(const char *text)
+{
+    return is_among("on 1 true yes", text) ? 1 : is_among("off 0 false no", text) ? 0 : -1;
+}
+
 int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_for)
 {
     const char *const *choices = mfu_settings[id].choices;
@@ -71,7 +76,7 @@ int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_fo
         if (mfu_same_name(choices[i], text))
             return i;
     if (choices == mfu_switch_names)
-        return is_among("1 true yes", text) ? 1 : is_among("0 false no", text) ? 0 : -1;
+        return mfu_switch_in(text);
     if (choices == mfu_processor_names && mfu_processor_find(text) != MFU_CPU_UNKNOWN)
         return mfu_processor_find(text);
     for (int i = 0; choices && choices[i]; i++) {

@@ -371,6 +371,9 @@ double mfu_setting_choice_number(int setting, double choice);
 /* A value that is a word: a choice, or a set of kinds of weights; NULL: it is a number. */
 const char *mfu_setting_word(char buf[MFU_QUANTITY_MAX], enum mfu_setting_id, double value);
 
+/* 1 where `text` switches something on (on, true, yes, 1), 0 where it switches it off; -1: neither. */
+int mfu_switch_in(const char *text);
+
 /* The choice that `text` names, by its own name or one of other programs; -1: none.
  * In *stands_for (NULL: not wanted) whether that is only planned as the choice. */
 int mfu_setting_choice(enum mfu_setting_id, const char *text, bool *stands_for);

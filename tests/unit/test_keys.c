@@ -96,6 +96,8 @@ static void other_programs_names_are_understood(void **state)
     } rows[] = {
         {"fsdp", "on", "zero", 3},
         {"FSDP", "off", "zero", 0},
+        {"fsdp", "no", "zero", 0},
+        {"fsdp", "Yes", "zero", 3},
         {"--tensor-model-parallel-size", "2", "tp", 2},
         {"tensor_parallel_degree", "4", "tp", 4},
         {"hidden_size", "1024", "n_embd", 1024},

@@ -828,6 +828,10 @@ static void spellings_are_understood(void **state)
         {"sharding", "ZeRO-3 (no offload)", "zero3"},
         {"sharding", "fsdp = off; zero1", "zero1"},
         {"sharding", "ddp (fsdp: no)", "ddp"},
+        {"sharding", "fsdp: no", "none"},
+        {"sharding", "without FSDP", "none"},
+        {"sharding", "no", "none"},
+        {"sharding", "ZeRO: off", "none"},
         {"compile", "eager (tf32)", "eager"},
         {"sharding", "FSDP FULL_SHARD", "fsdp-full"},
         {"sharding", "ZeRO-2 (P_os+g)", "zero2"},
@@ -910,6 +914,17 @@ static void spellings_are_understood(void **state)
                      rows[i].as, all->rows[1].skipped, all->rows[0].predicted_step_s, all->rows[1].predicted_step_s);
         mfu_validation_free(all);
     }
+}
+
+/* What a cell says does not part what is assumed. */
+static void a_cell_is_one_assumption(void **state)
+{
+    struct mfu_validation *all = one("act_ckpt,fsdp,step_time_ms", "full recompute; no cpu offload,fsdp: no,9340");
+
+    (void)state;
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_non_null(strstr(all->rows[0].assumed, "full recompute, no cpu offload"));
+    mfu_validation_free(all);
 }
 
 /* Layers that are named are of all stages, virtual ones too; the setting is of each. */
@@ -1031,7 +1046,7 @@ static void a_micro_batch_may_be_open(void **state)
     assert_near(row[1].predicted_step_s, row[0].predicted_step_s, 1e-9);
     assert_non_null(strstr(row[1].assumed, "batch=1: a step has one sequence"));
     assert_true(row[1].measured_reserved_bytes > 0);
-    assert_non_null(strstr(row[2].assumed, "not stated; it fits"));
+    assert_non_null(strstr(row[2].assumed, "not stated, it fits"));
     assert_true(isnan(row[2].measured_reserved_bytes)); /* which follows what is not known */
     assert_true(row[2].low_s <= row[3].predicted_step_s && row[3].predicted_step_s <= row[2].high_s);
     assert_true(row[2].high_s - row[2].low_s > row[3].high_s - row[3].low_s);
@@ -1097,8 +1112,6 @@ static void words_are_not_read_into_others(void **state)
         {"act_ckpt", "full on the first 8 layers", "is not known"},
         {"act_ckpt", "not stated", "is not known"},
         {"attention", "no flash attention", "is not known"},
-        {"sharding", "no FSDP", "sharding"},
-        {"sharding", "fsdp: no", "sharding"},
         {"sharding", "2-stage 1f1b", "sharding"},
         {"compile", "tf 2.4", "'tf' of compile"},
     };
@@ -1146,6 +1159,7 @@ static void machines_and_programs_are_read(void **state)
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,400gbps-node,1000", "cluster=p4d"},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,10 Gbps Ethernet,1000", "cluster=boxes-10gbe"},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,1.25 GBps Ethernet,1000", "cluster=boxes-10gbe"},
+        {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,1.25 Gbytes/s Ethernet,1000", "cluster=boxes-10gbe"},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,200G RoCE,1000", "cluster: the usual one"},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,4xHDR,1000", "cluster=hgx-a100-4nic"},
         {"n_gpus,gpus_per_node,inter_link,step_time_ms", "16,8,8x HDR100,1000", "cluster=hgx-a100-4nic"},
@@ -1298,6 +1312,7 @@ int main(void)
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(what_is_open_widens_the_interval),
         cmocka_unit_test(spellings_are_understood),
+        cmocka_unit_test(a_cell_is_one_assumption),
         cmocka_unit_test(layers_are_of_stages),
         cmocka_unit_test(layers_again_are_in_the_hardwares_share),
         cmocka_unit_test(layouts_are_not_guessed),

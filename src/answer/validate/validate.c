@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/field.h"
 #include "answer/search/solve.h"
 #include "read/runs/measured_rollout.h"
 #include "read/runs/measured_run.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
 #include "scenario/setting.h"
+#include "base/field.h"
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"
@@ -27,9 +29,7 @@ double mfu_measured_step_s(const struct mfu_plan *p, struct mfu_measured_run *ru
 
 static void note(struct mfu_validated *v, const char *text)
 {
-    size_t used = strlen(v->assumed);
-
-    snprintf(v->assumed + used, sizeof v->assumed - used, "%s%s", used ? "; " : "", text);
+    mfu_words_add(v->assumed, sizeof v->assumed, text);
 }
 
 /* What a row has to be compared with; skipped without anything. */
@@ -188,7 +188,7 @@ static void settle_batch(struct mfu_plan *p, struct mfu_simulation *simulation, 
         note(v, "batch=1: no usual larger one fits");
         return;
     }
-    snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated; %s", run->scenario.setting[MFU_S_BATCH],
+    snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated, %s", run->scenario.setting[MFU_S_BATCH],
              run->scenario.setting[MFU_S_ACCUM],
              one.setting[MFU_S_PP] > 1 ? "usual in pipelines" : "it fits, and more is not faster");
     note(v, text);

@@ -315,11 +315,11 @@ static double ports(const char *text)
 #define LEAST_RATE 25
 #define MOST_RATE 1e4
 
-/* "GB/s", "GiB/s", "GBps", "TByte/s"; "Gbps" and "Gb/s" are bits, and so is what does not say ("200G"). */
+/* "GB/s", "GiB/s", "GBps", "Tbyte/s"; "Gbps" and "Gb/s" are bits, and so is what does not say ("200G"). */
 static bool in_bytes(const char *unit)
 {
     unit += unit[1] == 'i' ? 2 : 1;
-    return *unit == 'B' && (unit[1] == '/' || unit[1] == 'p' || strncasecmp(unit + 1, "yte", 3) == 0);
+    return strncasecmp(unit, "byte", 4) == 0 || (*unit == 'B' && (unit[1] == '/' || unit[1] == 'p'));
 }
 
 /* The Gbit/s that are written out, with a unit, else without ("200g", "1600gbps", "3.2 Tbps", "100"); NAN: none. */

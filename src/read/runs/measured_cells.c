@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/field.h"
 #include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 
@@ -122,16 +123,13 @@ double mfu_cell_number(const struct mfu_row *r, const char *column)
 
 void mfu_row_assume(struct mfu_row *r, const char *format, ...)
 {
-    size_t used = strlen(r->run->assumed);
+    char text[sizeof r->run->assumed];
     va_list args;
 
-    if (used + 4 >= sizeof r->run->assumed)
-        return;
-    if (used)
-        used += (size_t)snprintf(r->run->assumed + used, sizeof r->run->assumed - used, "; ");
     va_start(args, format);
-    vsnprintf(r->run->assumed + used, sizeof r->run->assumed - used, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    mfu_words_add(r->run->assumed, sizeof r->run->assumed, text);
 }
 
 bool mfu_row_skip(struct mfu_row *r, const char *format, ...)

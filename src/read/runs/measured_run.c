@@ -859,12 +859,16 @@ static bool set_schedule(struct mfu_row *r)
 static bool set_keys(struct mfu_row *r)
 {
     for (size_t c = 0; c < r->csv->n_columns; c++) {
-        const char *name = r->csv->header[c];
+        const char *name = r->csv->header[c], *text = mfu_row_cell(r, name);
+        size_t n = strlen(name);
 
-        if (mfu_measured_is_column(name) || mfu_cell_empty(r, name)
-            || mfu_key_find_set(r->run->scenario.model, name, mfu_row_cell(r, name), NULL).kind == MFU_KEY_NONE)
+        if (mfu_measured_is_column(name) || mfu_cell_empty(r, name))
             continue;
-        if (!mfu_row_set(r, name, mfu_row_cell(r, name)))
+        if (strncasecmp(text, name, n) == 0 && strchr(":=", text[n])
+            && text[n]) /* "fsdp: no" in a column of that name */
+            text += n + 1 + strspn(text + n + 1, " ");
+        if (mfu_key_find_set(r->run->scenario.model, name, text, NULL).kind != MFU_KEY_NONE
+            && !mfu_row_set(r, name, text))
             return false;
     }
     return true;
@@ -1047,7 +1051,8 @@ static bool set_lengths(struct mfu_row *r)
 
     if (!at || sscanf(at, "lengths %lf±%lf tokens", &mean, &spread) != 2 || !(mean > 0) || !(spread >= 0))
         return true;
-    mfu_row_assume(r, "doc_len=%.0f and doc_sigma by their spread, by the notes; padding=longest", mean);
+    mfu_row_assume(r, "doc_len=%.0f and doc_sigma by their spread, by the notes", mean);
+    mfu_row_assume(r, "padding=longest");
     snprintf(text, sizeof text, "%g", mean);
     if (!mfu_row_set(r, "doc_len", text))
         return false;

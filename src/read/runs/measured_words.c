@@ -150,10 +150,13 @@ const char *mfu_sharding_in(const char *text)
                                          "distributed-optimizer", "zero",     NULL};
     static const char *const data[] = {"ddp", "data parallel", "dp", NULL};
     char own[MOST_SAID];
+    const char *all = text;
     int stage = stage_in(text = affirmed(own, text));
 
     if (stage >= 0)
         return numbered[stage];
+    if (text[strspn(text, " -_,;:(")] == '\0') /* "fsdp: no", "without FSDP" */
+        return has_any(all, whole) || has_any(all, states) ? "none" : NULL;
     return has_any(text, copies)   ? "hsdp"
         : has_any(text, gradients) ? "shard_grad_op"
         : has_any(text, whole)     ? "fsdp-full"
