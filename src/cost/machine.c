@@ -74,6 +74,7 @@ static const struct thread {
                {MFU_C_HOST_MEGATRON, MFU_PROCESSOR_USUAL},
                {MFU_C_HOST_TE, DGX_H100},
                {MFU_C_HOST_EXPERTS, DGX_H100},
+               {MFU_C_HOST_PRODUCT, DGX_H100},
                {MFU_C_HOST_NANOTRON, P5},
                {MFU_C_HOST_SOFTMAX, MFU_PROCESSOR_USUAL},
                {MFU_C_HOST_MICRO, MFU_PROCESSOR_USUAL},

@@ -124,6 +124,7 @@ struct mfu_yaml;
     X(HOST_TE, "host.te", MFU_SECONDS, 0, 1, "the same with TransformerEngine's modules")                              \
     X(HOST_EXPERTS, "host.experts", MFU_SECONDS, 0, 1,                                                                 \
       "what a layer with experts adds to it: routing, both exchanges, permutations, counts that the host waits for")   \
+    X(HOST_PRODUCT, "host.product", MFU_SECONDS, 0, 1e-2, "and each product of an expert that is a kernel of its own") \
     X(HOST_NANOTRON, "host.nanotron", MFU_SECONDS, 0, 1, "the same in nanotron")                                       \
     X(HOST_NANOTRON_NODE, "host.nanotron.node", MFU_SECONDS, 0, 1,                                                     \
       "what each node but the first that the tensor group spans adds to it, forward and backward together, whatever "  \

@@ -31,7 +31,7 @@ struct mfu_grid mfu_grid_gemm(const struct mfu_kernel *k, int tile_m, int tile_n
     double threads = tile_m * tile_n > 128 * 64 ? 256 : 128;
 
     return (struct mfu_grid){
-        .blocks = k->batch * rows * columns * split,
+        .blocks = mfu_kernel_at_once(k) * rows * columns * split,
         .threads = persistent ? 384 : threads, /* two warpgroups and a producer */
         .registers = persistent ? 168 : fmin(255, tile_m * tile_n / threads + OTHER_REGISTERS),
         .shared_bytes = persistent ? 200 * KIB : (tile_m + tile_n) * STAGE_BYTES,

@@ -20,10 +20,11 @@
 
 struct mfu_kernel {
     enum mfu_kind kind : 8;
-    enum mfu_peak math : 8;                /* arithmetic whose peak bounds it */
+    enum mfu_peak math : 7;                /* arithmetic whose peak bounds it */
     enum mfu_coefficient traffic : 8;      /* the DRAM efficiency of its class */
     enum mfu_attention_kind attention : 7; /* of a fused attention */
     bool accumulates : 1;                  /* of a GEMM: reads its result, and adds to it */
+    bool apart : 1;                        /* of a GEMM: each of the `batch` products is a CUDA kernel of its own */
     bool backward, causal;                 /* of a fused attention */
     bool cold;                             /* its input cannot be in L2: not touched lately */
     bool aligned;                          /* of a GEMM: rows are multiples of 16 bytes */
@@ -48,6 +49,19 @@ struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double
 /* The same where k counts the tokens of both operands, whose rows have m and n elements. */
 struct mfu_kernel mfu_kernel_weight_gradient(enum mfu_peak math, double m, double n, double k, double batch,
                                              double in_bytes, double out_bytes, bool accumulate);
+
+/* The same products one after another, a kernel each. */
+static inline void mfu_kernel_set_apart(struct mfu_kernel *k)
+{
+    k->apart = k->batch > 1;
+    k->launches = k->batch;
+}
+
+/* Products that one kernel computes. */
+static inline double mfu_kernel_at_once(const struct mfu_kernel *k)
+{
+    return k->apart ? 1 : k->batch;
+}
 
 /* What a fused attention needs to know. */
 struct mfu_attention {

@@ -72,12 +72,20 @@ static double layers_of(const struct mfu_program *g)
     return layers;
 }
 
+/* Products of experts in one pass: of two linears each, as gate and up are one; backward has two of each. */
+static double expert_products(const struct mfu_plan *p, bool backward)
+{
+    return mfu_config_experts_apart(&p->config) ? (backward ? 4 : 2) * p->program.expert_layers
+            * mfu_config_dim(&p->config, "n_experts") / p->config.setting[MFU_S_EP]
+                                                : 0;
+}
+
 /* The trainer's own host time of one pass through the layers at hand. */
 static double host_s(const struct mfu_plan *p, bool backward)
 {
     const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
     double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
-    double times = 1, experts_s;
+    double times = 1, experts_s = 0, products_s = 0;
 
     if (layer_s <= 0 || graphs_all(p))
         return 0;
@@ -88,8 +96,11 @@ static double host_s(const struct mfu_plan *p, bool backward)
             + (p->sums.forward_kernels > 0 ? p->sums.again_kernels / p->sums.forward_kernels : 0);
     if (!mfu_config_fused_softmax(&p->config))
         layer_s += p->machine.c[MFU_C_HOST_SOFTMAX];
-    experts_s = t->transformer_engine ? p->program.expert_layers * p->machine.c[MFU_C_HOST_EXPERTS] : 0;
-    return (layers_of(&p->program) * layer_s + experts_s) * times + p->machine.c[MFU_C_HOST_MICRO] / 2;
+    if (t->transformer_engine && p->program.expert_layers > 0) {
+        experts_s = p->program.expert_layers * p->machine.c[MFU_C_HOST_EXPERTS];
+        products_s = expert_products(p, backward) * p->machine.c[MFU_C_HOST_PRODUCT];
+    }
+    return (layers_of(&p->program) * layer_s + experts_s) * times + products_s + p->machine.c[MFU_C_HOST_MICRO] / 2;
 }
 
 /* What the messages of a tensor group that spans nodes take longer than their bytes, in one pass. */

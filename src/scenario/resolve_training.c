@@ -227,6 +227,12 @@ const struct mfu_reference_row *mfu_config_reference(const struct mfu_config *c)
     return mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].refers && row->pass ? row : NULL;
 }
 
+bool mfu_config_experts_apart(const struct mfu_config *c)
+{
+    return mfu_runtimes[c->runtime].experts_apart
+        && !(c->setting[MFU_S_CUDA_GRAPHS] > 0 && c->setting[MFU_S_GRAPH_SCOPE] == MFU_GRAPHS_OF_ALL);
+}
+
 bool mfu_config_fused_softmax(const struct mfu_config *c)
 {
     double heads;

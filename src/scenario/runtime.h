@@ -34,11 +34,11 @@
       .aliases = "torch.compile inductor dynamo max-autotune")                                                         \
     X(FUSED, "fused", .meaning = "Megatron-LM and TransformerEngine: hand-written fused kernels", .fuse = true,        \
       .whole_scans = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,             \
-      .keeps_quantised = true, .weighs_early = true, .gemm_accumulates = true, .recompute_attention = true,            \
-      .heads_in_place = true, .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                 \
-      .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER,                                  \
-      .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                    \
-      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .lacks = MFU_ON(MFU_METAL),                                          \
+      .keeps_quantised = true, .weighs_early = true, .experts_apart = true, .gemm_accumulates = true,                  \
+      .recompute_attention = true, .heads_in_place = true, .gradient = MFU_GRADIENT_FP32,                              \
+      .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
+      .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA,                \
+      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .lacks = MFU_ON(MFU_METAL),            \
       .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
     X(LLMC, "llmc", .meaning = "llm.c: one program in C and CUDA", .fuse = true, .fuse_rows = true,                    \
       .whole_norms = true, .one_cast = true, .half_weights = true, .gemm_accumulates = true, .preallocates = true,     \
@@ -75,6 +75,8 @@ struct mfu_runtime {
     bool keeps_quantised;         /* fp8 weights serve all micro-steps of a step */
     bool weighs_early;            /* an expert's rows take their weight in its activation (Megatron-LM d98e8a64,
                                      moe/experts.py: bias_act_func), not where they come back */
+    bool experts_apart;           /* a kernel for each expert's product (TransformerEngine d0067d0, cublaslt_gemm.cu:
+                                     multi_stream_cublas_gemm), where the host knows how many rows each has */
     bool keeps_wide;              /* fp8 quantises again in backward (torchao) */
     bool gemm_accumulates;        /* wgrad adds into the gradient buffer itself */
     bool gradients_at_end;        /* backward returns all new gradients at once */

@@ -171,6 +171,10 @@ bool mfu_config_has(const struct mfu_config *, unsigned traits);
  * (megatron/model/fused_softmax.py, is_kernel_available).  True for fused attention. */
 bool mfu_config_fused_softmax(const struct mfu_config *);
 
+/* Whether each expert's product is a kernel of its own.  Not where CUDA graphs replay a whole step, whose host does not learn
+ * how many rows an expert has (TransformerEngine d0067d0, module/grouped_linear.py: is_module_grouped_tensor_path_supported). */
+bool mfu_config_experts_apart(const struct mfu_config *);
+
 /* Whether anything is kept in the host's memory, and comes and goes. */
 bool mfu_offloads(const struct mfu_config *);
 

@@ -169,9 +169,9 @@ struct mfu_error;
     X(FP8_WEIGHTS, "fp8_param_gather", "fp8_param", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                  \
       "weights of linears held and gathered in fp8 (Megatron's distributed optimizer)")                                \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
-      "replay of the step as CUDA graphs", .keeps_graph = true)                                                        \
+      "replay of the step as CUDA graphs")                                                                             \
     X(GRAPH_SCOPE, "cuda_graph_scope", "", MFU_COUNT, 0, MFU_GRAPH_SCOPE_COUNT - 1, 0, mfu_graph_scope_names,          \
-      "runtime", "what CUDA graphs replay: all, or of layers with experts the rest (attention)", .keeps_graph = true)  \
+      "runtime", "what CUDA graphs replay: all, or of layers with experts the rest (attention)")                       \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime",                                          \
       "pieces in which head and loss are computed (1: at once)")                                                       \
     X(TRAIN_METRICS, "train_metrics", "", MFU_COUNT, 0, 16, 0, NULL, "runtime",                                        \

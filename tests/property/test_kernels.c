@@ -95,7 +95,9 @@ static struct mfu_kernel some_kernel(void)
     else if (mfu_kind_is_gemm(kind))
         k = mfu_kernel_gemm(maths[any(LENGTH(maths))], whole(1, 65536), whole(1, 65536), whole(1, 65536), whole(1, 64),
                             2, 2, any(2));
-    else {
+    if (mfu_kind_is_gemm(kind) && any(2))
+        mfu_kernel_set_apart(&k);
+    if (!mfu_kind_is_attention(kind) && !mfu_kind_is_gemm(kind)) {
         double rows = whole(1, 1e6), columns = whole(1, 1e5);
 
         k = mfu_kernel_stream(kind, (enum mfu_coefficient)(MFU_C_DRAM_POINTWISE + any(9)), rows, columns,
@@ -224,6 +226,32 @@ static void what_rules_a_kernel_moves_it(void **unused)
     }
 }
 
+/* Rounds of thread blocks that one kernel shares among its products are not shared by kernels of a product each, and a
+ * kernel of one product is that product. */
+static void products_apart_take_no_less_than_at_once(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KERNELS; i++) {
+        struct mfu_machine m;
+        const struct mfu_gpu *g = some_machine(&m);
+        struct mfu_kernel at_once, apart;
+        struct mfu_price p[2];
+
+        do
+            at_once = some_kernel();
+        while (!mfu_kind_is_gemm(at_once.kind) || at_once.apart || at_once.n == 1);
+        apart = at_once;
+        mfu_kernel_set_apart(&apart);
+        mfu_price_kernel(&m, &at_once, 0, 0, &p[0]);
+        mfu_price_kernel(&m, &apart, 0, 0, &p[1]);
+        if (isfinite(p[0].time_s) && !(p[1].time_s >= p[0].time_s * (1 - EXACT)))
+            fail_msg("%s: %g products of %gx%gx%g take %g s at once, %g s apart", g->slug, at_once.batch, at_once.m,
+                     at_once.n, at_once.k, p[0].time_s, p[1].time_s);
+        if (at_once.batch == 1)
+            assert_true(p[1].time_s == p[0].time_s || !isfinite(p[0].time_s));
+    }
+}
+
 static int start(void **unused)
 {
     const char *given = getenv("MFUPLAN_SEED");
@@ -291,6 +319,7 @@ int main(void)
         cmocka_unit_test(nothing_is_faster_than_its_roof),
         cmocka_unit_test(a_larger_attention_takes_no_less_time),
         cmocka_unit_test(no_kernel_is_faster_than_its_elements),
+        cmocka_unit_test(products_apart_take_no_less_than_at_once),
         cmocka_unit_test(a_little_more_of_a_coefficient_changes_little),
         cmocka_unit_test(what_rules_a_kernel_moves_it),
     };

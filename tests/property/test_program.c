@@ -1029,6 +1029,48 @@ static void weighed_biases_are_added_by_expert(void **state)
         }
 }
 
+/* TransformerEngine launches a kernel for each expert's product, PyTorch one for all of a rank's, and a step that is
+ * replayed as a whole has none whose rows the host would have to know.  What they compute is the same. */
+static void experts_have_a_kernel_each(void **state)
+{
+    static const char *const runtimes[] = {"eager", "compile", "fused"};
+    static const char *const eps[] = {"1", "4", "8"};
+
+    (void)state;
+    for (int r = 0; r < 3; r++)
+        for (int e = 0; e < 3; e++)
+            for (int graphs = 0; graphs < 3; graphs++) {
+                const char *const keys[] = {"gpus",
+                                            "8",
+                                            "ep",
+                                            eps[e],
+                                            "runtime",
+                                            runtimes[r],
+                                            "n_layer",
+                                            "2",
+                                            "cuda_graphs",
+                                            graphs ? "on" : "off",
+                                            "cuda_graph_scope",
+                                            graphs == 1 ? "all" : "attention",
+                                            NULL};
+                double experts = 32 / strtod(eps[e], NULL), seen = 0;
+
+                assert_true(make(&plan, "h200-sxm", "gpt-oss-20b", keys));
+                for (int i = 0; i < plan.program.n_launches; i++) {
+                    const struct mfu_launch *l = &plan.program.launches[i];
+                    const struct mfu_kernel *k = &l->work->kernel;
+
+                    if (k->kind != MFU_GEMM || (strcmp(l->op, "moe.gate") != 0 && strcmp(l->op, "moe.down") != 0))
+                        continue;
+                    seen++;
+                    assert_near(k->batch, experts, EXACT);
+                    assert_near(k->launches, r == 2 && graphs != 1 ? experts : 1, EXACT);
+                    assert_near(k->flops, 2 * k->m * k->n * k->k * experts, EXACT);
+                }
+                assert_true(seen >= 6);
+            }
+}
+
 /* Gradients that are added to each other are of the same tokens, however ranks share them. */
 static void gradients_added_are_of_the_same_tokens(void **state)
 {
@@ -1434,6 +1476,7 @@ int main(void)
         cmocka_unit_test(splitting_keeps_adapters),
         cmocka_unit_test(latent_attention_is_split_by_heads),
         cmocka_unit_test(weighed_biases_are_added_by_expert),
+        cmocka_unit_test(experts_have_a_kernel_each),
         cmocka_unit_test(gradients_added_are_of_the_same_tokens),
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),

@@ -147,18 +147,35 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
 
 /* ---- passes -------------------------------------------------------------- */
 
-/* The product just emitted has the rows that experts have places for. */
-static void note_padding(struct mfu_builder *s, const struct mfu_node *n)
+/* C = A B, of experts with the rows that they have places for. */
+static void emit_product(struct mfu_builder *s, const struct mfu_node *n, struct mfu_kernel gemm, const char *suffix,
+                         int a, int b, int c)
 {
+    int in[] = {a, b};
+
+    if (n->op->attribute[EXPERTS] > 0 && mfu_config_experts_apart(s->config))
+        mfu_kernel_set_apart(&gemm);
+    mfu_gemm_align(s, &gemm);
+    mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &c);
     if (n->op->attribute[EXPERTS] > 0 && s->config->experts.fill != 1 && !s->failed)
         s->program->launches[s->program->n_launches - 1].padded = true;
+}
+
+static void multiply(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, double rows, double width,
+                     double in_width, int a, int b, int c)
+{
+    double experts = experts_of(n);
+
+    emit_product(s, n,
+                 mfu_kernel_gemm(math_of(s, n), rows / experts, width, in_width, experts,
+                                 mfu_type_bytes[mfu_view_type(s, a)], mfu_type_bytes[mfu_view_type(s, c)], false),
+                 suffix, a, b, c);
 }
 
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
-    enum mfu_peak math = math_of(s, n);
+    double in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
     int operand[4];
     double rows;
     enum mfu_part part = mfu_makes_logits(s, n) ? MFU_PART_LOGITS_LOSS : MFU_PART_ACTIVATIONS;
@@ -174,8 +191,7 @@ static void forward(struct mfu_builder *s, int index)
     if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW)
         return;
     n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
-    mfu_emit_matmul(s, "", math, rows / experts, width, in_width, experts, operand[0], operand[1], n->out);
-    note_padding(s, n);
+    multiply(s, n, "", rows, width, in_width, operand[0], operand[1], n->out);
     mfu_offer_result(s, n->out, true);
     if (weighs_bias(s, index))
         n->out = add_weighed_bias(s, n, n->out);
@@ -186,11 +202,9 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
     int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT];
-    int g[2], dx, dw = MFU_NO_VIEW, in[2], again[2];
+    int g[2], dx, dw = MFU_NO_VIEW, again[2];
     double rows = mfu_view_rows(s, x);
-    enum mfu_peak math = math_of(s, n);
     enum mfu_type operand = mfu_quantises(s, n) ? s->numerics.operand : s->numerics.compute;
-    struct mfu_kernel wgrad;
     bool into_buffer = mfu_products_add(s), trains = mfu_trains(s, n, 0);
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
@@ -208,21 +222,18 @@ static void backward(struct mfu_builder *s, int index)
     if (trains && !into_buffer)
         dw = mfu_tensor_new(s, 1, experts * in_width * width, s->numerics.compute, MFU_PART_GRADIENTS);
     if (trains) {
-        wgrad = mfu_kernel_weight_gradient(math, width, in_width, rows / experts, experts, mfu_type_bytes[operand],
-                                           mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute],
-                                           into_buffer);
-        mfu_gemm_align(s, &wgrad);
-        in[0] = g[1], in[1] = x;
-        mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
-        note_padding(s, n);
+        emit_product(s, n,
+                     mfu_kernel_weight_gradient(
+                         math_of(s, n), width, in_width, rows / experts, experts, mfu_type_bytes[operand],
+                         mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute], into_buffer),
+                     "wgrad", g[1], x, dw);
         if (into_buffer)
             mfu_gradient_in_place(s, n);
     }
     if (mfu_wants_gradient(s, n, 0)) {
         w = mfu_node_weight_again(s, n, w);
         dx = mfu_tensor_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        mfu_emit_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g[0], w, dx);
-        note_padding(s, n);
+        multiply(s, n, "dgrad", rows, in_width, width, g[0], w, dx);
         mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g[0] : dw);
         if (trains && !s->runtime->fuse)
             mfu_tensor_extend(s, x); /* autograd lets go of what was saved when the node is done */
