@@ -102,7 +102,8 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .fsdp_overlaps = true, .pads_vocab = 128,                            \
       .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS,                         \
       .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true, .adds_apart_before = 2022,                    \
-      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .gathers_adapters = true, .aliases = "megatron-lm")          \
+      .usual_checkpoint = MFU_FULL, .selective_since = 2022, .usual_dropout = 0.1, .gathers_adapters = true,           \
+      .aliases = "megatron-lm")                                                                                        \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .casts_sums = true,                            \
@@ -189,8 +190,10 @@ struct mfu_trainer {
     bool pipes_whole;         /* a pipeline's stages shard no gradients and no weights */
     bool torch_fsdp;          /* PyTorch's: ZeRO 3 is its FSDP, a pipeline torch.distributed.pipelining */
     bool balances_cost;       /* or as what they cost */
-    enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
-    bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */
+    enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said, */
+    double selective_since; /* which is selective from a year of the software on; 0: not (Megatron-LM b83477a3e8,
+                                             README.md: "the default and recommended in almost all cases") */
+    bool fuses_softmax;     /* attention in parts with a fused softmax is its default */
     double usual_dropout;
     int usual_software;              /* year of the libraries; 0: not known */
     enum mfu_coefficient host_layer; /* the host's time for a layer; COUNT: its launches alone */

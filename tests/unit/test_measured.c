@@ -1038,7 +1038,8 @@ static void a_micro_batch_may_be_open(void **state)
         "h100-sxm,llama-3-8b,8192,8,1,8,64,bf16-amp,flash2,eager,full,fsdp-full,adamw-fused,6000,40,ran\n"
         "rtx4090,llama-3-8b,8192,1,,,,bf16-amp,flash2,eager,full,none,adamw-fused,,,oom\n"
         "h100-sxm,gpt2,1024,1,,,,bf16-amp,flash2,eager,none,none,adamw-fused,,,oom\n"
-        "h100-sxm,gpt2,1024,8,,,12,bf16-amp,flash2,eager,none,ddp,adamw-fused,100,,ran\n");
+        "h100-sxm,gpt2,1024,8,,,12,bf16-amp,flash2,eager,none,ddp,adamw-fused,100,,ran\n"
+        "h100-sxm,llama-3-8b,8192,8,,,64,bf16-amp,flash2,eager,full,fsdp-full,adamw-fused,6000,,ran\n");
     const struct mfu_validated *row = all->rows;
 
     (void)state;
@@ -1046,7 +1047,8 @@ static void a_micro_batch_may_be_open(void **state)
     assert_near(row[1].predicted_step_s, row[0].predicted_step_s, 1e-9);
     assert_non_null(strstr(row[1].assumed, "batch=1: a step has one sequence"));
     assert_true(row[1].measured_reserved_bytes > 0);
-    assert_non_null(strstr(row[2].assumed, "not stated, it fits"));
+    assert_non_null(strstr(row[2].assumed, "not stated, nearest to the memory"));
+    assert_non_null(strstr(row[7].assumed, "not stated, it fits"));
     assert_true(isnan(row[2].measured_reserved_bytes)); /* which follows what is not known */
     assert_true(row[2].low_s <= row[3].predicted_step_s && row[3].predicted_step_s <= row[2].high_s);
     assert_true(row[2].high_s - row[2].low_s > row[3].high_s - row[3].low_s);
@@ -1054,6 +1056,71 @@ static void a_micro_batch_may_be_open(void **state)
     assert_string_equal(row[4].skipped, "");
     assert_non_null(strstr(row[5].skipped, "the micro-batch is not stated, and one sequence fits"));
     assert_non_null(strstr(row[6].skipped, "no whole micro-batch"));
+    mfu_validation_free(all);
+}
+
+/* A run whose memory is what a micro-batch is predicted to take was one of that micro-batch, whatever it is. */
+static void memory_tells_the_micro_batch(void **state)
+{
+    static const char columns[] =
+        "gpu,model,seq_len,n_gpus,micro_batch,grad_accum,precision,attention,compile,act_ckpt,"
+        "sharding,optimizer,tokens_per_s_gpu,mem_reserved_gib,outcome\n";
+    static const int sizes[] = {1, 2, 4, 8};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
+        char text[768], chosen[40];
+        struct mfu_validation *stated, *open;
+
+        snprintf(text, sizeof text,
+                 "%sh100-sxm,llama-3-8b,4096,8,%d,1,bf16-amp,flash2,eager,full,fsdp-full,adamw,9000,,ran\n", columns,
+                 sizes[i]);
+        stated = table(text);
+        snprintf(text, sizeof text,
+                 "%sh100-sxm,llama-3-8b,4096,8,,1,bf16-amp,flash2,eager,full,fsdp-full,adamw,9000,%.3f,ran\n", columns,
+                 stated->rows[0].predicted_reserved_bytes / 0x1p30);
+        open = table(text);
+        snprintf(chosen, sizeof chosen, "batch=%d", sizes[i]);
+        assert_non_null(strstr(open->rows[0].assumed, chosen));
+        assert_near(open->rows[0].predicted_step_s, stated->rows[0].predicted_step_s, 1e-9);
+        mfu_validation_free(stated);
+        mfu_validation_free(open);
+    }
+}
+
+/* What a program does where its rows say nothing is of its time: Megatron-LM's README calls selective recomputation the
+ * default from 2022 on, and whoever built on it earlier kept what it had. */
+static void what_is_usual_has_a_year(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,model,seq_len,n_gpus,micro_batch,grad_accum,precision,compile,step_time_ms,source\n"
+              "a100-80gb-sxm,gpt3-350m,2048,8,4,8,bf16-amp,megatron,2000,somebody (2021)\n"
+              "a100-80gb-sxm,gpt3-350m,2048,8,4,8,bf16-amp,megatron,2000,somebody (2023)\n"
+              "a100-80gb-sxm,gpt3-350m,2048,8,4,8,bf16-amp,megatron-deepspeed,2000,somebody (2023)\n");
+
+    (void)state;
+    assert_non_null(strstr(all->rows[0].assumed, "checkpoint=full, usual for megatron"));
+    assert_non_null(strstr(all->rows[1].assumed, "checkpoint=selective, usual for megatron"));
+    assert_non_null(strstr(all->rows[2].assumed, "checkpoint=full, usual for megatron-deepspeed"));
+    mfu_validation_free(all);
+}
+
+/* transformers' GPT-2 has OpenAI's formula of GELU in parts and dropout, nanoGPT's neither; a stated dropout counts. */
+static void a_model_is_its_library_s(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,model,family,seq_len,micro_batch,grad_accum,precision,attention,compile,dropout,step_time_ms\n"
+              "a100-80gb-sxm,GPT-2 124M,gpt2,1024,8,1,bf16-amp,math,eager,,200\n"
+              "a100-80gb-sxm,GPT-2 124M (Huggingface),gpt2,1024,8,1,bf16-amp,math,eager,0,200\n"
+              "a100-80gb-sxm,GPT-2 124M (Huggingface),gpt2,1024,8,1,bf16-amp,math,eager,,200\n"
+              "a100-80gb-sxm,Llama 3.2 1B (Huggingface),llama,1024,8,1,bf16-amp,math,eager,,200\n");
+    const struct mfu_validated *row = all->rows;
+
+    (void)state;
+    assert_true(row[1].predicted_step_s > 1.05 * row[0].predicted_step_s);
+    assert_true(row[2].predicted_step_s > 1.05 * row[1].predicted_step_s);
+    assert_non_null(strstr(row[2].assumed, "activation=6, as huggingface does"));
+    assert_null(strstr(row[3].assumed, "activation=6"));
     mfu_validation_free(all);
 }
 
@@ -1318,6 +1385,9 @@ int main(void)
         cmocka_unit_test(layouts_are_not_guessed),
         cmocka_unit_test(outcomes_count_without_figures),
         cmocka_unit_test(a_micro_batch_may_be_open),
+        cmocka_unit_test(memory_tells_the_micro_batch),
+        cmocka_unit_test(what_is_usual_has_a_year),
+        cmocka_unit_test(a_model_is_its_library_s),
         cmocka_unit_test(pipelines_are_filled),
         cmocka_unit_test(flops_are_times),
         cmocka_unit_test(words_are_not_read_into_others),

@@ -153,15 +153,25 @@ static double samples(const struct mfu_scenario *s)
     return s->setting[MFU_S_BATCH] * s->setting[MFU_S_ACCUM];
 }
 
-/* Chooses it: of a pipeline one sequence, since so its stages idle least; else what fits, up to enough tokens.  What ran
- * out of memory did so with one, or nothing follows. */
+/* How far the planned memory is from what was measured, as a logarithm; NAN: none was measured. */
+static double memory_off(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    double context = run->reserved_is_smi ? p->memory.context_bytes : 0;
+
+    return !isnan(run->reserved_bytes) ? fabs(log((p->memory.reserved_bytes + context) / run->reserved_bytes))
+                                       : fabs(log(p->memory.peak.bytes / run->allocated_bytes));
+}
+
+/* Chooses it: of a pipeline one sequence, since so its stages idle least; else the size that takes the memory that was
+ * measured, or what fits, up to enough tokens.  What ran out of memory did so with one, or nothing follows. */
 static void settle_batch(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
                          struct mfu_validated *v)
 {
     const struct mfu_scenario one = run->scenario;
+    double off = memory_off(p, run);
+    bool larger = false, pipeline = one.setting[MFU_S_PP] > 1, by_memory = !isnan(off) && !pipeline;
     struct mfu_error err = {0};
     struct mfu_scenario other;
-    bool larger = false;
     char text[160];
 
     if (run->ran == 0) {
@@ -177,8 +187,9 @@ static void settle_batch(struct mfu_plan *p, struct mfu_simulation *simulation, 
         if (!p->memory.fits)
             break;
         larger = true;
-        if (one.setting[MFU_S_PP] > 1 || micro_batches[i] * run->seq > ENOUGH_TOKENS)
+        if (pipeline || (by_memory ? memory_off(p, run) >= off : micro_batches[i] * run->seq > ENOUGH_TOKENS))
             break;
+        off = memory_off(p, run);
         run->scenario = other;
     }
     if (run->by_rate)
@@ -190,9 +201,11 @@ static void settle_batch(struct mfu_plan *p, struct mfu_simulation *simulation, 
     }
     snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated, %s", run->scenario.setting[MFU_S_BATCH],
              run->scenario.setting[MFU_S_ACCUM],
-             one.setting[MFU_S_PP] > 1 ? "usual in pipelines" : "it fits, and more is not faster");
+             pipeline        ? "usual in pipelines"
+                 : by_memory ? "nearest to the memory that was measured"
+                             : "it fits, and more is not faster");
     note(v, text);
-    if (!isnan(run->allocated_bytes) || !isnan(run->reserved_bytes))
+    if (!isnan(off))
         note(v, "memory is not compared: it follows the micro-batch");
     run->allocated_bytes = run->reserved_bytes = NAN;
 }

@@ -139,56 +139,64 @@ static const struct {
     const char *attention;   /* of that program's own code, which has this attention; NULL: any */
     const char *method;      /* a part of what its column says; NULL: any */
     bool several;            /* of several GPUs alone */
+    const char *family;      /* of these models alone, apart by blanks; NULL: any */
 } programs[] = {
     /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
      * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
      * ds_config_zero2.json: buckets of 2e8 elements). */
-    {"QwenLM", "software", "2023", NULL, NULL, false},
-    {"QwenLM", "trainer", "deepspeed", NULL, "lora", true},
-    {"QwenLM", "zero", "2", NULL, "lora", true},
-    {"QwenLM", "precision", "bf16", NULL, "lora", false},
-    {"QwenLM", "lora_dtype", "fp32", NULL, "lora", false},
-    {"QwenLM", "kernel_package", "flash-attn", NULL, "lora", false},
-    {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false},
-    {"QwenLM", "trainer", "deepspeed", NULL, "full", false}, /* finetune_ds.sh, ds_config_zero3.json */
-    {"QwenLM", "zero", "3", NULL, "full", false},
-    {"QwenLM", "upcast_logits", "0", NULL, "full", false},
-    {"QwenLM", "kernel_package", "flash-attn", NULL, "full", false},
-    {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false},
-    {"QwenLM", "zero", "2", NULL, "qlora", false},
-    {"QwenLM", "precision", "fp16", NULL, "qlora", false},
-    {"QwenLM", "optimizer", "adamw", NULL, "qlora", false},
-    {"QwenLM", "upcast_logits", "0", NULL, "qlora", false},
-    {"QwenLM", "memory.engine_bucket", "2e8", NULL, "lora", false},
+    {"QwenLM", "software", "2023", NULL, NULL, false, NULL},
+    {"QwenLM", "trainer", "deepspeed", NULL, "lora", true, NULL},
+    {"QwenLM", "zero", "2", NULL, "lora", true, NULL},
+    {"QwenLM", "precision", "bf16", NULL, "lora", false, NULL},
+    {"QwenLM", "lora_dtype", "fp32", NULL, "lora", false, NULL},
+    {"QwenLM", "kernel_package", "flash-attn", NULL, "lora", false, NULL},
+    {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false, NULL},
+    {"QwenLM", "trainer", "deepspeed", NULL, "full", false, NULL}, /* finetune_ds.sh, ds_config_zero3.json */
+    {"QwenLM", "zero", "3", NULL, "full", false, NULL},
+    {"QwenLM", "upcast_logits", "0", NULL, "full", false, NULL},
+    {"QwenLM", "kernel_package", "flash-attn", NULL, "full", false, NULL},
+    {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false, NULL},
+    {"QwenLM", "zero", "2", NULL, "qlora", false, NULL},
+    {"QwenLM", "precision", "fp16", NULL, "qlora", false, NULL},
+    {"QwenLM", "optimizer", "adamw", NULL, "qlora", false, NULL},
+    {"QwenLM", "upcast_logits", "0", NULL, "qlora", false, NULL},
+    {"QwenLM", "memory.engine_bucket", "2e8", NULL, "lora", false, NULL},
     /* swift 1.5: weights in 16 bits, whatever trains, in transformers' Trainer with autocast, whose outputs become fp32
      * (de234ce1, swift/llm/utils/argument.py: select_dtype). */
-    {"ms-swift", "precision", "bf16-pure", NULL, "full", false},
-    {"ms-swift", "precision", "bf16", NULL, "lora", false},
-    {"ms-swift", "fp32_outputs", "1", NULL, NULL, false},
+    {"ms-swift", "precision", "bf16-pure", NULL, "full", false, NULL},
+    {"ms-swift", "precision", "bf16", NULL, "lora", false, NULL},
+    {"ms-swift", "fp32_outputs", "1", NULL, NULL, false, NULL},
     /* modules/peft/lora.py: parameters in the model's type, dropout only where it is not 0. */
-    {"torchtune", "lora_kernels", "plain", NULL, "lora", false},
-    {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false},
-    {"nanotron", "trainer", "nanotron", NULL, NULL, false},
-    {"torchtitan", "trainer", "torchtitan", NULL, NULL, false},
-    {"nanoGPT", "zero_grad", "free", NULL, NULL, false}, /* train.py: set_to_none=True */
+    {"torchtune", "lora_kernels", "plain", NULL, "lora", false, NULL},
+    {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false, NULL},
+    {"nanotron", "trainer", "nanotron", NULL, NULL, false, NULL},
+    {"torchtitan", "trainer", "torchtitan", NULL, NULL, false, NULL},
+    {"nanoGPT", "zero_grad", "free", NULL, NULL, false, NULL}, /* train.py: set_to_none=True */
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
-    {"benchmark.py", "step.constant", "0", NULL, NULL, false},
-    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false},
-    {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false},
+    {"benchmark.py", "step.constant", "0", NULL, NULL, false, NULL},
+    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
+    {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
-    {"flash-attention training", "runtime", "fused", "flash1", NULL, false},
+    {"flash-attention training", "runtime", "fused", "flash1", NULL, false, NULL},
     /* calc_loss_batch() returns the loss alone; ch04/01_main-chapter-code/gpt.py, until PyTorch's classes replace it. */
-    {"LLMs-from-scratch", "keep_logits", "0", NULL, NULL, false},
-    {"LLMs-from-scratch", "norm_kind", "4", "math", NULL, false},
-    {"LLMs-from-scratch", "activation", "6", "math", NULL, false},
-    {"LLM-from-scratch", "keep_logits", "0", NULL, NULL, false},
-    {"LLM-from-scratch", "norm_kind", "4", "math", NULL, false},
-    {"LLM-from-scratch", "activation", "6", "math", NULL, false},
+    {"LLMs-from-scratch", "keep_logits", "0", NULL, NULL, false, NULL},
+    {"LLMs-from-scratch", "norm_kind", "4", "math", NULL, false, NULL},
+    {"LLMs-from-scratch", "activation", "6", "math", NULL, false, NULL},
+    {"LLM-from-scratch", "keep_logits", "0", NULL, NULL, false, NULL},
+    {"LLM-from-scratch", "norm_kind", "4", "math", NULL, false, NULL},
+    {"LLM-from-scratch", "activation", "6", "math", NULL, false, NULL},
+    /* Its data are Megatron-DeepSpeed's (vTrain b8fd2b9, data/README.md). */
+    {"vTrain", "trainer", "megatron-deepspeed", NULL, NULL, false, NULL},
+    /* transformers' GPT2Config (configuration_gpt2.py: gelu_new, resid_pdrop, embd_pdrop and attn_pdrop), where the model itself is
+     * called by its name; the files of GPT-2 and GPT-3 are nanoGPT's and Megatron's. */
+    {"huggingface", "activation", "6", NULL, NULL, false, "gpt2 gpt3"},
+    {"huggingface", "dropout", "0.1", NULL, NULL, false, "gpt2 gpt3"},
+    {"huggingface", "keep_logits", "0", NULL, NULL, false, "gpt2 gpt3"},
     /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
-    {"hf", "upcast_logits", "1", NULL, NULL, false},
-    {"hugging face", "upcast_logits", "1", NULL, NULL, false},
-    {"huggingface transformers", "upcast_logits", "1", NULL, NULL, false},
-    {"transformers trainer", "upcast_logits", "1", NULL, NULL, false},
+    {"hf", "upcast_logits", "1", NULL, NULL, false, NULL},
+    {"hugging face", "upcast_logits", "1", NULL, NULL, false, NULL},
+    {"huggingface transformers", "upcast_logits", "1", NULL, NULL, false, NULL},
+    {"transformers trainer", "upcast_logits", "1", NULL, NULL, false, NULL},
 };
 
 /* ZeRO 2 and 3 by these names, and this word, are DeepSpeed's. */
@@ -247,6 +255,18 @@ bool mfu_row_set_usual_sp(struct mfu_row *r)
     return mfu_row_set(r, "sp", "on");
 }
 
+/* Whether the row names the program of the table's row; by the model's name only where that row is of some models, and of
+ * what no cell states. */
+static bool is_named(const struct mfu_row *r, size_t i)
+{
+    const char *program = programs[i].program, *families = programs[i].family;
+
+    if (families && (!mfu_has_word(families, r->run->scenario.model->family) || !mfu_cell_empty(r, programs[i].key)))
+        return false;
+    return mfu_says(mfu_row_cell(r, "source"), program) || mfu_says(mfu_row_cell(r, "notes"), program)
+        || (families && mfu_says(mfu_row_cell(r, "model"), program));
+}
+
 /* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
  * read. */
 bool mfu_row_set_program(struct mfu_row *r, bool late)
@@ -264,9 +284,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
     if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
         return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if ((strcmp(programs[i].key, "trainer") != 0) == late
-            && (mfu_says(mfu_row_cell(r, "source"), programs[i].program)
-                || mfu_says(mfu_row_cell(r, "notes"), programs[i].program))
+        if ((strcmp(programs[i].key, "trainer") != 0) == late && is_named(r, i)
             && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager"))
             && (!programs[i].method || strstr(mfu_row_method(r), programs[i].method))
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)

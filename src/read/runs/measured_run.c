@@ -212,7 +212,10 @@ static double layers_again(const struct mfu_row *r)
 static bool set_checkpoint(struct mfu_row *r)
 {
     const char *modules = strstr(mfu_row_cell(r, "notes"), "recompute_modules=");
-    enum mfu_checkpoint usual = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_checkpoint;
+    const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
+    enum mfu_checkpoint usual = t->selective_since > 0 && r->run->scenario.setting[MFU_S_SOFTWARE] >= t->selective_since
+        ? MFU_SELECTIVE
+        : t->usual_checkpoint;
     double layers = layers_again(r);
     char list[128];
 
@@ -233,8 +236,7 @@ static bool set_checkpoint(struct mfu_row *r)
     }
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return mfu_row_translate(r, "act_ckpt", MFU_S_CHECKPOINT, "act_ckpt");
-    mfu_row_assume(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual],
-                   mfu_trainer_names[(int)r->run->scenario.setting[MFU_S_TRAINER]]);
+    mfu_row_assume(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual], t->name);
     return mfu_row_set(r, "checkpoint", mfu_checkpoint_names[usual]);
 }
 
