@@ -9,6 +9,11 @@
  * A row is a position, its columns are the channels.  cuDNN's tensor-core kernels want them so in memory
  * (channels last); otherwise each pass copies its two operands there and back.  Without an input it reads
  * what the loader brings.  A weight that is standardised (BiT) passes through a norm of its own first.
+ *
+ * In fp32, on the CUDA cores, cuDNN takes Winograd's way through windows of 3 x 3 with a stride of one: four results come from
+ * sixteen products instead of 36 (F(2x2, 3x3); Lavin and Gray 2015, arXiv 1509.09308), so that the arithmetic is that of
+ * sixteen products of a quarter of the positions.  The gradient of the weight has none (cudnn.h: "not implemented" beside
+ * CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD).
  */
 #include <math.h>
 #include <stddef.h>
@@ -42,12 +47,24 @@ static double bytes(const struct mfu_builder *s, double rows, double columns)
     return rows * columns * mfu_type_bytes[s->numerics.compute];
 }
 
+#define WINOGRAD_TAPS 9      /* of its windows, */
+#define WINOGRAD_RESULTS 4   /* that give so many results together, */
+#define WINOGRAD_PRODUCTS 16 /* of so many products */
+
+static bool by_winograd(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return s->numerics.math == MFU_PEAK_FP32 && n->op->attribute[TAPS] == WINOGRAD_TAPS && n->op->attribute[STRIDE] == 1
+        && n->op->attribute[GROUPS] == 1;
+}
+
 /* A product that reads and writes whole tensors instead of windows; channels are filled up to eight. */
 static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_node *n, double m, double width,
-                                 double k, double read, double written)
+                                 double k, bool winograd, double read, double written)
 {
     double groups = n->op->attribute[GROUPS], e = mfu_type_bytes[s->numerics.compute];
-    struct mfu_kernel g = mfu_kernel_gemm(s->numerics.math, m, width / groups, k, groups, e, e, false);
+    struct mfu_kernel g = winograd ? mfu_kernel_gemm(s->numerics.math, m / WINOGRAD_RESULTS, width, k / WINOGRAD_TAPS,
+                                                     WINOGRAD_PRODUCTS, e, e, false)
+                                   : mfu_kernel_gemm(s->numerics.math, m, width / groups, k, groups, e, e, false);
 
     g.read_bytes = read;
     g.write_bytes = written;
@@ -124,7 +141,7 @@ static void forward(struct mfu_builder *s, int index)
     standardise(s, n, "standardise", 3);
     n->out = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     transpose(s, n, "transpose", x, n->out);
-    g = product(s, n, rows, width, k,
+    g = product(s, n, rows, width, k, by_winograd(s, n),
                 bytes(s, fmin(mfu_view_rows(s, x), rows * n->op->attribute[TAPS]), in) + bytes(s, k, width),
                 bytes(s, rows, width));
     mfu_emit_kernel(s, &g, "", 0, 2, (int[]){x, w}, 1, &n->out);
@@ -156,8 +173,8 @@ static void backward(struct mfu_builder *s, int index)
     if (mfu_wants_gradient(s, n, 0)) {
         dx = mfu_tensor_new(s, mfu_view_rows(s, x), in, s->numerics.compute, MFU_PART_ACTIVATIONS);
         transpose(s, n, "dgrad.transpose", g, dx);
-        p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], all - bytes(s, mfu_view_rows(s, x), in),
-                    bytes(s, mfu_view_rows(s, x), in));
+        p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], by_winograd(s, n),
+                    all - bytes(s, mfu_view_rows(s, x), in), bytes(s, mfu_view_rows(s, x), in));
         /* convolution_backward() holds input and weight whichever gradients it is to give (derivatives.yaml) */
         mfu_emit_kernel(s, &p, "dgrad", 0, 3, (int[]){g, w, x}, 1, &dx);
         mfu_grad_add(s, n, 0, dx);
@@ -166,7 +183,7 @@ static void backward(struct mfu_builder *s, int index)
         return;
     dw = mfu_tensor_new(s, 1, k * width, s->numerics.compute, MFU_PART_GRADIENTS);
     transpose(s, n, "wgrad.transpose", g, x);
-    p = product(s, n, k, width, rows, all, bytes(s, k, width));
+    p = product(s, n, k, width, rows, false, all, bytes(s, k, width));
     mfu_emit_kernel(s, &p, "wgrad", 0, 2, (int[]){g, x}, 1, &dw);
     standardise(s, n, "dstandardise", 5);
     mfu_param_grad_add(s, n, 0, dw);
