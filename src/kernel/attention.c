@@ -84,7 +84,9 @@ double mfu_attention_backward_bytes(const struct mfu_attention *a)
 
 double mfu_kernel_counted_flops(const struct mfu_kernel *k)
 {
-    return mfu_kind_is_attention(k->kind) ? 4 * k->batch * k->n * k->k * k->pairs : k->flops;
+    return mfu_kind_is_attention(k->kind) ? 4 * k->batch * k->n * k->k * k->pairs
+        : k->winograd                     ? k->flops * 36 / 16
+                                          : k->flops;
 }
 
 struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backward)

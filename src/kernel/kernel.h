@@ -22,7 +22,8 @@ struct mfu_kernel {
     enum mfu_kind kind : 8;
     enum mfu_peak math : 7;                /* arithmetic whose peak bounds it */
     enum mfu_coefficient traffic : 8;      /* the DRAM efficiency of its class */
-    enum mfu_attention_kind attention : 7; /* of a fused attention */
+    enum mfu_attention_kind attention : 6; /* of a fused attention */
+    bool winograd : 1;                     /* of a GEMM: four results of a window of 3 x 3 by 16 products, not 36 */
     bool accumulates : 1;                  /* of a GEMM: reads its result, and adds to it */
     bool apart : 1;                        /* of a GEMM: each of the `batch` products is a CUDA kernel of its own */
     bool backward, causal;                 /* of a fused attention */

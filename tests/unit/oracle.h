@@ -87,7 +87,7 @@ static inline double oracle_flops(const struct mfu_plan *p, enum mfu_phase phase
             const struct mfu_kernel *l = &p->program.launches[i].work->kernel;
 
             if (l->kind == MFU_GEMM)
-                sum += seg->repeat * l->flops;
+                sum += seg->repeat * mfu_kernel_counted_flops(l);
             else if (l->kind == MFU_FUSED_ATTENTION)
                 sum += seg->repeat * whole_attention(l);
         }

@@ -166,7 +166,8 @@ void mfu_breakdown_launch(const struct mfu_plan *p, const struct mfu_launch *l, 
         part_s[MFU_P_PEAK] += k->flops / p->mfu.peak_flops;
         part_s[MFU_P_A_PRODUCTS] += busy_s - k->flops / p->mfu.peak_flops;
     } else if (mfu_kind_is_gemm(k->kind)) {
-        part_s[MFU_P_PEAK] += k->flops / p->mfu.peak_flops;
+        part_s[MFU_P_PEAK] += mfu_kernel_counted_flops(k) / p->mfu.peak_flops;
+        part_s[MFU_P_WINOGRAD] += (k->flops - mfu_kernel_counted_flops(k)) / p->mfu.peak_flops;
         walk_gemm(&p->machine, p->mfu.peak_flops, k, price, part_s);
     } else if (l->phase == MFU_OPTIMIZER_PHASE)
         part_s[mfu_kinds[k->kind].group == MFU_GROUP_UPDATES ? part_of[k->kind] : MFU_P_CLIPPING] += busy_s;

@@ -66,6 +66,7 @@ static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_n
                                                      WINOGRAD_PRODUCTS, e, e, false)
                                    : mfu_kernel_gemm(s->numerics.math, m, width / groups, k, groups, e, e, false);
 
+    g.winograd = winograd;
     g.read_bytes = read;
     g.write_bytes = written;
     g.aligned = true;
