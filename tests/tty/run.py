@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR FAKE_NVML [FILE.tty ...]
+"""Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR FAKE_NVML [--without NAME ... | FILE.tty ...]
 
 Lines of a conversation: `$ OPTIONS`, `gpus` a driver with GPUs, `rc COMMANDS` the user's own file, `editor
 COMMAND` that of `edit`, `pager COMMAND` what long answers go through on a terminal of 24 lines,
@@ -130,7 +130,10 @@ def together(program, data):
 if __name__ == "__main__":
     program, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     nvml = os.path.abspath(sys.argv[3])
-    files = sys.argv[4:] or sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.tty")))
+    without = sys.argv[5:] if sys.argv[4:5] == ["--without"] else []
+    few = [] if without else sys.argv[4:]
+    files = few or [path for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.tty")))
+                    if os.path.basename(path).removesuffix(".tty") not in without]
     try:
         for fd in pty.openpty():
             os.close(fd)
@@ -138,7 +141,7 @@ if __name__ == "__main__":
         print(f"skipped: no pseudo-terminal can be opened here ({e.strerror})")
         sys.exit(77)
     problems = [problem for path in files if (problem := run(program, data, nvml, path))]
-    if not sys.argv[4:] and (problem := together(program, data)):
+    if not few and (problem := together(program, data)):
         problems.append(problem)
     print(*problems, sep="\n", end="\n" if problems else "")
     sys.exit(1 if problems else 0)
