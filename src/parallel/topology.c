@@ -67,14 +67,19 @@ static const struct {
     [MFU_NETWORK_ETHERNET] = {MFU_C_NET_ETHERNET, MFU_C_NET_ETHERNET_HOP, true},
 };
 
+enum mfu_coefficient mfu_network_rate(enum mfu_network network)
+{
+    return networks[network].rate;
+}
+
 static void add_network(const struct mfu_cluster *k, const double c[], const double sigma[], struct mfu_topology *t)
 {
     double share = 1;
 
-    t->nic_bytes_s = k->nic_bytes_s * c[networks[k->network].rate];
+    t->nic_bytes_s = k->nic_bytes_s * c[mfu_network_rate(k->network)];
     if (k->network == MFU_NETWORK_ETHERNET)
         t->nic_bytes_s = fmin(t->nic_bytes_s, c[MFU_C_NET_SOCKETS]);
-    t->net_sigma = sigma[networks[k->network].rate];
+    t->net_sigma = sigma[mfu_network_rate(k->network)];
     t->gpu_nics = k->nics / k->node_gpus;
     t->unit_nics = t->gpu_nics * k->domain_gpus;
     t->hop_s = isnan(k->hop_s) ? c[networks[k->network].hop] : k->hop_s;

@@ -66,6 +66,9 @@ struct mfu_topology {
     } level[MFU_TOPOLOGY_LEVELS];
 };
 
+/* The coefficient of what a technology's NICs sustain of their rate. */
+enum mfu_coefficient mfu_network_rate(enum mfu_network);
+
 /* `cluster` NULL: one machine as the GPU's file describes it. */
 void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *, const double c[MFU_COEFFICIENT_COUNT],
                        const double sigma[MFU_COEFFICIENT_COUNT], struct mfu_topology *);

@@ -11,6 +11,7 @@
 #include "descriptor/catalog.h"
 #include "descriptor/cluster.h"
 #include "descriptor/gpu.h"
+#include "parallel/topology.h"
 #include "read/runs/measured_reading.h"
 #include "read/runs/measured_run.h"
 
@@ -421,9 +422,9 @@ bool mfu_row_choose_cluster(struct mfu_row *r)
         const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
         double far = k && k->networked ? fabs(log(k->nics * k->nic_bytes_s / rate)) : INFINITY;
 
-        if (k && !strcasestr(text, mfu_network_names[k->network])) /* a technology that is not said is another one at
-                                                                     * most, and none that keeps a third of its rate */
-            far += k->network == MFU_NETWORK_OMNI_PATH ? INFINITY : 0.1;
+        /* Of a technology that is not said so much comes as is stated, or about that. */
+        if (k && k->networked && !strcasestr(text, mfu_network_names[k->network]))
+            far += 0.1 - log(r->run->scenario.gpu->coefficients.value[mfu_network_rate(k->network)]);
         if (k && mfu_cluster_has(k, r->run->scenario.gpu) && far < best) {
             best = far;
             r->run->scenario.cluster = k;
