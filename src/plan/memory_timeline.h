@@ -8,12 +8,14 @@
 #ifndef MFU_MEMORY_TIMELINE_H
 #define MFU_MEMORY_TIMELINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "graph/program.h"
 
 struct mfu_error;
 struct mfu_plan;
+struct mfu_scenario;
 struct mfu_simulation;
 
 struct mfu_memory_timeline_point {
@@ -49,6 +51,11 @@ int mfu_memory_timeline_make(const struct mfu_simulation *, struct mfu_memory_ti
 /* That of a plan with pp > 1: of the stage that holds the most, with the microbatches that are in flight, over a whole
  * step.  It has points alone: no spans, no deaths. */
 int mfu_memory_timeline_of_pipeline(const struct mfu_plan *, struct mfu_memory_timeline *, struct mfu_error *);
+
+/* The one or the other.  Of a pipeline nothing needs to be recorded. */
+int mfu_memory_timeline_of(const struct mfu_plan *, const struct mfu_simulation *, struct mfu_memory_timeline *,
+                           struct mfu_error *);
+bool mfu_memory_timeline_records(const struct mfu_scenario *);
 void mfu_memory_timeline_release(struct mfu_memory_timeline *);
 
 /* "forward", or "forward of a later micro-step": into buf. */

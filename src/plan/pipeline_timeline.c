@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "plan/memory_timeline.h"
 #include "plan/stages.h"
+#include "scenario/setting.h"
 
 /* Within a pass memory is drawn as a line: so many levels (chosen). */
 #define LEVELS 6
@@ -139,4 +140,15 @@ int mfu_memory_timeline_of_pipeline(const struct mfu_plan *p, struct mfu_memory_
     free(c.kept.bytes);
     mfu_pipeline_free(pipeline);
     return status;
+}
+
+int mfu_memory_timeline_of(const struct mfu_plan *p, const struct mfu_simulation *s, struct mfu_memory_timeline *to,
+                           struct mfu_error *err)
+{
+    return p->n_stages > 0 ? mfu_memory_timeline_of_pipeline(p, to, err) : mfu_memory_timeline_make(s, to, err);
+}
+
+bool mfu_memory_timeline_records(const struct mfu_scenario *s)
+{
+    return !(s->setting[MFU_S_PP] > 1);
 }

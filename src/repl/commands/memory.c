@@ -31,13 +31,10 @@ static int stages(struct mfu_session *s, struct mfu_error *err)
 static int timeline(struct mfu_session *s, struct mfu_error *err)
 {
     struct mfu_memory_timeline course;
-    int status = mfu_session_plan(s, err);
+    int status = 0;
 
-    if (status == 0 && s->plan.n_stages > 0)
-        status = mfu_memory_timeline_of_pipeline(&s->plan, &course, err);
-    else if (status == 0 && (status = mfu_session_simulate_worst(s, true, err)) == 0)
-        status = mfu_memory_timeline_make(&s->simulation, &course, err);
-    if (status < 0)
+    if (mfu_session_simulate(s, mfu_memory_timeline_records(&s->memory.now), err) < 0
+        || mfu_memory_timeline_of(&s->plan, &s->simulation, &course, err) < 0)
         return -1;
     if (s->json)
         status = mfu_answer(s, &mfu_record_timeline, &(struct mfu_timeline_answer){&s->plan, &course}, err);

@@ -89,7 +89,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct request r = {0};
 
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): parse() leaves a picture or fails */
-    if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0)
+    if (parse(s, argc, argv, &r, err) < 0
+        || mfu_session_simulate(s, r.plot->records && r.plot->records(&s->memory.now), err) < 0)
         return -1;
     if (!r.file && !s->json)
         return r.plot->text(s->out, &s->term, &s->plan, err);

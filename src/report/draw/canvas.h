@@ -23,6 +23,7 @@
 
 struct mfu_error;
 struct mfu_plan;
+struct mfu_scenario;
 struct mfu_simulation;
 struct mfu_term;
 
@@ -100,7 +101,7 @@ extern const int mfu_fill_count;
 struct mfu_figure {
     const char *name, *summary;
     const char *title;
-    bool simulated; /* needs a simulation that recorded */
+    bool (*records)(const struct mfu_scenario *); /* whether it needs what a simulation recorded; NULL: never */
     int (*draw)(struct mfu_canvas *, const struct mfu_plan *, const struct mfu_simulation *, struct mfu_error *);
     /* In characters, where no file is named; NULL: it needs one. */
     int (*text)(FILE *, const struct mfu_term *, const struct mfu_plan *, struct mfu_error *);

@@ -149,7 +149,6 @@ static int draw_split(struct mfu_canvas *c, const struct mfu_plan *p, const stru
 const struct mfu_figure mfu_figure_split = {.name = "split",
                                             .summary = "the memory of the card as one bar",
                                             .title = "Memory at its highest moment",
-                                            .simulated = true,
                                             .draw = draw_split};
 
 /* ---- over a step ------------------------------------------------------------- */
@@ -277,9 +276,7 @@ static int draw_memory(struct mfu_canvas *c, const struct mfu_plan *p, const str
     struct mfu_memory_timeline course;
     struct chart g = {.canvas = c, .plan = p, .course = &course, .chosen = malloc(MOST_POINTS * sizeof *g.chosen)};
     struct mfu_memory_piece pieces[MFU_MEMORY_PIECES];
-    int status = !g.chosen ? mfu_fail(err, MFU_ENOMEM, "out of memory")
-        : p->n_stages > 0  ? mfu_memory_timeline_of_pipeline(p, &course, err)
-                           : mfu_memory_timeline_make(s, &course, err);
+    int status = g.chosen ? mfu_memory_timeline_of(p, s, &course, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     if (status == 0) {
         g.n = mfu_memory_timeline_thin(&course, MOST_POINTS, g.chosen);
@@ -304,5 +301,5 @@ static int draw_memory(struct mfu_canvas *c, const struct mfu_plan *p, const str
 const struct mfu_figure mfu_figure_memory = {.name = "memory",
                                              .summary = "memory over one step, by part",
                                              .title = "Memory over one step",
-                                             .simulated = true,
+                                             .records = mfu_memory_timeline_records,
                                              .draw = draw_memory};
