@@ -40,7 +40,7 @@
 /* Math attention writes the scores to memory: two products and a softmax. */
 #define MFU_UNFUSED_ATTENTION_KINDS(X, argument)                                                                       \
     X(argument, MATH, "math", "unfused attention", .any_precision = true, .any_scores = true, .in_c_programs = true,   \
-      .aliases = "eager naive unfused te-unfused vanilla sdpa-math", .stands_for = "llm.c")
+      .aliases = "eager naive unfused te-unfused vanilla standard sdpa-math", .stands_for = "llm.c")
 
 #define MFU_ATTENTION_KINDS(X, argument)                                                                               \
     MFU_UNFUSED_ATTENTION_KINDS(X, argument)                                                                           \

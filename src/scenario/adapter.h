@@ -22,18 +22,21 @@
     X(BASE_FP32, "fp32", .wide = true, .aliases = "float32")                                                           \
     X(BASE_16BIT, "bf16", .half = true, .aliases = "fp16 16bit bfloat16 float16")                                      \
     X(BASE_INT8, "int8", .meaning = "8 bits (bitsandbytes)", .half = true, .quantised = true, .code = 1,               \
-      .block = 4096, .scale = 4, .kernels = 1, .kbit = true, .aliases = "8bit bnb8 load_in_8bit")                      \
+      .block = 4096, .scale = 4, .kernels = 1, .kbit = true, .aliases = "8bit bnb8 load_in_8bit llm.int8 bnb.int8")    \
     X(BASE_NF4, "nf4", .meaning = "4 bits (bitsandbytes, QLoRA)", .half = true, .quantised = true, .code = 0.5,        \
-      .block = 64, .scale = 4, .kernels = 1, .kbit = true, .four_bit = true, .aliases = "4bit bnb4 load_in_4bit")      \
+      .block = 64, .scale = 4, .kernels = 1, .kbit = true, .four_bit = true,                                           \
+      .aliases = "4bit bnb4 load_in_4bit bnb.nf4 normalfloat")                                                         \
     X(BASE_NF4_DOUBLE, "nf4-double", .meaning = "4 bits, scales in 8 (QLoRA)", .half = true, .quantised = true,        \
       .code = 0.5, .block = 64, .scale = 1 + 4. / 256, .kernels = 3, .kbit = true, .four_bit = true,                   \
       .aliases = "nf4-dq bnb.nf4-dq")                                                                                  \
     X(BASE_FP4, "fp4", .meaning = "4-bit floats (bitsandbytes)", .half = true, .quantised = true, .code = 0.5,         \
-      .block = 64, .scale = 4, .kernels = 1, .kbit = true, .four_bit = true)                                           \
+      .block = 64, .scale = 4, .kernels = 1, .kbit = true, .four_bit = true, .aliases = "bnb.fp4")                     \
     X(BASE_TORCHAO_NF4, "torchao-nf4", .meaning = "4 bits (torchao, torchtune)", .half = true, .quantised = true,      \
       .code = 0.5, .block = 64, .scale = 1 + 2. / 256, .kernels = 3, .four_bit = true)                                 \
     X(BASE_INT4, "int4", .meaning = "4-bit integers (GPTQ, AWQ)", .half = true, .quantised = true, .code = 0.5,        \
-      .block = 128, .scale = 2.5, .unpacks = true, .four_bit = true, .aliases = "gptq awq gptq-int4")
+      .block = 128, .scale = 2.5, .unpacks = true, .four_bit = true, .aliases = "gptq awq gptq-int4")                  \
+    X(BASE_GPTQ_INT8, "gptq-int8", .meaning = "8-bit integers (GPTQ)", .half = true, .quantised = true, .code = 1,     \
+      .block = 128, .scale = 3, .unpacks = true, .aliases = "int8-gptq gptq8")
 
 enum mfu_base {
 #define X(id, ...) MFU_##id,

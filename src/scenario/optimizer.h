@@ -27,12 +27,14 @@
  * lr, negate, add to p; a row and a column per matrix, 0.002 of its elements (of
  * 1000 x 1000).  rmsprop (torch/optim/rmsprop.py, with momentum, a tensor at a time): mul s, addcmul s, sqrt, add eps, mul
  * buffer, addcdiv buffer, add to p.  lamb (apex, csrc/multi_tensor_lamb.cu: gradients become the update): norm of g;
- * p, g, m, v to m, v and the update; norms of p and of the update; p and update to p.  adam is adamw without decay. */
+ * p, g, m, v to m, v and the update; norms of p and of the update; p and update to p.  lars (apex parallel/LARC.py, then
+ * SGD): norms of p and of g; p, g and m to p and m.  adam is adamw without decay. */
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .meaning = "one fused kernel, fp32 moments", .states = 2, .p = 2, .g = 1, .s = 4,       \
       .passes = 1, .flops = 15,                                                                                        \
       .aliases =                                                                                                       \
-          "adamw-fused fused-adamw fusedadam apex-fusedadam adamw_apex_fused distributed-adam adamw_torch_fused adam", \
+          "adamw-fused fused-adamw fusedadam apex-fusedadam adamw_apex_fused distributed-adam adamw_torch_fused adam " \
+          "deepspeedcpuadam cpuadam",                                                                                  \
       .stands_for = "adamw-bf16-states", .in_c_programs = true, .apex = true)                                          \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .meaning = "multi-tensor kernels, a pass for each operation",           \
       .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15, .aliases = "foreach-adamw",        \
@@ -52,9 +54,11 @@
       .state_bytes = 4, .p = 19, .g = 2, .scratch = 2, .launches_per_tensor = 24, .flops = 20)                         \
     X(LION, "lion", "lion", .meaning = "one moment, signs", .states = 1, .p = 2, .g = 1, .s = 2,                       \
       .launches_per_tensor = 6, .flops = 8, .aliases = "lionw decoupled_lionw")                                        \
-    X(SGD, "sgd", "sgd", .meaning = "no moment", .p = 2, .g = 1, .passes = 1, .flops = 2)                              \
+    X(SGD, "sgd", "sgd", .meaning = "no moment", .p = 2, .g = 1, .passes = 1, .flops = 2, .stands_for = "lomo")        \
     X(SGD_MOMENTUM, "sgd-momentum", "sgd", .meaning = "one moment", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2,  \
       .flops = 4)                                                                                                      \
+    X(LARS, "lars", "lars", .meaning = "SGD with a rate for each layer", .states = 1, .p = 3, .g = 2, .s = 2,          \
+      .passes = 4, .flops = 10)                                                                                        \
     X(RMSPROP, "rmsprop", "rmsprop", .meaning = "a mean of squares and a buffer", .states = 2, .p = 6, .g = 2,         \
       .s = 10, .scratch = 1, .launches_per_tensor = 7, .flops = 10)                                                    \
     X(MUON, "muon", "muon", .meaning = "one moment, made orthogonal", .states = 1, .p = 2, .g = 1, .s = 2,             \

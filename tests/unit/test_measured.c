@@ -697,8 +697,8 @@ static void families_are_those_of_the_catalog(void **state)
         {"minimax", "4096", " family 'minimax' is not modelled"}, /* of another generation */
         {"open", "4096", " family 'open' is not modelled"},
         {"flan-t5", "1024", "graph of flan-t5-large"},
-        {"mini", "4096", " family 'mini' is not modelled"},
-        {"g", "4096", " family 'g' is not modelled"},
+        {"mini", "4096", "graph of gpt2 for mini: nothing more is known"},
+        {"g", "4096", "graph of gpt2 for g: nothing more is known"},
     };
 
     (void)state;
@@ -1328,6 +1328,82 @@ static void layouts_in_prose_are_read(void **state)
     }
 }
 
+/* The words of people who have not read what a column may hold. */
+static void words_are_read_as_meant(void **state)
+{
+    static const struct {
+        const char *columns, *cells, *assumed, *skipped; /* skipped NULL: planned */
+    } rows[] = {
+        /* cards, with what stands beside their names */
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "H100-80GB 500W,gpt2,1024,4,200", "power_w=500", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "4 x RTX 4090,gpt2,1024,4,200", "gpu=rtx4090 for", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "DGX-2 V100-32GB,gpt2,1024,4,200", "gpu=v100-32gb", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "24GB consumer GPU RTX 3090,gpt2,1024,4,200", "gpu=rtx3090",
+         NULL},
+        {"gpu,model,seq_len,micro_batch,mem_reserved_gib", ",gpt2,1024,4,30", "", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", ",gpt2,1024,4,200", "", "the GPU is not stated"},
+        /* shapes that nothing is called by */
+        {"gpu,model,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,175B Foo,2,1024,16,50257,1024,4,30", "graph of gpt2 for Foo", NULL},
+        {"gpu,model,n_layer,n_embd,n_head,d_ff,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,Foo-7B,2,1024,16,2816,32000,1024,4,30", "graph of llama-2-7b for Foo", NULL},
+        {"gpu,model,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,RWKV-4,2,1024,16,50257,1024,4,30", "", "family 'RWKV' is not modelled"},
+        {"gpu,family,n_layer,n_embd,n_head,d_ff,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
+         "h100-sxm,llama,2,1024,16,2816,32000,1024,8,2,4,30", "graph of mixtral-8x7b", NULL},
+        {"gpu,model,mlp,seq_len,micro_batch,step_time_ms", "h100-sxm,Nemotron-4 15B,squared ReLU,4096,1,3000",
+         "mlp: the model's", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "h100-sxm,Llama 3 8B,1024,1,300", "", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "h100-sxm,Llama 3 45B,1024,1,300", "", "known is stated"},
+        {"gpu,model,n_gpus,tp,pp,compile,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,GPT 7B,16,4,2,FooScale,8,4096,32,51200,2048,1,900", "trainer=megatron-te", NULL},
+        {"gpu,model,n_gpus,tp,pp,n_kv_head,compile,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,starcoder,16,4,2,1,Megatron-LM,2048,1,900", "n_kv_head=4: each tensor rank has a copy", NULL},
+        /* what is frozen, adapted, offloaded, computed again */
+        {"gpu,model,seq_len,micro_batch,method,quant,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,QLoRA,\"4-bit NormalFloat, double quant\",300", "base_precision=nf4-double", NULL},
+        {"gpu,model,seq_len,micro_batch,method,quant,step_time_ms", "h100-sxm,llama-2-7b,1024,1,LoRA,LLM.int8(),300",
+         "base_precision=int8 for", NULL},
+        {"gpu,model,seq_len,micro_batch,method,lora_rank,step_time_ms", "h100-sxm,llama-2-7b,1024,1,LoRA (qkvo),8,300",
+         "", NULL},
+        {"gpu,model,seq_len,micro_batch,method,lora_rank,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,PEFT-LoRA PyTorch,8,300", "", NULL},
+        {"gpu,model,seq_len,micro_batch,cpu_offload,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,optimizer and gradients,900", "offload_optimizer=on", NULL},
+        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every layer,90",
+         "checkpoint=full", NULL},
+        {"gpu,model,seq_len,micro_batch,attention,step_time_ms", "h100-sxm,gpt2,1024,4,standard,90", "", NULL},
+        {"gpu,model,n_gpus,sharding,seq_len,micro_batch,step_time_ms", "v100-32gb,gpt2,1,ZeRO-2,1024,4,300", "", NULL},
+        /* what came of it */
+        {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2-xl,1024,8,CUDA out of memory", "", NULL},
+        {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2,1024,1,fits", "", NULL},
+        {"gpu,model,seq_len,micro_batch,task,step_time_ms", "h100-sxm,gpt2,1024,4,self-supervised,90", "", "a teacher"},
+        {"gpu,model,step_time_ms", "h100-sxm,gpt2,90", "", "neither the micro-batch nor the length"},
+        /* what is not stated at all, of a run that ran */
+        {"gpu,model,seq_len,tokens_per_s_gpu,outcome", "a100-80gb-sxm,llama-2-70b,4096,300,ran", "zero=3: not stated",
+         NULL},
+        {"gpu,model,n_gpus,seq_len,micro_batch,step_time_ms,outcome", "a100-80gb-sxm,llama-2-7b,8,8192,2,9000,ran",
+         "checkpoint=full: not stated", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[1024];
+        struct mfu_validation *all;
+        const struct mfu_validated *v;
+
+        snprintf(text, sizeof text, "%s\n%s\n", rows[i].columns, rows[i].cells);
+        all = table(text);
+        v = &all->rows[0];
+        if (!strstr(v->assumed, rows[i].assumed)
+            || (rows[i].skipped ? !strstr(v->skipped, rows[i].skipped) : v->skipped[0]))
+            fail_msg("%s: '%s', assumed '%s'", rows[i].cells, v->skipped, v->assumed);
+        if (strstr(rows[i].columns, "outcome") && !rows[i].skipped)
+            assert_int_equal(v->fits, !strstr(rows[i].cells, "memory"));
+        mfu_validation_free(all);
+    }
+}
+
 static void other_tables_are_refused(void **state)
 {
     static const struct {
@@ -1393,6 +1469,7 @@ int main(void)
         cmocka_unit_test(words_are_not_read_into_others),
         cmocka_unit_test(machines_and_programs_are_read),
         cmocka_unit_test(layouts_in_prose_are_read),
+        cmocka_unit_test(words_are_read_as_meant),
         cmocka_unit_test(other_tables_are_refused),
     };
 

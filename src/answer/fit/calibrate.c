@@ -173,7 +173,7 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
     double measured_s;
     struct run *r;
 
-    if (stated.batch_open || stated.fill_open || stated.other_program) {
+    if (stated.batch_open || stated.fill_open || stated.other_program || stated.shape_alone) {
         leave_out(w, stated.other_program ? "the program is not known" : "the micro-batch is not stated");
         return 0;
     }

@@ -80,35 +80,84 @@ static bool holds_too_much(const struct mfu_plan *p, const struct mfu_measured_r
     return fmin(run->allocated_bytes, run->reserved_bytes) < CONTRADICTED * states_of(p); /* whichever is stated */
 }
 
-/* The scenario with another value of a key that was left open; false where that cannot be, or did not
- * fit though the run ran. */
-static bool could_be(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
-                     const char *key, const char *value, struct mfu_scenario *other)
+/* Whether the run may have been so: it can be planned and, where the run ran, fits. */
+static bool suits(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                  const struct mfu_scenario *other)
 {
     struct mfu_error err = {0};
 
-    *other = run->scenario;
-    return mfu_scenario_set(other, key, value, &err) == 0 && plan(p, simulation, other, &err) == 0
-        && (p->memory.fits || run->ran != 1) && !holds_too_much(p, run);
+    return plan(p, simulation, other, &err) == 0 && (p->memory.fits || run->ran != 1) && !holds_too_much(p, run);
 }
 
-/* Where the run ran and what is assumed for its empty cells does not fit: the first value that does. */
-static void assume_what_fits(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+/* The scenario with another value of a key that was left open; false where that cannot be. */
+static bool could_be(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                     const char *key, const char *value, struct mfu_scenario *other)
+{
+    *other = run->scenario;
+    return mfu_scenario_set(other, key, value, NULL) == 0 && suits(p, simulation, run, other);
+}
+
+/* Takes what was tried for the i-th key that was left open, which is no longer. */
+static void take_open(struct mfu_measured_run *run, struct mfu_validated *v, int i, const char *value)
+{
+    char text[120];
+
+    snprintf(text, sizeof text, "%s=%s: not stated, and without it the run would not have fitted", run->open[i]->key,
+             value);
+    note(v, text);
+    run->open[i] = run->open[--run->n_open];
+}
+
+/* Where the run ran and what is assumed for its empty cells does not fit: the first value that does, else the first two. */
+static bool assume_what_fits(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
                              struct mfu_validated *v)
 {
-    struct mfu_scenario other;
-    char text[120];
+    struct mfu_scenario other, both;
 
     for (int i = 0; i < run->n_open; i++)
         for (const char *const *value = run->open[i]->values; *value; value++)
             if (could_be(p, simulation, run, run->open[i]->key, *value, &other)) {
-                snprintf(text, sizeof text, "%s=%s: not stated, and without it the run would not have fitted",
-                         run->open[i]->key, *value);
-                note(v, text);
                 run->scenario = other;
-                run->open[i] = run->open[--run->n_open];
-                return;
+                take_open(run, v, i, *value);
+                return true;
             }
+    for (int i = 0; i < run->n_open; i++)
+        for (const char *const *value = run->open[i]->values; *value; value++)
+            for (int j = i + 1; j < run->n_open; j++)
+                for (const char *const *second = run->open[j]->values; *second; second++) {
+                    both = run->scenario;
+                    if (mfu_scenario_set(&both, run->open[i]->key, *value, NULL) < 0
+                        || mfu_scenario_set(&both, run->open[j]->key, *second, NULL) < 0
+                        || !suits(p, simulation, run, &both))
+                        continue;
+                    run->scenario = both;
+                    take_open(run, v, j, *second);
+                    take_open(run, v, i, *value);
+                    return true;
+                }
+    return false;
+}
+
+/* Where nothing says how many GPUs there were and one does not hold the run: the fewest of these that share all. */
+static void assume_gpus(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+                        struct mfu_validated *v)
+{
+    static const char *const counts[] = {"8", "64", "512"};
+    const struct mfu_scenario one = run->scenario;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        char text[120];
+
+        run->scenario = one;
+        if (mfu_scenario_set(&run->scenario, "gpus", counts[i], NULL) < 0
+            || mfu_scenario_set(&run->scenario, "zero", "3", NULL) < 0
+            || !(suits(p, simulation, run, &run->scenario) || assume_what_fits(p, simulation, run, v)))
+            continue;
+        snprintf(text, sizeof text, "gpus=%s, zero=3: not stated, and fewer would not hold the run", counts[i]);
+        note(v, text);
+        return;
+    }
+    run->scenario = one;
 }
 
 /* The 90 % interval of what the row has measured: with the context or without. */
@@ -304,6 +353,9 @@ static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
         && CONTRADICTED * v->model_flops / v->measured_step_s > v->peak_flops;
 }
 
+/* What other blocks of the same shape may take, relative: a gate more or less in the MLP, other norms (chosen). */
+#define OTHER_BLOCKS 1.15
+
 /* ---- one row ------------------------------------------------------------- */
 
 /* Memory of the rank that the row is of: the one that needs most, where nothing says which. */
@@ -335,6 +387,7 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
     v->predicted_reserved_bytes = run->reserved_is_smi ? memory->smi_bytes : memory->reserved_bytes;
     reserved_interval(p, run, &v->reserved_low_bytes, &v->reserved_high_bytes);
     v->fits = p->memory.fits;
+    v->fits_known = run->card != MFU_CARD_OPEN;
     v->fits_probability = p->memory.fits_probability;
 }
 
@@ -392,8 +445,9 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         return;
     }
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    if ((run->ran == 1 && !p->memory.fits) || holds_too_much(p, run))
-        assume_what_fits(p, simulation, run, v);
+    if (((run->ran == 1 && !p->memory.fits) || holds_too_much(p, run)) && !assume_what_fits(p, simulation, run, v)
+        && run->gpus_open && run->ran == 1 && !p->memory.fits)
+        assume_gpus(p, simulation, run, v);
     if (run->layout_open && run->ran == 1 && plan(p, simulation, &run->scenario, &err) == 0
         && states_of(p) > p->memory.capacity_bytes) {
         snprintf(v->skipped, sizeof v->skipped,
@@ -414,6 +468,10 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         && plan(p, simulation, &run->scenario, &err) == 0) {
         note(v, "precision=tf32: fp32 is slower than what was measured");
         take_predicted(v, p, run);
+    }
+    if (run->shape_alone) {
+        v->low_s /= OTHER_BLOCKS;
+        v->high_s *= OTHER_BLOCKS;
     }
     v->low_s /= run->most_count; /* who counts more measured a longer time */
     v->high_s /= run->least_count;
@@ -662,6 +720,7 @@ static void predict_rollout(struct mfu_catalog *catalog, const struct mfu_csv *c
     v->high_s = scale * out.high_s;
     v->error = v->predicted_step_s / v->measured_step_s - 1;
     v->fits = out.fits;
+    v->fits_known = true;
 }
 
 struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *path, struct mfu_error *err)

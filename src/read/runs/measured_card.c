@@ -76,6 +76,7 @@ struct parts {
     char core[64]; /* words joined by dashes */
     char form[8];  /* of the board: "sxm4", "pcie"; "": not said */
     double gb;     /* NAN: not said */
+    double watts;  /* likewise */
 };
 
 static bool among(const char *const *words, const char *word)
@@ -97,10 +98,11 @@ static bool is_count(const char *word)
 static void take_part(struct parts *p, const char *word)
 {
     /* Of makers, of brands that no two cards differ by, of memory and of racks. */
-    static const char *const nothing[] = {"nvidia", "amd",   "tesla",  "geforce", "instinct", "radeon",
-                                          "gpu",    "gpus",  "tensor", "core",    "oam",      "hbm2",
-                                          "hbm2e",  "hbm3",  "hbm3e",  "gddr5",   "gddr6",    "gddr6x",
-                                          "gddr7",  "nvl72", "nvl36",  "nvl4",    "nvlink",   NULL};
+    static const char *const nothing[] = {"nvidia",   "amd",          "tesla", "geforce", "instinct", "radeon", "gpu",
+                                          "gpus",     "tensor",       "core",  "oam",     "hbm2",     "hbm2e",  "hbm3",
+                                          "hbm3e",    "gddr5",        "gddr6", "gddr6x",  "gddr7",    "nvl72",  "nvl36",
+                                          "nvl4",     "nvlink",       "x",     "card",    "cards",    "single", "one",
+                                          "consumer", "professional", "ram",   "vram",    "memory",   "with",   NULL};
     static const char *const forms[] = {"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "pcie", "nvl", NULL};
     static const char *const systems[] = {"dgx", "hgx", NULL}; /* of boards that are SXM */
     double gb;
@@ -108,7 +110,9 @@ static void take_part(struct parts *p, const char *word)
     size_t n = strlen(p->core);
 
     if (sscanf(word, "%lf%n", &gb, &end) == 1 && end
-        && (strcmp(word + end, "g") == 0 || strcmp(word + end, "gb") == 0 || strcmp(word + end, "gib") == 0))
+        && (strcmp(word + end, "w") == 0 || strcmp(word + end, "watt") == 0))
+        p->watts = gb;
+    else if (end && (strcmp(word + end, "g") == 0 || strcmp(word + end, "gb") == 0 || strcmp(word + end, "gib") == 0))
         p->gb = gb;
     else if (among(forms, word) || (among(systems, word) && !*p->form))
         snprintf(p->form, sizeof p->form, "%.7s", among(systems, word) ? "sxm" : word);
@@ -124,11 +128,19 @@ static void take_part(struct parts *p, const char *word)
     }
 }
 
+/* Whether a number counts cards ("4 x RTX 4090") or the machines that a maker made before ("DGX-2 V100"). */
+static bool is_number_of(const struct parts *p, const char *word, const char *behind)
+{
+    if (*p->core || word[strspn(word, "0123456789")])
+        return false;
+    return strncasecmp(behind, " x ", 3) == 0 || (*p->form && !word[1]);
+}
+
 static void take_apart(struct parts *p, const char *text)
 {
     char word[32];
 
-    *p = (struct parts){.gb = NAN};
+    *p = (struct parts){.gb = NAN, .watts = NAN};
     while (*text && *text != '(') {
         size_t n = 0, digits;
 
@@ -142,7 +154,7 @@ static void take_apart(struct parts *p, const char *text)
             snprintf(word + n, sizeof word - n, "gb"); /* "80 GB" */
             text += 3;
         }
-        if (*word)
+        if (*word && !is_number_of(p, word, text))
             take_part(p, word);
         while (*text && *text != '(' && !isalnum((unsigned char)*text))
             text++;
@@ -240,6 +252,18 @@ static const struct mfu_gpu *card_in(const struct mfu_row *r, const struct mfu_c
     return NULL;
 }
 
+/* A limit of the board's power that stands beside its name: "H100 500W". */
+static bool set_power(struct mfu_row *r, double watts)
+{
+    char text[16];
+
+    if (!(watts > 0) || watts == r->run->scenario.gpu->power_w)
+        return true;
+    snprintf(text, sizeof text, "%g", watts);
+    mfu_row_assume(r, "power_w=%s, by the GPU", text);
+    return mfu_row_set(r, "power_w", text);
+}
+
 bool mfu_row_choose_gpu(struct mfu_row *r)
 {
     const char *name = mfu_row_cell(r, "gpu"), *slug = name;
@@ -269,7 +293,7 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
         return mfu_row_skip(r, "%s", err.text);
     if (!mfu_same_letters(s->gpu->slug, name))
         mfu_row_assume(r, "gpu=%s for %s", s->gpu->slug, name);
-    return true;
+    return set_power(r, parts.watts);
 }
 
 /* Rates of networks by their names, in Gbit/s of a port (InfiniBand Trade Association; Intel's Omni-Path 100; HPE's

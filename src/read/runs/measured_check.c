@@ -81,7 +81,10 @@ static bool check_blocks(struct mfu_row *r)
     const struct mfu_model *m = r->run->scenario.model;
     const char *mlp = mfu_row_cell(r, "mlp"), *norm = mfu_row_cell(r, "norm"), *pos = mfu_row_cell(r, "pos");
 
-    if (*mlp && is_gated(mlp) != has(m, "multiply"))
+    if (*mlp && mfu_model_dim_find(m, "glu", NULL) >= 0) {
+        if (!mfu_row_set(r, "glu", is_gated(mlp) ? "1" : "0"))
+            return false;
+    } else if (*mlp && is_gated(mlp) != has(m, "multiply"))
         return mfu_row_skip(r, "mlp %.24s: the graph of %s has %s", mlp, m->slug,
                             has(m, "multiply") ? "a gated one" : "one without a gate");
     if (*mlp && !is_gated(mlp) && !begins(mlp, "gelu") && !mfu_same_letters(mlp, "mlp"))

@@ -28,7 +28,7 @@ static const struct family {
     {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", "nemotron-3-nano-30b-a3b", NULL},
     {"transformer-xl", "transfo-xl-wt103", NULL}, {"ssd", "ssd300", NULL},
-    {"gpt", "gpt2", "graph of gpt2 for gpt"}, {"neox", "pythia-160m", "graph of pythia-160m for neox"},
+    {"gpt", "gpt2", "graph of gpt2 for gpt"}, {"mingpt", "gpt2", "graph of gpt2 for mingpt"}, {"neox", "pythia-160m", "graph of pythia-160m for neox"},
     {NULL, NULL, NULL}};
 // clang-format on
 
@@ -117,6 +117,31 @@ static const struct mfu_model *named_like(const struct mfu_row *r, const char *f
     return best;
 }
 
+/* A decoder that nothing here is called by, whose shape is stated: with Llama's blocks, where its MLP is gated or not four
+ * times as wide as it is, else with GPT-2's.  What is no transformer's is none, nor what sees images. */
+static const struct mfu_model *decoder_of_shape(struct mfu_row *r, const char *family)
+{
+    static const char *const others[] = {"rwkv",    "retnet", "hyena", "xlstm",   "lstm", "rnn",  "griffin", "conv",
+                                         "encoder", "encdec", "t5",    "seq2seq", "unet", "uvit", "mamba"};
+    const char *mlp = mfu_row_cell(r, "mlp"), *name = mfu_row_cell(r, "model"), *slug, *other;
+    double wide = mfu_cell_number(r, "d_ff") / mfu_cell_number(r, "n_embd");
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasestr(family, others[i]) || strcasestr(name, others[i]))
+            return NULL;
+    if (!(mfu_cell_number(r, "n_layer") > 0) || !(mfu_cell_number(r, "n_head") > 0)
+        || !(mfu_cell_number(r, "n_embd") > 0) || !(mfu_cell_number(r, "vocab") > 0)
+        || !(mfu_cell_number(r, "seq_len") > 0) || !mfu_cell_empty(r, "img_size"))
+        return NULL;
+    for (size_t i = 0; (other = called(r, family, i)); i++)
+        if (*other)
+            return NULL; /* of several families that are known, one */
+    slug = *mlp ? (strcasestr(mlp, "glu") ? "llama-2-7b" : "gpt2") : isnan(wide) || wide == 4 ? "gpt2" : "llama-2-7b";
+    mfu_row_assume(r, "graph of %s for %s: nothing more is known of it than its shape", slug, family);
+    r->run->shape_alone = true;
+    return mfu_catalog_model(r->catalog, slug, NULL);
+}
+
 /* The graph of the stated family; NULL and, unless the model's name is known, the reason. */
 static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family, bool named)
 {
@@ -134,7 +159,7 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
         }
     if (!model && ((model = mfu_catalog_model(r->catalog, family, NULL)) || (model = named_like(r, family))))
         mfu_row_assume(r, "graph of %s for %s", model->name, family);
-    if (!model && !named)
+    if (!model && !named && !(model = decoder_of_shape(r, family)))
         mfu_row_skip(r, "family '%s' is not modelled", family);
     return model;
 }
@@ -149,12 +174,33 @@ static const char *catalog_name(const char *name)
     return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
 }
 
+/* "109B", "109B-A17B", "350M": parameters; NAN: it says none. */
+static double size_of(const char *word)
+{
+    double size;
+    char unit;
+
+    return sscanf(word, "%lf%c", &size, &unit) == 2 && strchr("BbMm", unit)
+            && !isalnum((unsigned char)word[strspn(word, "0123456789.") + 1])
+        ? size * (toupper((unsigned char)unit) == 'B' ? 1e9 : 1e6)
+        : NAN;
+}
+
+/* Whether a model has about as many parameters as a word behind its name says; NAN: none does. */
+#define SIZE_SAID 0.1 /* "109B" of 108.6 (chosen) */
+
+static bool is_so_large(const struct mfu_model *m, double size)
+{
+    return isnan(size) || fabs(m->published_params / size - 1) < SIZE_SAID;
+}
+
 /* The catalog's model that the first words of a name are: "Moonlight-16B (27 layers)", "Llama 3.1 8B Instruct".  No
  * word with a digit is left out: that may be a size. */
 static const struct mfu_model *named_model(const struct mfu_row *r, const char *name)
 {
     char text[120];
     int n = snprintf(text, sizeof text, "%.*s", (int)strcspn(name, "("), name);
+    double size = NAN; /* that the words left out say */
 
     while (n > 0 && n < (int)sizeof text) {
         const struct mfu_model *m;
@@ -163,11 +209,13 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
         while (n > 0 && !mfu_in_word(text[n - 1]))
             n--;
         text[n] = '\0';
-        if (n == 0 || (m = mfu_catalog_hub_model(r->catalog, text, NULL)))
+        if (n == 0 || ((m = mfu_catalog_hub_model(r->catalog, text, NULL)) && is_so_large(m, size)))
             return n == 0 ? NULL : m;
-        for (; n > 0 && mfu_in_word(text[n - 1]); n--)
-            digit |= isdigit((unsigned char)text[n - 1]) != 0;
-        if (digit)
+        while (n > 0 && (mfu_in_word(text[n - 1]) || text[n - 1] == '.' || text[n - 1] == '-')) {
+            n--;
+            digit |= isdigit((unsigned char)text[n]) != 0;
+        }
+        if (digit && isnan(size = size_of(text + n)))
             return NULL;
     }
     return NULL;
@@ -324,6 +372,25 @@ static bool begins_in(const char *name, const char *family)
     return n > 0 && strncasecmp(name, family, n) == 0 && (isdigit((unsigned char)name[n]) || strchr(name, '_'));
 }
 
+/* The letters that a name begins with, behind a size: "GPT" of "175B GPT"; false: it has none. */
+static bool first_letters(char letters[32], const char *name)
+{
+    const char *word = strchr(name, ' ');
+
+    if (sscanf(name, "%31[A-Za-z]", letters) == 1)
+        return true;
+    return word && isdigit((unsigned char)*name) && sscanf(word + 1, "%31[A-Za-z]", letters) == 1;
+}
+
+/* Experts beside a family that has none: Mixtral's, whose layers are Llama's. */
+static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_model *m)
+{
+    if (!(mfu_cell_number(r, "n_experts") > 1) || mfu_model_dim_find(m, "n_experts", NULL) >= 0)
+        return m;
+    mfu_row_assume(r, "graph of mixtral-8x7b: %s has no experts", m->slug);
+    return mfu_catalog_model(r->catalog, "mixtral-8x7b", NULL);
+}
+
 bool mfu_row_choose_model(struct mfu_row *r)
 {
     const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
@@ -334,7 +401,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
 
     if (known)
         family = known;
-    else if (!*family && sized && !named_model(r, catalog_name(name)) && sscanf(name, "%31[A-Za-z]", first) == 1)
+    else if (!*family && sized && !named_model(r, catalog_name(name)) && first_letters(first, name))
         family = first; /* "GPT-39B", of which the shape is stated */
     if (*name && *catalog_name(name) && (!*family || !sized) && !known)
         named = model_called(r, catalog_name(name), family);
@@ -360,7 +427,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
         return mfu_row_skip(r, "the model's size is not stated");
     if (!model && !*family)
         mfu_row_assume(r, "family=%s", named->family);
-    mfu_scenario_model(&r->run->scenario, named ? named : model);
+    mfu_scenario_model(&r->run->scenario, named ? named : with_experts(r, model));
     if (mfu_cell_number(r, "cached_latents") != 0)
         return true;
     if (mfu_model_dim_find(named ? named : model, "autoencoder", NULL) < 0)

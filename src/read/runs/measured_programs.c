@@ -227,12 +227,23 @@ int mfu_row_stated_trainer(const struct mfu_row *r)
     return trainer == MFU_TRAINER_DDP ? -1 : trainer;
 }
 
+/* Whether the column of the software says anything that is known. */
+static bool names_program(const char *text)
+{
+    static const enum mfu_setting_id kinds[] = {MFU_S_TRAINER, MFU_S_RUNTIME, MFU_S_PACKAGE};
+    bool known = mfu_row_has_word("compile", text) && *text;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !known; i++)
+        known = mfu_row_choice_in(kinds[i], text) >= 0;
+    return known || mfu_other_stack_in(text);
+}
+
 /* Tensor and pipeline parallelism together are no PyTorch loop's: what most such programs are built on, or like. */
 static bool implies_megatron(const struct mfu_row *r)
 {
     const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
 
-    if (!mfu_cell_empty(r, "compile") || !(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1))
+    if (!(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1) || names_program(mfu_row_cell(r, "compile")))
         return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (mfu_says(source, programs[i].program) || mfu_says(notes, programs[i].program))

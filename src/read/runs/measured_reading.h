@@ -20,7 +20,8 @@ struct mfu_row {
     const struct mfu_csv *csv;
     size_t row;
     struct mfu_measured_run *run;
-    char method[48]; /* what trains, without the software that its column names */
+    char method[48];  /* what trains, without the software that its column names */
+    char targets[64]; /* that the column of the method names behind it */
 };
 
 /* The cell as it stands; "" where there is none. */
@@ -63,6 +64,9 @@ bool mfu_row_has_word(const char *column, const char *text);
 
 /* The choice that all words of a text are, with those in parentheses: "bf16 (pure)", "adamw (8bit)"; -1: none. */
 int mfu_row_choice_of_all(enum mfu_setting_id, const char *text, bool *stands_for);
+
+/* In which form a text says that frozen weights are held: "nf4 + double quantization", "bnb.nf4"; NULL: it does not. */
+const char *mfu_base_in(const char *text);
 
 /* Sets a key to what the cell of a column means: by `words` (as mfu_row_word() has them), else by the names that the choices
  * of the key have elsewhere.  False: the row is skipped. */

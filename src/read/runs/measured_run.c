@@ -32,10 +32,26 @@ bool mfu_row_is_limit(const struct mfu_row *r)
     return mfu_cell_is(r, "outcome", "limit");
 }
 
+/* Whether the run trained; 0: its memory did not suffice; -1: neither is said. */
+static int outcome(const struct mfu_row *r)
+{
+    static const char *const ran[] = {"ran",       "ok",      "fits",  "fit",  "success",
+                                      "succeeded", "trained", "works", "runs", NULL};
+    const char *text = mfu_row_cell(r, "outcome");
+
+    if (strcasestr(text, "not fit") || strcasestr(text, "n't fit") || mfu_says_word(text, "oom")
+        || mfu_says_word(text, "out of memory") || mfu_same_letters(text, "OutOfMemoryError"))
+        return 0;
+    for (const char *const *word = ran; *word; word++)
+        if (mfu_says_word(text, *word))
+            return 1;
+    return -1;
+}
+
 /* Whether no time is measured: only what fits. */
 bool mfu_row_of_memory_alone(const struct mfu_row *r)
 {
-    return mfu_row_is_limit(r) || mfu_cell_is(r, "outcome", "oom");
+    return mfu_row_is_limit(r) || outcome(r) == 0;
 }
 
 /* The processor that the row names; that of a cluster of the same network it need not be. */
@@ -49,12 +65,22 @@ static bool choose_cpu(struct mfu_row *r)
     return mfu_row_set(r, "cpu", mfu_processor_names[cpu]);
 }
 
-/* The method itself, without the software behind it. */
+/* The method itself, without the software behind it, peft's name before it, and its targets in parentheses behind it, where
+ * no column has them: "qlora+unsloth", "PEFT-LoRA", "LoRA (qkvo)". */
 static void read_method(struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "method");
+    const char *text = mfu_row_cell(r, "method"), *inside;
+    size_t n;
 
-    snprintf(r->method, sizeof r->method, "%.*s", (int)strcspn(text, "+"), text);
+    if (strncasecmp(text, "peft", 4) == 0 && text[4] && strchr("- ", text[4]))
+        text += 5;
+    inside = strchr(text, '(');
+    n = strcspn(text, inside ? "+(" : "+");
+    while (n > 0 && text[n - 1] == ' ')
+        n--;
+    snprintf(r->method, sizeof r->method, "%.*s", (int)n, text);
+    if (inside)
+        snprintf(r->targets, sizeof r->targets, "%.*s", (int)strcspn(inside + 1, ")"), inside + 1);
 }
 
 /* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
@@ -161,7 +187,13 @@ static bool before_fused_attention(const struct mfu_row *r)
 static bool set_attention(struct mfu_row *r)
 {
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
+    struct mfu_config config;
 
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    if (*mfu_row_cell(r, "attention") && mfu_config_dim(&config, "math_attention") > 0) {
+        mfu_row_assume(r, "attention=math: the model's code has no other than its parts");
+        return mfu_row_set(r, "attention", "math");
+    }
     if (*mfu_row_cell(r, "attention") || (!t->fuses_softmax && !before_fused_attention(r)))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (t->fuses_softmax)
@@ -314,6 +346,22 @@ static int noted_dense(const char *notes)
     return -1;
 }
 
+/* More tensor ranks than heads of keys, in a program that splits none: each rank has a copy of its own (BigCode's
+ * Megatron-LM 40ac1b0a, megatron/model/transformer.py: attention_head_type multiquery keeps one whole). */
+static bool copy_kv_heads(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+    double heads = mfu_cell_number(r, "n_kv_head"), tp = set[MFU_S_TP];
+    char text[16];
+
+    if (!(heads >= 1) || !(tp > heads) || fmod(tp, heads) != 0
+        || mfu_trainers[(int)set[MFU_S_TRAINER]].shares_keys_since > 0)
+        return true;
+    snprintf(text, sizeof text, "%.0f", tp);
+    mfu_row_assume(r, "n_kv_head=%s: each tensor rank has a copy", text);
+    return mfu_row_set(r, "n_kv_head", text);
+}
+
 /* Heads that share keys and values as in the model, or, where that does not divide, none that do. */
 static bool leave_kv_heads(struct mfu_row *r)
 {
@@ -326,10 +374,12 @@ static bool leave_kv_heads(struct mfu_row *r)
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     n_head = mfu_config_dim(&config, "n_head");
     n_kv = mfu_config_dim(&config, "n_kv_head");
-    if (!(n_kv > 0) || (n_kv == floor(n_kv) && fmod(n_head, n_kv) == 0))
+    if (!(n_kv > 0)
+        || (n_kv == floor(n_kv) && fmod(n_head, n_kv) == 0
+            && (mfu_cell_empty(r, "n_head") || !(fmod(n_kv, fmax(1, mfu_cell_number(r, "tp"))) > 0))))
         return true;
     snprintf(heads, sizeof heads, "%.0f", n_head);
-    mfu_row_assume(r, "n_kv_head=%s: the model's %g do not divide them", heads, n_kv);
+    mfu_row_assume(r, "n_kv_head=%s: the model's %g do not divide them, or not by tp", heads, n_kv);
     return mfu_row_set(r, "n_kv_head", heads);
 }
 
@@ -511,6 +561,26 @@ static bool set_model_parallel(struct mfu_row *r)
     return mfu_row_set(r, "tp", tp) && mfu_row_set(r, "pp", pp);
 }
 
+/* Whether ZeRO is stated, which one GPU has, too: 16-bit weights beside masters, hooks of stage 3. */
+static bool is_zero(const struct mfu_row *r)
+{
+    const char *known = mfu_sharding_in(mfu_row_cell(r, "sharding"));
+
+    return known && strncmp(known, "zero", 4) == 0;
+}
+
+/* Whether a stage has GPUs for ep alone, not for tensor ranks of each expert, too, which Megatron has by default. */
+static bool ranks_share_no_expert(struct mfu_row *r, double gpus)
+{
+    double ep = mfu_cell_number(r, "ep"), tp = mfu_cell_number(r, "tp"),
+           stage = gpus / fmax(1, mfu_cell_number(r, "pp"));
+
+    if (!(ep > 1) || !(tp > 1) || !mfu_cell_empty(r, "etp") || fmod(stage, ep * tp) == 0 || fmod(stage, ep) != 0)
+        return false;
+    mfu_row_assume(r, "etp=1: ep %.0f and tp %.0f together do not divide a stage", ep, tp);
+    return true;
+}
+
 /* How many GPUs, in what arrangement. */
 static bool set_gpus(struct mfu_row *r, double gpus)
 {
@@ -525,7 +595,9 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
-    if (gpus > 1 && (!set_model_parallel(r) || !set_sharding(r)))
+    if (ranks_share_no_expert(r, gpus) && !mfu_row_set(r, "etp", "1"))
+        return false;
+    if ((gpus > 1 && !set_model_parallel(r)) || ((gpus > 1 || is_zero(r)) && !set_sharding(r)))
         return false;
     return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? mfu_row_set(r, "sp", "on") : true;
 }
@@ -582,6 +654,7 @@ static bool set_batch(struct mfu_row *r)
     if (isnan(gpus)) {
         mfu_row_assume(r, "gpus=1");
         gpus = 1;
+        r->run->gpus_open = isnan(mfu_cell_number(r, "tokens_per_s")) && isnan(mfu_cell_number(r, "samples_per_s"));
     }
     if (!set_gpus(r, gpus))
         return false;
@@ -709,6 +782,39 @@ static bool set_act_offload(struct mfu_row *r)
     return mfu_row_set(r, "offload_activations", "on");
 }
 
+/* "CPU offloading": that there is something, no more. */
+static bool is_bare_offload(const char *text)
+{
+    static const char *const words[] = {"offload", "offloading", "offloaded", "cpu offload", "cpu offloading", NULL};
+
+    return is_one_of(text, words);
+}
+
+/* What is in the host's memory, by its words: "optimizer and gradients" (which are there while the CPU updates), "params". */
+static bool set_offload_parts(struct mfu_row *r, const char *text)
+{
+    static const struct {
+        const char *begin, *key;
+    } parts[] = {{"optim", "offload_optimizer"}, {"grad", "offload_optimizer"}, {"param", "offload_params"},
+                 {"weight", "offload_params"},   {"model", "offload_params"},   {"activ", "offload_activations"}};
+    struct mfu_scenario as_it_stands = r->run->scenario;
+    bool found = false;
+
+    if (mfu_scenario_set(&as_it_stands, "offload", text, NULL) == 0)
+        return mfu_row_set(r, "offload", text);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *at = strcasestr(text, parts[i].begin);
+
+        if (!at || (at > text && mfu_in_word(at[-1])))
+            continue;
+        found = true;
+        mfu_row_assume(r, "%s=on for cpu_offload %s", parts[i].key, text);
+        if (!mfu_row_set(r, parts[i].key, "on"))
+            return false;
+    }
+    return found || mfu_row_set(r, "offload", text);
+}
+
 /* The column of what is in the host's memory; that there is something is read as the sharding has it. */
 static bool set_offload_column(struct mfu_row *r)
 {
@@ -716,8 +822,8 @@ static bool set_offload_column(struct mfu_row *r)
 
     if (mfu_cell_empty(r, "cpu_offload") || is_one_of(text, no))
         return true;
-    if (!is_one_of(text, yes))
-        return mfu_row_set(r, "offload", text);
+    if (!is_one_of(text, yes) && !is_bare_offload(text))
+        return set_offload_parts(r, text);
     mfu_row_assume(r, "offload_optimizer=on for cpu_offload %s", text);
     if (!mfu_row_set(r, "offload_optimizer", "on"))
         return false;
@@ -784,14 +890,29 @@ static bool set_adapter_type(struct mfu_row *r)
     return mfu_row_set(r, "lora_dtype", "16bit");
 }
 
+/* In which form the frozen weights are held. */
+static bool set_base(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "quant"), *own = mfu_row_word(r, "quant", text), *base;
+
+    if (mfu_cell_empty(r, "quant") && strcasecmp(mfu_row_method(r), "qlora") == 0) {
+        mfu_row_assume(r, "base_precision=nf4, usual for %s", mfu_row_method(r));
+        return mfu_row_set(r, "base_precision", "nf4");
+    }
+    if (own)
+        return mfu_row_set(r, "base_precision", *own ? own : "bf16");
+    if ((base = mfu_base_in(text)) && !mfu_same_letters(base, text))
+        mfu_row_assume(r, "base_precision=%s for %s", base, text);
+    return mfu_row_set(r, "base_precision", base ? base : text);
+}
+
 /* Adapters, what they sit on and what is trained beside them. */
 static bool set_adapters(struct mfu_row *r)
 {
     static const char beside[] = "; embedding and lm_head trained in full";
-    const char *method = mfu_row_word(r, "method", mfu_row_method(r)), *quant, *target,
-               *rank = mfu_row_cell(r, "lora_rank");
+    const char *method = mfu_row_word(r, "method", mfu_row_method(r)), *target, *rank = mfu_row_cell(r, "lora_rank");
     const struct mfu_method_row *row;
-    int choice = method ? -1 : mfu_setting_choice(MFU_S_ADAPTER, mfu_row_method(r), NULL);
+    int choice = method ? -1 : mfu_row_choice_in(MFU_S_ADAPTER, mfu_row_method(r));
     bool sized = mfu_cell_number(r, "lora_rank") > 0;
     char text[200], *more, size[32];
 
@@ -819,28 +940,21 @@ static bool set_adapters(struct mfu_row *r)
         rank = size;
         if (!sized)
             mfu_row_assume(r, "lora=%s: peft's default", rank);
-        r->run->size_open = !sized;
+        r->run->size_open =
+            !sized || choice == MFU_METHOD_ADALORA; /* whose factors begin with more than it ends with */
     } else if (mfu_cell_empty(r, "lora_rank")) {
         rank = "16";
         mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
     }
-    snprintf(text, sizeof text, "%s", mfu_row_cell(r, "lora_targets"));
+    snprintf(text, sizeof text, "%s", mfu_cell_empty(r, "lora_targets") ? r->targets : mfu_row_cell(r, "lora_targets"));
     r->run->targets_open = !*text && row->takes & MFU_TAKES_TARGETS;
     if ((more = strstr(text, beside)))
         *more = '\0';
     target = row->takes & MFU_TAKES_TARGETS ? mfu_row_word(r, "lora_targets", text) : "all-linear";
-    quant = mfu_row_word(r, "quant", mfu_row_cell(r, "quant"));
-    if (quant && !*quant && strcasecmp(mfu_row_method(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
-        mfu_row_assume(r, "base_precision=nf4, usual for %s", mfu_row_method(r));
-        return mfu_row_set(r, "lora", rank) && mfu_row_set(r, "lora_targets", target ? target : text)
-            && mfu_row_set(r, "base_precision", "nf4") && set_adapter_type(r);
-    }
-    return mfu_row_set(r, "lora", rank) && mfu_row_set(r, "lora_targets", target ? target : text)
-        && mfu_row_set(r, "base_precision",
-                       !quant       ? mfu_row_cell(r, "quant")
-                           : *quant ? quant
-                                    : "bf16")
-        && (!more || mfu_row_set(r, "trainable", "embeddings,head")) && set_adapter_type(r);
+    if (!mfu_row_set(r, "lora", rank) || !mfu_row_set(r, "lora_targets", target ? target : text) || !set_base(r)
+        || (more && !mfu_row_set(r, "trainable", "embeddings,head")))
+        return false;
+    return set_adapter_type(r);
 }
 
 /* "schedule ZB-1p" in the notes, by any of the names that the schedule has. */
@@ -1106,14 +1220,22 @@ static void read_time(struct mfu_row *r)
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_row_cell(r, "mfu_convention"));
 }
 
+/* A step of which neither tokens nor sequences are stated has any number of them; so has no rate. */
+static bool check_tokens(struct mfu_row *r)
+{
+    if (!r->run->batch_open || r->run->by_rate || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens")
+        || !mfu_cell_empty(r, "img_size"))
+        return true;
+    return mfu_row_skip(r, "neither the micro-batch nor the length of its sequences is stated, but a step's time");
+}
+
 /* The allocator reserves at most this many times the peak of a step (emulated 1.08-1.26, DeepSpeed's loops 1.31). */
 #define MOST_RESERVED 1.5
 
 static void read_memory(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
-    const char *notes = mfu_row_cell(r, "notes"), *outcome = mfu_row_cell(r, "outcome");
-    const char *basis = mfu_row_cell(r, "mem_basis");
+    const char *notes = mfu_row_cell(r, "notes"), *basis = mfu_row_cell(r, "mem_basis");
 
     run->allocated_bytes = mfu_cell_number(r, "mem_allocated_gib") * 0x1p30;
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
@@ -1122,7 +1244,7 @@ static void read_memory(struct mfu_row *r)
     run->limit = mfu_row_is_limit(r);
     if (run->limit && mfu_cell_empty(r, "seq_len"))
         mfu_row_skip(r, "the longest sequence is not stated (seq_len)");
-    run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
+    run->ran = outcome(r);
     run->reserved_is_smi = mfu_says(notes, "nvidia-smi") || mfu_says(notes, "nvml")
         || mfu_says(notes, "device memory usage") || mfu_says(basis, "nvidia-smi") || mfu_says(basis, "unstated");
     run->of_last_rank = mfu_says(notes, "last rank");
@@ -1160,8 +1282,8 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)
         && mfu_row_set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && mfu_row_set_program(&r, true)
         && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r)
-        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && set_links(&r)
-        && set_debug(&r))
+        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && copy_kv_heads(&r)
+        && set_links(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
@@ -1169,7 +1291,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
         run->step_s = run->mfu = run->hfu = run->rate_flops = NAN;
     if (run->card == MFU_CARD_OPEN)
         run->ran = -1;
-    if (!run->skipped[0]) {
+    if (check_tokens(&r) && !run->skipped[0]) {
         mfu_row_check_twice(&r);
         leave_open(&r);
     }

@@ -31,6 +31,8 @@ struct mfu_measured_run {
     bool batch_open;                 /* the micro-batch is not stated and does not follow: the scenario's is 1 */
     double rank_batch;               /* then, sequences of a rank's step; NAN: not stated */
     bool fill_open;                  /* nor how many microbatches fill the pipeline */
+    bool gpus_open;                  /* nor how many there are, and no rate of all */
+    bool shape_alone;                /* nothing is known of the model but its shape */
     bool other_program;              /* nothing is known of the software that is named */
     bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */
     double step_s;                   /* NAN: not stated and does not follow */

@@ -11,6 +11,7 @@
 
 #include "read/runs/measured_reading.h"
 #include "read/runs/measured_run.h"
+#include "scenario/adapter.h"
 #include "scenario/key_names.h"
 #include "scenario/setting.h"
 
@@ -168,7 +169,7 @@ const char *mfu_sharding_in(const char *text)
 const char *mfu_checkpoint_in(const char *text)
 {
     static const char *const nothing[] = {"none", "off", "disabled", "false", NULL};
-    static const char *const some[] = {"of", "other", "every", "half", "first", "last", "some", "except", NULL};
+    static const char *const some[] = {"of", "other", "half", "first", "last", "some", "except", NULL};
     static const char *const part[] = {"selective", "sac", "partial", NULL};
     static const char *const all[] = {"full", "all",  "layer",   "layers", "block",   "on",
                                       "yes",  "true", "enabled", "enable", "uniform", NULL};
@@ -192,8 +193,8 @@ const char *mfu_checkpoint_in(const char *text)
         return has_any(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
     if (has_any(own, nothing))
         return "none";
-    if (has_any(own, some) || (strpbrk(own, "0123456789") && strcasestr(own, "layer"))) /* of the layers a part */
-        return NULL;
+    if (has_any(own, some) || (strpbrk(own, "0123456789") && (strcasestr(own, "layer") || mfu_has_word(own, "every"))))
+        return NULL; /* of the layers a part */
     return has_any(own, part) ? "selective" : has_any(own, all) || has_any(own, again) ? "full" : NULL;
 }
 
@@ -224,6 +225,7 @@ static const struct word {
     {"compile of functions", "jit", "eager", "runtime=eager for jit (TorchScript of single functions)"},
     {"precision", "fp16|float16", "fp16", "precision=fp16, mixed, for"},
     {"precision", "bf16|bfloat16", "bf16", "precision=bf16, mixed, for"},
+    {"precision", "mixed|mixed-precision|half-precision", "fp16", "precision=fp16, mixed, for"},
     {"precision", "fp16-amp-o2", "fp16", "half_weights=on for"},
     {"precision", "", "", "precision"},
     {"attention", "sdpa", "", "attention: PyTorch's choice for"},
@@ -233,15 +235,15 @@ static const struct word {
     {"optimizer", "", "", "optimizer"},
     {"act_ckpt", "", "none", "checkpoint=none"},
     {"method", "|full|full-finetuning|full-tuning|full-finetune|full-fine-tuning|full-parameter|full-sft|fft|sft|pretraining|none", "", NULL},
-    {"method", "lora-dora", "dora", NULL},
+    {"method", "lora-dora|dora", "dora", NULL},
     {"lora_targets", "", "all-linear", "lora_targets=all-linear"},
     {"lora_targets", "all|linear", "all-linear", "lora_targets=all-linear for"},
     {"lora_targets", "all linear|all linear layers|all linear (*_proj)", "all-linear", NULL},
+    {"lora_targets", "qkvo|q,k,v,o|attention", "attention", NULL},
     {"lora_targets", "c_attn,c_proj,w1,w2", "all-linear", NULL}, /* Qwen: w1, w2 are gate and up, c_proj what follows both */
     {"lora_targets", "default (attention qkv)", "qkv,q,k,v", NULL},
     {"lora_targets", "self_attn", "attention", NULL},
     {"quant", "4bit|bnb 4bit", "nf4", "base_precision=nf4 for"},
-    {"quant", "4-bit nf4", "nf4", NULL},
     {"quant", "8bit", "int8", "base_precision=int8 for"},
     {"quant", "|none", "", NULL},
 };
@@ -286,6 +288,18 @@ const char *mfu_row_word(struct mfu_row *r, const char *column, const char *text
     if (w)
         note(r, w, text);
     return w ? w->ours : NULL;
+}
+
+const char *mfu_base_in(const char *text)
+{
+    static const char *const nested[] = {"double", "dq", "nested", NULL};
+    int base = mfu_row_choice_of_all(MFU_S_BASE, text, NULL);
+
+    if (base < 0)
+        base = mfu_row_choice_in(MFU_S_BASE, text);
+    if (base >= 0 && mfu_bases[base].kbit && mfu_bases[base].four_bit && has_any(text, nested))
+        base = MFU_BASE_NF4_DOUBLE;
+    return base < 0 ? NULL : mfu_base_names[base];
 }
 
 bool mfu_row_has_word(const char *column, const char *text)
@@ -358,6 +372,9 @@ const struct mfu_said mfu_said[] = {
     {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", MFU_ALWAYS},
     {"offload", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloading", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
     {"optimizer in backward", "optimizer_in_backward", "on", NULL, MFU_ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
+    {"lomo", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
+    {"self-supervised", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"multi-crop", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS},
+    {"momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
     {"pagedadamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS}, {"paged_adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
     {"keeps logits", "keep_logits", "1", NULL, MFU_ALWAYS}, {"logits kept", "keep_logits", "1", NULL, MFU_ALWAYS},
     {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, MFU_ALWAYS},
@@ -429,7 +446,7 @@ bool mfu_says(const char *text, const char *phrase)
 }
 
 /* Columns whose words can name a property. */
-static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "notes"};
+static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "task", "notes"};
 
 bool mfu_says_together(const char *text, const char *one, const char *other)
 {
