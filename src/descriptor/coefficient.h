@@ -87,6 +87,8 @@ struct mfu_yaml;
     X(DRAM_OPTIMIZER, "dram.optimizer", MFU_RATIO, 0.01, 1.2, "fraction that fused optimizer kernels reach")           \
     X(DRAM_DEQUANTISE, "dram.dequantise", MFU_RATIO, 0.01, 1.2,                                                        \
       "fraction that kernels reach which make 16-bit weights of 4- and 8-bit ones")                                    \
+    X(DRAM_TRANSPOSE, "dram.transpose", MFU_RATIO, 0.01, 1.2,                                                          \
+      "fraction that cuDNN's generic transposition reaches, for convolutions that have no kernel in their layout")     \
     X(DRAM_CACHE, "dram.cache", MFU_RATIO, 0.01, 1.2,                                                                  \
       "fraction that attention of one token over a KV cache reaches, of many sequences")                               \
     X(CACHE_HALF, "cache.half", MFU_COUNT, 0, 1e4,                                                                     \

@@ -41,6 +41,42 @@ static void parameters_are_as_many_as_published(void **state)
     assert_true(stated >= 18);
 }
 
+/* Grouped convolutions in channels last that cuDNN 8.3 has no fp16 kernels for on GeForce of Ampere: each pass moves both its
+ * tensors to fp32 and back, of groups of 9 to 32 channels that of the weight gradient alone. */
+static void wide_groups_are_transposed(void **state)
+{
+    static const struct {
+        const char *gpu, *model, *precision, *software, *last;
+        double passes; /* of each convolution of groups */
+    } rows[] = {
+        {"rtx3090", "regnety_040", "fp16", "2022", "1", 3},      {"rtx3090", "regnety_032", "fp16", "2022", "1", 1},
+        {"rtx3090", "regnety_004", "fp16", "2022", "1", 0},      {"rtx3090", "efficientnet_b0", "fp16", "2022", "1", 0},
+        {"rtx3090", "resnet-50", "fp16", "2022", "1", 0},        {"rtx3090", "regnety_040", "fp16", "2022", "0", 0},
+        {"rtx3090", "regnety_040", "fp16", "2024", "1", 0},      {"rtx3090", "regnety_040", "tf32", "2022", "1", 0},
+        {"a100-80gb-sxm", "regnety_040", "fp16", "2022", "1", 0}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        double transposes = 0, grouped = 0;
+
+        plan(&plan_made, rows[i].gpu, rows[i].model,
+             (const char *const[]){"batch", "8", "precision", rows[i].precision, "software", rows[i].software,
+                                   "channels_last", rows[i].last, NULL});
+        for (int k = 0; k < plan_made.program.n_segments; k++) {
+            const struct mfu_segment *s = &plan_made.program.segments[k];
+
+            for (int l = s->first; l < s->first + s->count; l++) {
+                const struct mfu_kernel *kernel = &plan_made.program.launches[l].work->kernel;
+
+                transposes += s->repeat * (kernel->traffic == MFU_C_DRAM_TRANSPOSE);
+                grouped += s->repeat * (s->phase == MFU_FORWARD && kernel->batch > 1 && kernel->n > 1);
+            }
+        }
+        if (transposes != rows[i].passes * grouped)
+            fail_msg("%s on %s: %g transposed, of %g convolutions", rows[i].model, rows[i].gpu, transposes, grouped);
+    }
+}
+
 /* A frozen autoencoder in the step: as many parameters as diffusers' AutoencoderKL has (of FLUX.1; of Stable Diffusion with
  * its convolution of 1 x 1); encoders of prompts: as many as those of transformers (T5 XXL and CLIP L; with CLIP G; UMT5 XXL). None of which trains or is counted by MFU; what trains takes as long as before, in backward. */
 static void a_model_apart_is_forward_alone(void **state)
@@ -510,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_as_many_as_published),
+        cmocka_unit_test(wide_groups_are_transposed),
         cmocka_unit_test(a_model_apart_is_forward_alone),
         cmocka_unit_test(a_length_may_be_zero_where_the_operation_may),
         cmocka_unit_test(a_token_visits_two_experts_of_eight),

@@ -8,7 +8,9 @@
  * Implicit products: the windows are never written, so that traffic is that of input, result and weight.
  * A row is a position, its columns are the channels.  cuDNN's tensor-core kernels want them so in memory
  * (channels last); otherwise each pass copies its two operands there and back.  Without an input it reads
- * what the loader brings.  A weight that is standardised (BiT) passes through a norm of its own first.
+ * what the loader brings.  A weight that is standardised (BiT) passes through a norm of its own first.  Groups of many
+ * channels have no such kernels in channels last (cuDNN 8.3 on GeForce of Ampere): both tensors of a pass go to fp32 in
+ * the other layout and back, by a kernel that is slow.
  *
  * In fp32, on the CUDA cores, cuDNN takes Winograd's way through windows of 3 x 3 with a stride of one: four results come from
  * sixteen products instead of 36 (F(2x2, 3x3); Lavin and Gray 2015, arXiv 1509.09308), so that the arithmetic is that of
@@ -18,7 +20,9 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "descriptor/gpu.h"
 #include "graph/builder.h"
+#include "scenario/setting.h"
 
 enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST, CAUSAL, STANDARDISED };
 enum { SAVED_INPUT, SAVED_WEIGHT };
@@ -73,14 +77,46 @@ static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_n
     return g;
 }
 
-/* To the layout of the kernel and back: both tensors of a pass, read and written. */
-static void transpose(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int a, int b)
-{
-    double both =
-        bytes(s, mfu_view_rows(s, a), mfu_view_columns(s, a)) + bytes(s, mfu_view_rows(s, b), mfu_view_columns(s, b));
+/* Channels of a group above which cuDNN has no fp16 kernels in channels last; weight gradients need theirs from fewer on.
+ * The kernels that stand in are seen in pytorch#54324 (cuDNN 8.0); which groups have their own is only seen in the times of
+ * timm's models on an RTX 3090 (PyTorch 1.12), in no kernel's.  Groups of up to 32 channels are fast on V100 and A100
+ * (NVIDIA DeepLearningExamples, ResNeXt), and cuDNN 8.7 is faster (pytorch#95604). */
+#define WIDEST_GROUP 32
+#define WIDEST_GROUP_WGRAD 8
+#define FIRST_WIDE_GROUPS 2023 /* year of PyTorch 2.0, whose cuDNN is 8.7 */
+#define WITHOUT_THEM 8.6       /* compute capability */
 
-    if (n->op->attribute[CHANNELS_LAST] > 0 || s->numerics.math == MFU_PEAK_FP32)
+static bool lacks_kernel(const struct mfu_builder *s, const struct mfu_node *n, double widest)
+{
+    const struct mfu_gpu *gpu = s->config->gpu;
+    double year = s->config->setting[MFU_S_SOFTWARE], groups = n->op->attribute[GROUPS];
+
+    return groups > 1 && channels(n->op) / groups > widest && gpu && gpu->compute_capability == WITHOUT_THEM
+        && mfu_type_bytes[s->numerics.compute] == 2 && year > 0 && year < FIRST_WIDE_GROUPS;
+}
+
+/* To the layout of the kernel and back: both tensors of a pass, read and written. */
+static void transpose(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int a, int b, double widest)
+{
+    double elements = mfu_view_rows(s, a) * mfu_view_columns(s, a) + mfu_view_rows(s, b) * mfu_view_columns(s, b);
+    double both = elements * mfu_type_bytes[s->numerics.compute];
+    bool last = n->op->attribute[CHANNELS_LAST] > 0;
+
+    if (s->numerics.math == MFU_PEAK_FP32 || (last && !lacks_kernel(s, n, widest)))
         return;
+    if (last) {
+        both = elements * mfu_type_bytes[MFU_F32];
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = suffix,
+                                        .kind = MFU_COPY,
+                                        .traffic = MFU_C_DRAM_TRANSPOSE,
+                                        .fusion = MFU_ALONE,
+                                        .extra_read_bytes = both + elements * mfu_type_bytes[s->numerics.compute],
+                                        .temporary_bytes = both,
+                                        .launches = 2},
+                 0, NULL, 0, NULL);
+        return;
+    }
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_COPY,
@@ -141,7 +177,7 @@ static void forward(struct mfu_builder *s, int index)
         return;
     standardise(s, n, "standardise", 3);
     n->out = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    transpose(s, n, "transpose", x, n->out);
+    transpose(s, n, "transpose", x, n->out, WIDEST_GROUP);
     g = product(s, n, rows, width, k, by_winograd(s, n),
                 bytes(s, fmin(mfu_view_rows(s, x), rows * n->op->attribute[TAPS]), in) + bytes(s, k, width),
                 bytes(s, rows, width));
@@ -173,7 +209,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g, width, s->numerics.compute));
     if (mfu_wants_gradient(s, n, 0)) {
         dx = mfu_tensor_new(s, mfu_view_rows(s, x), in, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        transpose(s, n, "dgrad.transpose", g, dx);
+        transpose(s, n, "dgrad.transpose", g, dx, WIDEST_GROUP);
         p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], by_winograd(s, n),
                     all - bytes(s, mfu_view_rows(s, x), in), bytes(s, mfu_view_rows(s, x), in));
         /* convolution_backward() holds input and weight whichever gradients it is to give (derivatives.yaml) */
@@ -183,7 +219,7 @@ static void backward(struct mfu_builder *s, int index)
     if (!mfu_trains(s, n, 0))
         return;
     dw = mfu_tensor_new(s, 1, k * width, s->numerics.compute, MFU_PART_GRADIENTS);
-    transpose(s, n, "wgrad.transpose", g, x);
+    transpose(s, n, "wgrad.transpose", g, x, WIDEST_GROUP_WGRAD);
     p = product(s, n, k, width, rows, false, all, bytes(s, k, width));
     mfu_emit_kernel(s, &p, "wgrad", 0, 2, (int[]){g, x}, 1, &dw);
     standardise(s, n, "dstandardise", 5);
