@@ -109,6 +109,9 @@ int mfu_fit_candidates(const struct mfu_fit_input *, struct mfu_fit_parameter *p
  * narrows those; there is room for MFU_COEFFICIENT_COUNT.  Returns the new number. */
 int mfu_fit_share_host(const struct mfu_coefficients *prior, struct mfu_fit_parameter *parameters, int n);
 
+/* Sorts the list; NAN for none. */
+double mfu_fit_median(double *list, size_t n);
+
 /* 0, or -1 with `err`.  Fewer points than parameters are fine: priors remain. */
 int mfu_fit_coefficients(const struct mfu_fit_input *, struct mfu_fit *, struct mfu_error *);
 

@@ -47,9 +47,6 @@ double mfu_fit_prior_sigma(const struct mfu_coefficients *, int id);
 /* For qsort. */
 int mfu_fit_ascending(const void *, const void *);
 
-/* Sorts the list; NAN for none. */
-double mfu_fit_median(double *list, size_t n);
-
 /* The rows and residuals of a solution.  `before`: residuals of the priors;
  * `scratch`: room for all points. */
 void mfu_fit_fill(struct mfu_fit *, const struct mfu_fit_problem *, const double *before, double *scratch);

@@ -155,6 +155,9 @@ struct mfu_yaml;
       "host time of a launch of forward, run again or not, where peft's modules sit in transformers', relative to "    \
       "that of "                                                                                                       \
       "flat code (dispatch.eager)")                                                                                    \
+    X(HOST_LOADER, "host.loader", MFU_SECONDS, 0, 100,                                                                 \
+      "what the loader takes for a microbatch, beside the GPU, where dataloader_ms does not say: a step takes no "     \
+      "less for each")                                                                                                 \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \

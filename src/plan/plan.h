@@ -234,7 +234,8 @@ void mfu_plan_memory_spread(struct mfu_plan *);
 struct mfu_withheld mfu_plan_withheld(const struct mfu_plan *);
 double mfu_withhold(const struct mfu_withheld *, double microbatches, double others, struct mfu_memory_answer *);
 
-/* Seconds in which the loader delivers the micro-batches of a step. */
+/* Seconds in which the loader delivers a micro-batch, and those of a step. */
+double mfu_plan_micro_loader_s(const struct mfu_plan *);
 double mfu_plan_loader_s(const struct mfu_plan *);
 
 /* What follows from the time of the step and its FLOP: rates, MFU, the interval. */

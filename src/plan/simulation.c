@@ -69,7 +69,7 @@ static int run_in_time(struct mfu_plan *plan, bool record, struct mfu_simulation
         .program = program,
         .queue_depth = QUEUE_DEPTH,
         .latency_s = plan->machine.c[MFU_C_KERNEL_OVERHEAD],
-        .loader_s = plan->config.setting[MFU_S_DATALOADER_MS] * 1e-3,
+        .loader_s = mfu_plan_micro_loader_s(plan),
         .step_constant_s = plan->machine.c[MFU_C_STEP_CONSTANT] + plan->late_s[MFU_FORWARD] + plan->late_s[MFU_BACKWARD]
             + plan->paging_s,
         .record = record,

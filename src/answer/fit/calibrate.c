@@ -547,6 +547,48 @@ static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in
     return status;
 }
 
+/* Beyond these errors, measurements are hardly of the GPU that they name, or do
+ * not agree (chosen bounds: published kernels of known GPUs are within 0.2). */
+#define HARDLY_OF_IT 0.5 /* in the mean, of samples; of runs that the others predict */
+#define HARDLY_AGREE 0.3 /* in the mean, of runs */
+#define HALF_OFF 0.25    /* in the median */
+
+/* How far a loader that all runs wait for may be from the median of what a microbatch took (chosen). */
+#define LOADER_SIGMA 0.5
+
+/* Runs that nothing else explains may wait for their data: a microbatch then takes what the loader takes, whatever the model
+ * and the layout.  Where several agree on that, it is what was measured, and nothing is learnt of the GPU. */
+static int fit_loader(struct work *w, struct mfu_fit_input *in, struct mfu_fit_parameter *list, struct mfu_error *err)
+{
+    struct mfu_fit *fit = &w->out->fit, *waits;
+    double *micro_s, before = w->prior.value[MFU_C_HOST_LOADER];
+    int n = 0, status;
+
+    if (!by_runs_alone(w) || w->n < 2 || (fit->all.mape <= HARDLY_AGREE && fit->all.median <= HALF_OFF))
+        return 0;
+    micro_s = malloc(w->n * sizeof *micro_s);
+    waits = malloc(sizeof *waits);
+    if (!micro_s || !waits) {
+        free(micro_s);
+        free(waits);
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < w->n; i++)
+        micro_s[i] = w->points[i].seconds / w->what[i].run->plan.config.accum;
+    w->prior.value[MFU_C_HOST_LOADER] = mfu_fit_median(micro_s, w->n);
+    tie(one(list, &n, LOADER_SIGMA), MFU_C_HOST_LOADER, MFU_C_HOST_LOADER);
+    in->n_parameters = n;
+    status = mfu_fit_coefficients(in, waits, err);
+    w->prior.value[MFU_C_HOST_LOADER] = before;
+    if (status == 0 && waits->n_kept > 0 && waits->all.mape < fit->all.mape) {
+        waits->rows[0].prior = before;
+        *fit = *waits;
+    }
+    free(micro_s);
+    free(waits);
+    return status;
+}
+
 /* How well the few numbers of whole runs are known.  They move many coefficients at once and further than each of
  * these alone would be believed to be off; but what was known of each, and what the runs say of their sum, still
  * holds.  Only what has moved further than its error allows was known less well. */
@@ -711,11 +753,6 @@ static int keep_names(struct mfu_calibrated *c)
     return 0;
 }
 
-/* Beyond these errors, measurements are hardly of the GPU that they name, or do
- * not agree (chosen bounds: published kernels of known GPUs are within 0.2). */
-#define HARDLY_OF_IT 0.5 /* in the mean, of samples; of runs that the others predict */
-#define HARDLY_AGREE 0.3 /* in the mean, of runs */
-#define HALF_OFF 0.25    /* in the median */
 /* More than this many times its sigmas, a single measurement cannot doubt all that
  * is known: it does not say which of the coefficients is another (chosen). */
 #define ALONE 2
@@ -778,11 +815,11 @@ static int fit(struct work *w, struct mfu_error *err)
     if (w->n_files > 0)
         w->out->file.key = w->samples[0].key;
     mfu_calibrate_start(w->out, w->in->catalog, &w->prior);
-    if (fit_with_or_without_constant(w, &in, parameters, err) < 0)
+    if (fit_with_or_without_constant(w, &in, parameters, err) < 0 || fit_loader(w, &in, parameters, err) < 0)
         return -1;
     if (refuse_what_explains_nothing(w, err) < 0)
         return -1;
-    if (by_runs_alone(w))
+    if (by_runs_alone(w) && w->out->fit.rows[0].id != MFU_C_HOST_LOADER)
         know_by_runs(w);
     fill_file(w);
     return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;

@@ -200,7 +200,7 @@ static void bounds(struct mfu_observation *o)
     else if (o->predicted && p->limit == MFU_LIMIT_INPUT)
         mfu_observe_find(o, "input-bound",
                          "dataloader_ms %g per micro-step is longer than the GPU's work: the loader sets the step time",
-                         p->config.setting[MFU_S_DATALOADER_MS]);
+                         1e3 * mfu_plan_micro_loader_s(p));
     if (o->predicted && p->limit == MFU_LIMIT_LAUNCH)
         mfu_observe_find(o, "launch-bound",
                          "predicted: the CPU takes %s to launch %s kernels that run for %s; compile, CUDA graphs or a "

@@ -122,11 +122,10 @@ static int add_parts(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_
         tell_split(w, batch, micro_s, fixed_s, fixed_s * accum / step_s);
     else
         tell_growth(w, batch, micro_s, twice_s);
-    if (now->config.setting[MFU_S_DATALOADER_MS] > 0)
+    if (mfu_plan_micro_loader_s(now) > 0)
         mfu_why_say(w,
                     "The loader takes %s for a micro-batch, %s for each sequence, and as much for each in every row.",
-                    Q(1e-3 * now->config.setting[MFU_S_DATALOADER_MS], MFU_SECONDS),
-                    Q(1e-3 * now->config.setting[MFU_S_DATALOADER_MS] / batch, MFU_SECONDS));
+                    Q(mfu_plan_micro_loader_s(now), MFU_SECONDS), Q(mfu_plan_micro_loader_s(now) / batch, MFU_SECONDS));
     return 0;
 }
 

@@ -220,7 +220,7 @@ static bool communication_bound(const struct evidence *e)
 
 static bool input_bound(const struct evidence *e)
 {
-    double share = group(e, MFU_G_INPUT), loader_s = 1e-3 * e->p->config.setting[MFU_S_DATALOADER_MS];
+    double share = group(e, MFU_G_INPUT), loader_s = mfu_plan_micro_loader_s(e->p);
     double hidden_s = (e->s->step_s - e->s->group_s[MFU_G_INPUT]) / e->p->config.accum;
 
     if (share < 0.02)

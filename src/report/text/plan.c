@@ -302,8 +302,7 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                        Q(p->step.busy_s, MFU_SECONDS));
     if (p->limit == MFU_LIMIT_INPUT)
         mfu_flow_words(&f, MFU_PLAIN, "the loader takes %s per micro-batch, %s per step.",
-                       Q(p->config.setting[MFU_S_DATALOADER_MS] * 1e-3, MFU_SECONDS),
-                       Q(p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->program.accum, MFU_SECONDS));
+                       Q(mfu_plan_micro_loader_s(p), MFU_SECONDS), Q(mfu_plan_loader_s(p), MFU_SECONDS));
     if (known)
         mfu_flow_words(&f, MFU_PLAIN,
                        "%s of the step in matrix products and attention at full rate; next: %s, %s-bound, %s",
