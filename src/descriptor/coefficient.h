@@ -156,8 +156,7 @@ struct mfu_yaml;
       "that of "                                                                                                       \
       "flat code (dispatch.eager)")                                                                                    \
     X(HOST_LOADER, "host.loader", MFU_SECONDS, 0, 100,                                                                 \
-      "what the loader takes for a microbatch, beside the GPU, where dataloader_ms does not say: a step takes no "     \
-      "less for each")                                                                                                 \
+      "what the loader takes for a sequence, beside the GPU, where dataloader_ms does not say")                        \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \

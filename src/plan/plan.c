@@ -199,7 +199,7 @@ double mfu_plan_micro_loader_s(const struct mfu_plan *p)
 {
     return p->config.setting_origin[MFU_S_DATALOADER_MS] != MFU_ORIGIN_DEFAULT
         ? p->config.setting[MFU_S_DATALOADER_MS] * 1e-3
-        : p->machine.c[MFU_C_HOST_LOADER];
+        : p->machine.c[MFU_C_HOST_LOADER] * p->config.batch;
 }
 
 double mfu_plan_loader_s(const struct mfu_plan *p)

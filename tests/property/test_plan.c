@@ -169,6 +169,7 @@ static void a_plan_remembers_nothing(void **unused)
                                        "checkpoint",
                                        "seq",
                                        "step.constant",
+                                       "host.loader",
                                        "memory.cublas_workspace"};
     static struct mfu_plan p;
     struct mfu_scenario s;

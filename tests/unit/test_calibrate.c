@@ -211,6 +211,41 @@ static void a_constant_needs_steps_of_two_sizes(void **state)
     mfu_calibrated_free(c);
 }
 
+/* Sequences that compute for 8 to 20 ms, and so many seconds that each took. */
+static struct mfu_calibrated *sequences_of(struct place *p, const char *name, const double seconds[3],
+                                           struct mfu_error *err)
+{
+    static const char *const shapes[] = {"12,12,768,50304,8,64", "12,12,384,50304,16,32", "12,12,768,50304,4,1"};
+    static const int sequences[] = {8 * 64, 16 * 32, 4};
+    char text[1024];
+    int used = snprintf(text, sizeof text,
+                        "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,"
+                        "step_time_ms,precision,compile,optimizer,attention,bias\n");
+
+    for (int i = 0; i < 3; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "rtx4070,gpt2,1024,%s,%.0f,bf16-amp,torch.compile,adamw-fused,flash2,0\n", shapes[i],
+                         1e3 * sequences[i] * seconds[i]);
+    return calibrate(p, scratch_file(&p->files, name, text), err);
+}
+
+/* Sequences that take as long as each other whatever they compute wait for their loader, of which nothing follows for
+ * the card; such that agree on nothing are refused. */
+static void a_loader_is_what_equal_sequences_wait_for(void **state)
+{
+    struct mfu_error err = {0};
+    struct mfu_calibrated *c = sequences_of(*state, "equal.csv", (double[]){0.21, 0.2, 0.19}, &err);
+
+    if (!c)
+        fail_msg("%s", err.text);
+    assert_near(c->fit.value[MFU_C_HOST_LOADER], 0.2, 0.05);
+    assert_int_equal(c->fit.n_kept, 1);
+    assert_true(c->fit.all.mape < 0.06);
+    mfu_calibrated_free(c);
+    c = sequences_of(*state, "any.csv", (double[]){0.2, 0.03, 0.9}, &err);
+    assert_null(c);
+}
+
 /* Steps of one card and of eight that exchange through the host: NVLink, which
  * the card does not have, stays what it was. */
 static void what_nothing_used_does_not_move(void **state)
@@ -510,6 +545,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_runs_of_a_source_are_one_source, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_run_is_believed_or_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_constant_needs_steps_of_two_sizes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_loader_is_what_equal_sequences_wait_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nothing_used_does_not_move, set_up, tear_down),
         cmocka_unit_test_setup_teardown(why_nothing_is_left_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_impossible_log_is_refused, set_up, tear_down),

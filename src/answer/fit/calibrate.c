@@ -429,14 +429,23 @@ static void tie_constant(struct mfu_fit_parameter *p)
     p->most = LONGEST_HAND_OVER;
 }
 
-/* Whether the constant of a step can be told from the rest at all. */
-static bool sizes_differ(struct work *w)
+/* Of a step of one rank. */
+static double sequences(const struct run *r)
+{
+    return r->plan.config.accum * r->plan.config.batch;
+}
+
+/* Whether this coefficient, what a step takes, or a sequence, can be told from the rest at all. */
+static bool sizes_differ(struct work *w, enum mfu_coefficient id)
 {
     double least = INFINITY, most = 0;
 
     for (size_t i = 0; i < w->n; i++) {
-        double s = w->what[i].run && !w->what[i].run->given[MFU_C_STEP_CONSTANT] ? predict(w, i, w->prior.value) : NAN;
+        const struct run *r = w->what[i].run;
+        double s = r && !r->given[id] ? predict(w, i, w->prior.value) : NAN;
 
+        if (r && id == MFU_C_HOST_LOADER)
+            s /= sequences(r);
         least = fmin(least, s);
         most = fmax(most, s);
     }
@@ -535,7 +544,7 @@ static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in
     in->n_parameters = choose_parameters(w, in, false, list);
     if (mfu_fit_coefficients(in, &w->out->fit, err) < 0)
         return -1;
-    if (!sizes_differ(w))
+    if (!sizes_differ(w, MFU_C_STEP_CONSTANT))
         return 0;
     if (!(with = malloc(sizeof *with)))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
@@ -553,29 +562,30 @@ static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in
 #define HARDLY_AGREE 0.3 /* in the mean, of runs */
 #define HALF_OFF 0.25    /* in the median */
 
-/* How far a loader that all runs wait for may be from the median of what a microbatch took (chosen). */
+/* How far a loader that all runs wait for may be from the median of what a sequence took (chosen). */
 #define LOADER_SIGMA 0.5
 
-/* Runs that nothing else explains may wait for their data: a microbatch then takes what the loader takes, whatever the model
- * and the layout.  Where several agree on that, it is what was measured, and nothing is learnt of the GPU. */
+/* Runs that nothing else explains may wait for their data: a sequence then takes what the loader takes, whatever else
+ * it would take.  Where several agree on that, it is what was measured, and nothing is learnt of the GPU. */
 static int fit_loader(struct work *w, struct mfu_fit_input *in, struct mfu_fit_parameter *list, struct mfu_error *err)
 {
     struct mfu_fit *fit = &w->out->fit, *waits;
-    double *micro_s, before = w->prior.value[MFU_C_HOST_LOADER];
+    double *each_s, before = w->prior.value[MFU_C_HOST_LOADER];
     int n = 0, status;
 
-    if (!by_runs_alone(w) || w->n < 2 || (fit->all.mape <= HARDLY_AGREE && fit->all.median <= HALF_OFF))
+    if (!by_runs_alone(w) || (fit->all.mape <= HARDLY_AGREE && fit->all.median <= HALF_OFF)
+        || !sizes_differ(w, MFU_C_HOST_LOADER))
         return 0;
-    micro_s = malloc(w->n * sizeof *micro_s);
+    each_s = malloc(w->n * sizeof *each_s);
     waits = malloc(sizeof *waits);
-    if (!micro_s || !waits) {
-        free(micro_s);
+    if (!each_s || !waits) {
+        free(each_s);
         free(waits);
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < w->n; i++)
-        micro_s[i] = w->points[i].seconds / w->what[i].run->plan.config.accum;
-    w->prior.value[MFU_C_HOST_LOADER] = mfu_fit_median(micro_s, w->n);
+        each_s[i] = w->points[i].seconds / sequences(w->what[i].run);
+    w->prior.value[MFU_C_HOST_LOADER] = mfu_fit_median(each_s, w->n);
     tie(one(list, &n, LOADER_SIGMA), MFU_C_HOST_LOADER, MFU_C_HOST_LOADER);
     in->n_parameters = n;
     status = mfu_fit_coefficients(in, waits, err);
@@ -584,7 +594,7 @@ static int fit_loader(struct work *w, struct mfu_fit_input *in, struct mfu_fit_p
         waits->rows[0].prior = before;
         *fit = *waits;
     }
-    free(micro_s);
+    free(each_s);
     free(waits);
     return status;
 }
