@@ -30,6 +30,10 @@ struct mfu_error;
 #define MFU_FIT_CLASSES 64 /* the most */
 #define MFU_FIT_SURE 3     /* standard errors from its prior that a coefficient may be (chosen) */
 
+/* Beyond this doubt of what is known (3 standard errors each), the measurements are
+ * more likely wrong, or of another GPU, than it (chosen). */
+#define MFU_FIT_INCREDIBLE 2
+
 struct mfu_fit_point {
     double seconds; /* measured */
     double spread;  /* relative, of its repeats; 0: not known */

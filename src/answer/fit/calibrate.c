@@ -565,16 +565,21 @@ static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in
 /* How far a loader that all runs wait for may be from the median of what a sequence took (chosen). */
 #define LOADER_SIGMA 0.5
 
+/* Whether coefficients explain the runs, and what is known of them bears it. */
+static bool explains(const struct mfu_fit *fit)
+{
+    return fit->all.mape <= HARDLY_AGREE && fit->all.median <= HALF_OFF && fit->doubt <= MFU_FIT_INCREDIBLE;
+}
+
 /* Runs that nothing else explains may wait for their data: a sequence then takes what the loader takes, whatever else
  * it would take.  Where several agree on that, it is what was measured, and nothing is learnt of the GPU. */
 static int fit_loader(struct work *w, struct mfu_fit_input *in, struct mfu_fit_parameter *list, struct mfu_error *err)
 {
-    struct mfu_fit *fit = &w->out->fit, *waits;
-    double *each_s, before = w->prior.value[MFU_C_HOST_LOADER];
+    double before = w->prior.value[MFU_C_HOST_LOADER], *each_s;
+    struct mfu_fit *waits;
     int n = 0, status;
 
-    if (!by_runs_alone(w) || (fit->all.mape <= HARDLY_AGREE && fit->all.median <= HALF_OFF)
-        || !sizes_differ(w, MFU_C_HOST_LOADER))
+    if (!by_runs_alone(w) || explains(&w->out->fit) || !sizes_differ(w, MFU_C_HOST_LOADER))
         return 0;
     each_s = malloc(w->n * sizeof *each_s);
     waits = malloc(sizeof *waits);
@@ -590,9 +595,9 @@ static int fit_loader(struct work *w, struct mfu_fit_input *in, struct mfu_fit_p
     in->n_parameters = n;
     status = mfu_fit_coefficients(in, waits, err);
     w->prior.value[MFU_C_HOST_LOADER] = before;
-    if (status == 0 && waits->n_kept > 0 && waits->all.mape < fit->all.mape) {
+    if (status == 0 && waits->n_kept > 0 && explains(waits)) {
         waits->rows[0].prior = before;
-        *fit = *waits;
+        w->out->fit = *waits;
     }
     free(each_s);
     free(waits);

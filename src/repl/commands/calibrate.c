@@ -45,10 +45,6 @@ static int take_over(struct mfu_session *s, const struct mfu_gpu *old, struct mf
 
 /* ---- the forms of the command -------------------------------------------- */
 
-/* Beyond this doubt of what is known (3 standard errors each), the measurements are
- * more likely wrong, or of another GPU, than it (chosen). */
-#define INCREDIBLE 2
-
 static int fit(struct mfu_session *s, const char *const *paths, int n, bool anyway, struct mfu_error *err)
 {
     struct mfu_calibrate_input in = {
@@ -62,7 +58,7 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, bool anyw
         status =
             mfu_fail(err, MFU_EINPUT, "nothing can be learnt from %zu measurement%s: all coefficients stay as they are",
                      c->n_samples + c->n_runs, c->n_samples + c->n_runs == 1 ? "" : "s");
-    else if (c->fit.doubt > INCREDIBLE && !anyway)
+    else if (c->fit.doubt > MFU_FIT_INCREDIBLE && !anyway)
         status =
             mfu_fail(err, MFU_EINPUT,
                      "these measurements contradict what is known of a %s by up to %.0f of its standard errors: was "
