@@ -37,6 +37,13 @@ static const struct mfu_shard_rule rules[] = {
 static const struct mfu_shard_rule kept_for_backward = {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP,
                                                         true, MFU_FOR_BOTH_PASSES};
 
+/* DeepSpeed's ZeRO 3 without its own linear layers: autograd's references to the weights that were gathered for the
+ * forward pass keep them, which it does not know, and gathers them again (edaa7221, zero/linear.py; before 617061d6 of
+ * 2026 zero.Init alone replaced torch's, partition_parameters.py).  Of layers that run again in backward nothing is
+ * referred to. */
+static const struct mfu_shard_rule referred_to = {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, true,
+                                                  MFU_REFERRED_TO};
+
 /* FSDP beside a pipeline: weights are gathered in the first microbatch's forward pass and stay, gradients are added up
  * whole in the type of their sum, and a stage's are summed behind its last backward pass, one block after the other with
  * nothing beside them (PyTorch 01386103, torch/distributed/pipelining/stage.py: backward_maybe_with_nosync,
@@ -74,6 +81,9 @@ static const struct mfu_shard_rule *rule_of(const struct mfu_builder *s)
 
     if (zero >= 3 && s->config->setting[MFU_S_RESHARD] == 0)
         return once ? &pipelined : &kept_for_backward;
+    if (zero >= 3 && s->config->setting[MFU_S_EFFICIENT_LINEAR] == 0
+        && !mfu_checkpoints[s->config->checkpoint].recomputes_all)
+        return &referred_to;
     return &rules[once && zero == 2 ? 1 : (int)zero];
 }
 
@@ -696,6 +706,7 @@ int mfu_shard_program(struct mfu_builder *s)
                             .next = -1,
                             .gradients = -1,
                             .leaving = -1,
+                            .referred = -1,
                             .added = -1};
     int n_tensors = p->n_tensors, n_launches = p->n_launches, last = last_gradient(p);
 
@@ -705,7 +716,8 @@ int mfu_shard_program(struct mfu_builder *s)
     x.kept = x.by_block && x.rule->kept == MFU_FOR_ALL_MICRO_STEPS;
     if (!x.spread && !mfu_offloads(s->config))
         return 0;
-    if (x.by_block && x.rule->kept == MFU_FOR_BOTH_PASSES && !(x.stay = malloc((size_t)p->n_segments * sizeof *x.stay)))
+    if (x.by_block && (x.rule->kept == MFU_FOR_BOTH_PASSES || x.rule->kept == MFU_REFERRED_TO)
+        && !(x.stay = malloc((size_t)p->n_segments * sizeof *x.stay)))
         return -1;
     if (!mfu_rewrite_begin(s)) {
         free(x.stay);

@@ -141,7 +141,7 @@ static void begin_block(struct mfu_sharder *x, int k)
 {
     const struct mfu_unit *unit = unit_of(x, k);
     enum mfu_phase phase = x->seg->phase;
-    bool stay = x->stay && phase == MFU_BACKWARD; /* all is there */
+    bool stay = x->stay && phase == MFU_BACKWARD && x->rule->kept != MFU_REFERRED_TO; /* all is there */
     int before = x->next, next;
 
     if (k == 0) {
@@ -164,6 +164,8 @@ static void begin_block(struct mfu_sharder *x, int k)
         x->wanted = x->ahead;
     }
     if (phase == MFU_BACKWARD) {
+        if (x->rule->kept == MFU_REFERRED_TO && x->n_stay > 0)
+            x->referred = x->stay[--x->n_stay];
         if (x->gradients >= 0)
             x->leaving = mfu_sharder_buffer(x, MFU_PART_COMMUNICATION, x->left_bytes);
         x->left_bytes = x->p->gradient_bytes * unit->trained;
@@ -188,7 +190,8 @@ static void end_block(struct mfu_sharder *x, int k)
         mfu_sharder_release(x, x->block);
         mfu_sharder_release(x, x->gradients);
         mfu_sharder_release(x, x->leaving);
-        x->leaving = -1;
+        mfu_sharder_release(x, x->referred);
+        x->leaving = x->referred = -1;
     }
     if (x->seg->phase == MFU_BACKWARD && (k + 1 == p->n_segments || p->segments[k + 1].phase != MFU_BACKWARD)) {
         scatter_both(x, NULL, 1);

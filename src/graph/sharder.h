@@ -9,7 +9,12 @@
 #define MFU_SHARD_BYTES 4 /* of one element of FSDP's shards: masters */
 
 /* Until when weights stay gathered that come block by block. */
-enum mfu_gathered { MFU_FOR_A_PASS, MFU_FOR_BOTH_PASSES, MFU_FOR_ALL_MICRO_STEPS };
+enum mfu_gathered {
+    MFU_FOR_A_PASS,
+    MFU_REFERRED_TO, /* the same, and what autograd saved of the forward pass stays until backward */
+    MFU_FOR_BOTH_PASSES,
+    MFU_FOR_ALL_MICRO_STEPS
+};
 
 /* What a trainer does at a ZeRO stage. */
 struct mfu_shard_rule {
@@ -56,6 +61,7 @@ struct mfu_sharder {
     double left_bytes; /* of the latter */
     int added;         /* whole gradients, added up until they are summed; -1: none */
     int *stay, n_stay; /* blocks whose weights wait for backward, the latest last */
+    int referred;      /* this block's of the forward pass, beside those that are gathered anew; -1: none */
 };
 
 /* Copies of what is sharded (HSDP). */

@@ -16,6 +16,12 @@ bool mfu_offloads(const struct mfu_config *c)
         || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
 }
 
+/* DeepSpeed's, with or without Megatron's layers. */
+static bool is_engine(const struct mfu_config *c)
+{
+    return mfu_trainers[c->trainer].half_shards && !mfu_trainers[c->trainer].adds_up_wide;
+}
+
 static bool on_drive(const struct mfu_config *c)
 {
     return c->setting[MFU_S_NVME_OPTIMIZER] > 0 || c->setting[MFU_S_NVME_PARAMS] > 0;
@@ -60,7 +66,7 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
                             : optimizer ? "optimizer"
                                         : "activations",
                         mfu_runtimes[c->runtime].name);
-    if (on_drive(c) && (!mfu_trainers[c->trainer].half_shards || mfu_trainers[c->trainer].adds_up_wide))
+    if (on_drive(c) && !is_engine(c))
         return mfu_fail(err, MFU_EINPUT, "nvme_%s: only DeepSpeed's drives are modelled (trainer deepspeed)",
                         c->setting[MFU_S_NVME_PARAMS] > 0 ? "params" : "optimizer");
     if (on_drive(c) && c->setting[MFU_S_ZERO] < 3)
@@ -687,6 +693,9 @@ static int check_reshard(const struct mfu_config *c, struct mfu_error *err)
 
     if (c->setting[MFU_S_ZERO] < 3) /* every rank holds all weights anyway */
         return 0;
+    if (c->setting[MFU_S_EFFICIENT_LINEAR] == 0 && !is_engine(c))
+        return mfu_fail(err, MFU_EINPUT, "%s: DeepSpeed's linear layers alone are others (set trainer deepspeed)",
+                        mfu_settings[MFU_S_EFFICIENT_LINEAR].key);
     if (off && !mfu_trainers[c->trainer].torch_fsdp)
         return mfu_fail(err, MFU_EINPUT, "%s: %s has no such switch, PyTorch's FSDP has (set trainer fsdp)", key,
                         mfu_trainers[c->trainer].name);

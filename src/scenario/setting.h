@@ -250,6 +250,9 @@ struct mfu_error;
       "parallel",                                                                                                      \
       "whether FSDP lets a block's weights go behind its forward pass (FULL_SHARD) and not behind its backward pass "  \
       "(SHARD_GRAD_OP)")                                                                                               \
+    X(EFFICIENT_LINEAR, "memory_efficient_linear", "", MFU_COUNT, 0, 1, 1, mfu_switch_names, "parallel",               \
+      "whether linear layers let DeepSpeed's zero 3 free what was gathered: zero.Init sees to it, which Transformers " \
+      "calls where TrainingArguments exist before from_pretrained; else autograd holds every weight until backward")   \
     X(OVERLAP_GRAD_REDUCE, "overlap_grad_reduce", "overlap_comm", MFU_COUNT, 0, 1, 1, mfu_switch_names, "parallel",    \
       "whether gradients are summed beside backward")                                                                  \
     X(GRAD_REDUCE, "grad_reduce", "grad_reduce_dtype reduce_dtype communication_data_type mixed_precision_reduce",     \

@@ -291,6 +291,41 @@ static void weights_that_stay_for_backward_are_gathered_once(void **state)
     mfu_plan_release(&full);
 }
 
+/* What autograd refers to of ZeRO 3's weights stays beside what is gathered anew: as many gathers, and all layers more to hold,
+ * but where layers run again. */
+static void references_keep_weights_that_are_gathered_again(void **state)
+{
+    static const char *const models[] = {"llama-3.2-1b", "t5-base", "deepseek-v2-lite"};
+    static const char *const checkpoints[] = {"none", "full"};
+    static struct mfu_plan freed;
+
+    (void)state;
+    for (size_t m = 0; m < LENGTH(models); m++)
+        for (size_t c = 0; c < LENGTH(checkpoints); c++) {
+            const char *settings[] = {
+                "gpus", "8", "checkpoint", checkpoints[c], "deepspeed", "zero3", "memory_efficient_linear", "on", NULL};
+            double bytes[2];
+            struct mfu_peak_memory peak;
+
+            assert_true(make(&freed, "a100-80gb-sxm", models[m], settings));
+            settings[7] = "off";
+            assert_true(make(&plan, "a100-80gb-sxm", models[m], settings));
+            assert_near(calls(&plan.program, MFU_ALL_GATHER, &bytes[1]),
+                        calls(&freed.program, MFU_ALL_GATHER, &bytes[0]), EXACT);
+            assert_near(bytes[1], bytes[0], EXACT);
+            assert_near(plan.step.time_s, freed.step.time_s, EXACT);
+            assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
+            assert_int_equal(mfu_lifetime_peak(&unrolled, false, &peak), 0);
+            assert_near(peak.bytes, plan.memory.peak.bytes, EXACT);
+            if (c)
+                assert_near(plan.memory.peak.bytes, freed.memory.peak.bytes, EXACT);
+            else
+                assert_true(plan.memory.peak.bytes - freed.memory.peak.bytes
+                            > 0.5 * plan.program.params * plan.program.weight_bytes);
+        }
+    mfu_plan_release(&freed);
+}
+
 /* Little trains with any method, and a larger one (more virtual tokens) never needs less memory; however many layers are
  * traced, as much trains. */
 static void adapters_train_little_and_grow_with_their_size(void **state)
@@ -1501,6 +1536,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
+        cmocka_unit_test(references_keep_weights_that_are_gathered_again),
         cmocka_unit_test(products_that_sum_over_tokens_do_not_want_them_even),
         cmocka_unit_test(fewer_checkpointed_layers_keep_more_and_take_less),
         cmocka_unit_test(adapters_stand_beside_modules_of_the_code),

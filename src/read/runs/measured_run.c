@@ -1126,16 +1126,22 @@ static const struct mfu_open opens[] = {
 };
 static const struct mfu_open plain_bf16 = {
     "precision", "precision", {"bf16-pure"}}; /* autocast, or weights in it, too */
+static const struct mfu_open no_zero_init = {
+    "sharding", "memory_efficient_linear", {"off"}}; /* a model that was there before the engine's settings */
 static const struct mfu_open other_program = {
     "compile", "runtime", {"fused", "compile"}}; /* a stack that is not known */
 _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
 
 static void leave_open(struct mfu_row *r)
 {
+    const double *set = r->run->scenario.setting;
+
     if (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16"))
         r->run->open[r->run->n_open++] = &plain_bf16;
     if (r->run->other_program)
         r->run->open[r->run->n_open++] = &other_program;
+    if (set[MFU_S_ZERO] == 3 && mfu_trainers[(int)set[MFU_S_TRAINER]].half_shards)
+        r->run->open[r->run->n_open++] = &no_zero_init;
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
         if (*mfu_row_cell(r, opens[i].column) == '\0'
             && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1)

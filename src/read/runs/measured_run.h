@@ -20,7 +20,7 @@ struct mfu_open {
     const char *column, *key;
     const char *values[MFU_OPEN_VALUES + 1]; /* ends with NULL */
 };
-#define MFU_OPEN_KEYS 6 /* the most of one row */
+#define MFU_OPEN_KEYS 7 /* the most of one row */
 
 struct mfu_measured_run {
     struct mfu_scenario scenario;

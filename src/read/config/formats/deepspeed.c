@@ -42,6 +42,7 @@ static const struct mfu_import_row rows[] = {
     {"zero_optimization.cpu_offload_*", NULL, NULL, offloading, false},
     {"zero_optimization.reduce_bucket_size", "memory.engine_bucket", NULL, NULL, false},
     {"zero_optimization.overlap_comm", "overlap_grad_reduce", "true=on false=off", NULL, false},
+    {"zero_optimization.memory_efficient_linear", "memory_efficient_linear", "true=on false=off", NULL, false},
     {"zero_optimization.zero_hpz_partition_size", NULL, "1=-", quantised, true},
     {"zero_optimization.zero_quantized_*", NULL, NULL, quantised, true},
     {"zero_optimization.mics_*", NULL, "-1=-", "MiCS: shards within groups", true},
