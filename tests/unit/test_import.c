@@ -812,7 +812,8 @@ static void deepspeed_swaps_to_drives(void **state)
     read_as(
         "a.json",
         "{\"train_micro_batch_size_per_gpu\": 1, \"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 3, "
-        "\"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"nvme\", \"nvme_path\": \"/nvme\", "
+        "\"sub_group_size\": 1e8, \"memory_efficient_linear\": false, \"offload_optimizer\": {\"device\": \"nvme\", "
+        "\"nvme_path\": \"/nvme\", "
         "\"buffer_count\": 6, \"pipeline_read\": true, \"pipeline_write\": true}, \"offload_param\": {\"device\": "
         "\"nvme\", \"buffer_size\": 6e8, \"max_in_cpu\": 0}}}",
         "deepspeed", "4");
@@ -823,6 +824,7 @@ static void deepspeed_swaps_to_drives(void **state)
     assert_near(setting(MFU_S_NVME_PARAM_BUFFER), 6e8, 0);
     assert_near(setting(MFU_S_MAX_IN_CPU), 0, 0);
     assert_near(setting(MFU_S_SUB_GROUP_SIZE), 1e8, 0);
+    assert_near(setting(MFU_S_EFFICIENT_LINEAR), 0, 0);
     assert_near(setting(MFU_S_NVME_PIPELINE), MFU_NVME_READS_AHEAD + MFU_NVME_WRITES_BEHIND, 0);
     assert_int_equal(fate("zero_optimization.offload_optimizer.device"), MFU_UNDERSTOOD);
     assert_int_equal(fate("zero_optimization.offload_param.device"), MFU_UNDERSTOOD);
