@@ -67,7 +67,6 @@ int mfu_fail_images(const struct mfu_config *, double tokens, struct mfu_error *
 /* How it stands apart: 0 not at all; 1 in the 16 bits of the step, 2 in fp32. */
 double mfu_apart(const struct mfu_config *, const struct mfu_model_section *);
 bool mfu_shares_weight(const struct mfu_builder *, int op);
-bool mfu_of_experts(const struct mfu_operation *); /* its weights are those of experts */
 
 /* A pass that puts launches between those that there are, segment by segment: begin; one more launch at *n, NULL when out
  * of memory; the next of the old ones, of a segment as it was, at *n (s->moved remembers where it went), NULL likewise; a

@@ -323,16 +323,37 @@ static double copies_share(const struct mfu_builder *s)
     return places(units, visits) / visits;
 }
 
+/* Rows that came rank by rank are laid out expert by expert, or back, where a rank has several (Megatron-LM d98e8a64,
+ * token_dispatcher.py: sort_chunks_by_idxs; torchtitan b5bcd76c, models/moe/utils.py: _permute, _unpermute).  DeepEP and
+ * HybridEP send rows as they are and lay out once, where they arrive. */
+static int regrouped(struct mfu_builder *s, int view)
+{
+    int out;
+
+    if (s->config->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX
+        || !(of_router(s, "experts", 1) > ranks_of(s, MFU_AXIS_EP)))
+        return view;
+    out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
+                         MFU_PART_ACTIVATIONS);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){
+            .suffix = "regroup", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .fusion = MFU_ALONE, .launches = 2},
+        1, &view, 1, &out);
+    return out;
+}
+
 /* Rows to their experts, or back; the way there in fp8 with a factor for each 128 where that is wished. */
 static int to_experts(struct mfu_builder *s, int view, bool there)
 {
-    int out = mfu_view_slice(s, view, mfu_view_rows(s, view), mfu_view_columns(s, view));
     double bytes = copies_share(s) * bytes_of(s, view);
+    int in = there ? view : regrouped(s, view);
+    int out = mfu_view_slice(s, in, mfu_view_rows(s, in), mfu_view_columns(s, in));
 
     if (there && s->config->setting[MFU_S_FP8_DISPATCH] > 0)
         bytes *= mfu_least(1, mfu_type_bytes[MFU_F8_BLOCK] / mfu_type_bytes[mfu_view_type(s, view)]);
-    mfu_emit_collective(s, MFU_ALL_TO_ALL, MFU_AXIS_BIT(MFU_AXIS_EP), bytes, 1, view, out);
-    return out;
+    mfu_emit_collective(s, MFU_ALL_TO_ALL, MFU_AXIS_BIT(MFU_AXIS_EP), bytes, 1, in, out);
+    return there ? regrouped(s, out) : out;
 }
 
 /* To a part of the rows, or columns, or from a part to all. */

@@ -1106,6 +1106,76 @@ static void experts_have_a_kernel_each(void **state)
             }
 }
 
+/* Bytes that the launches of this name read and write in a step. */
+static double bytes_of(const struct mfu_program *p, const char *op, const char *suffix)
+{
+    double bytes = 0;
+
+    for (int i = 0; i < p->n_segments; i++)
+        for (int k = p->segments[i].first; k < p->segments[i].first + p->segments[i].count; k++) {
+            const struct mfu_launch *l = &p->launches[k];
+
+            if ((!op || strcmp(l->op, op) == 0) && strcmp(l->suffix, suffix) == 0)
+                bytes += p->segments[i].repeat * (l->work->kernel.read_bytes + l->work->kernel.write_bytes);
+        }
+    return bytes;
+}
+
+/* Rows that arrive from other ranks are laid out once more for several experts of a rank, and back, in both passes; not for
+ * one expert, nor where the dispatcher's kernels do so as they send. */
+static void rows_from_other_ranks_are_laid_out_by_expert(void **state)
+{
+    static const char *const eps[] = {"1", "2", "8", "32"};
+    static const char *const dispatchers[] = {"all_to_all", "flex"};
+
+    (void)state;
+    for (int e = 0; e < 4; e++)
+        for (int d = 0; d < 2; d++)
+            for (int r = 0; r < 2; r++) {
+                const char *const keys[] = {"gpus",
+                                            "32",
+                                            "ep",
+                                            eps[e],
+                                            "moe_dispatcher",
+                                            dispatchers[d],
+                                            "trainer",
+                                            r ? "torchtitan" : "megatron-te",
+                                            "precision",
+                                            r ? "bf16-pure" : "bf16",
+                                            "n_layer",
+                                            "2",
+                                            NULL};
+                double once, layers = 2, passes = 4;
+
+                assert_true(make(&plan, "h200-sxm", "gpt-oss-20b", keys));
+                once = 2 * plan.config.tokens * 4 * 2880 * 2; /* read and written, top 4, 16 bits */
+                assert_near(bytes_of(&plan.program, NULL, "regroup"),
+                            d == 0 && (e == 1 || e == 2) ? once * layers * passes : 0, EXACT);
+            }
+}
+
+/* Megatron clamps both halves of what its fused activation reads: forward reads and writes each twice, backward thrice and
+ * twice. */
+static void halves_are_clamped_beside_the_fused_kernel(void **state)
+{
+    static const char *const clamps[] = {"moe.gate_clamp", "moe.up_clamp"};
+
+    (void)state;
+    for (int graphs = 0; graphs < 2; graphs++) {
+        const char *const keys[] = {"runtime", "fused", "n_layer", "2", "cuda_graphs", graphs ? "on" : "off", NULL};
+
+        assert_true(make(&plan, "h200-sxm", "gpt-oss-20b", keys));
+        for (int h = 0; h < 2; h++) {
+            double half = 2 * plan.config.tokens * 4 * 2880 * 2; /* of two layers, 16 bits */
+
+            assert_near(bytes_of(&plan.program, clamps[h], "") + bytes_of(&plan.program, clamps[h], "cat"),
+                        graphs ? 0 : 4 * half, EXACT);
+            assert_near(bytes_of(&plan.program, clamps[h], "grad") + bytes_of(&plan.program, clamps[h], "cat_grad"),
+                        graphs ? 0 : 5 * half, EXACT);
+        }
+    }
+}
+
 /* Gradients that are added to each other are of the same tokens, however ranks share them. */
 static void gradients_added_are_of_the_same_tokens(void **state)
 {
@@ -1562,6 +1632,8 @@ int main(void)
         cmocka_unit_test(latent_attention_is_split_by_heads),
         cmocka_unit_test(weighed_biases_are_added_by_expert),
         cmocka_unit_test(experts_have_a_kernel_each),
+        cmocka_unit_test(rows_from_other_ranks_are_laid_out_by_expert),
+        cmocka_unit_test(halves_are_clamped_beside_the_fused_kernel),
         cmocka_unit_test(gradients_added_are_of_the_same_tokens),
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),

@@ -132,6 +132,47 @@ static void relu2_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, map(s, "drelu", 1, d, relu));
 }
 
+/* ---- halves that are clamped in front of a fused kernel --------------------- */
+
+/* Megatron chunks what the experts' first product gives, clamps either half in eager PyTorch and joins them for the fused
+ * kernel of activation and gate (Megatron-LM since 2e29a5e1 of September 2025, d98e8a64 core/fusions/fused_bias_geglu.py,
+ * weighted_bias_quick_geglu_impl): each half is read and written twice, and so are its gradients. */
+static int beside_fused(struct mfu_builder *s, const char *suffix, bool joins, int a, int b)
+{
+    int in[] = {a, b}, out;
+
+    out = mfu_tensor_new(s, mfu_view_rows(s, a), mfu_view_columns(s, a), mfu_view_type(s, a), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = joins ? MFU_COPY : MFU_POINTWISE,
+                                    .traffic = joins ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
+                                    .fusion = MFU_ALONE,
+                                    .flops = joins ? 0 : mfu_view_rows(s, a) * mfu_view_columns(s, a)},
+             b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
+    return out;
+}
+
+static bool clamps_halves(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return (int)n->op->attribute[KIND] == CLAMP && mfu_of_experts(s->nodes[n->in[0]].op)
+        && mfu_config_experts_apart(s->config);
+}
+
+static void clamp_half(struct mfu_builder *s, struct mfu_node *n, int x)
+{
+    mfu_node_save(s, n, x);
+    n->out = beside_fused(s, "cat", true, beside_fused(s, "", false, x, MFU_NO_VIEW), MFU_NO_VIEW);
+}
+
+static void clamp_half_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    mfu_grad_add(
+        s, n, 0,
+        beside_fused(s, "cat_grad", true, beside_fused(s, "grad", false, n->gradient, n->saved[0]), MFU_NO_VIEW));
+}
+
+/* ---- passes -------------------------------------------------------------- */
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -139,6 +180,10 @@ static void forward(struct mfu_builder *s, int index)
 
     if (mfu_activation_gates(n->op) && mfu_is_gate(s, index)) {
         n->out = x;
+        return;
+    }
+    if (clamps_halves(s, n)) {
+        clamp_half(s, n, x);
         return;
     }
     if (kind == GELU_NEW) {
@@ -173,6 +218,10 @@ static void backward(struct mfu_builder *s, int index)
     int kind = (int)n->op->attribute[KIND];
     int saved = n->n_saved ? n->saved[0] : MFU_NO_VIEW;
 
+    if (clamps_halves(s, n)) {
+        clamp_half_backward(s, n);
+        return;
+    }
     if (kind == GELU_NEW) {
         gelu_new_backward(s, n);
         return;
