@@ -273,8 +273,8 @@ int mfu_emit_weight_gradient(struct mfu_builder *, const char *suffix, enum mfu_
 /* Inductor pads operands whose rows are not multiples of 16 bytes. */
 void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 
-/* Whether an operation's weights are those of experts. */
-bool mfu_of_experts(const struct mfu_operation *);
+/* Of an operation whose weights are those of experts, how many a rank has; 0: it has none. */
+double mfu_experts_of(const struct mfu_operation *);
 
 /* ---- nodes ---- */
 /* How the node's operation is split. */

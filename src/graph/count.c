@@ -151,12 +151,12 @@ static bool shares_here(const struct mfu_builder *s, int i)
     return false;
 }
 
-bool mfu_of_experts(const struct mfu_operation *op)
+double mfu_experts_of(const struct mfu_operation *op)
 {
     for (int a = 0; a < MFU_ATTRIBUTES; a++)
         if (op->primitive->split_experts & 1u << a && op->attribute[a] > 0)
-            return true;
-    return false;
+            return op->attribute[a];
+    return 0;
 }
 
 void mfu_count_rank(struct mfu_builder *s)
@@ -182,7 +182,7 @@ void mfu_count_rank(struct mfu_builder *s)
                  frozen++) {
                 struct mfu_op_size z = mfu_op_size(s, i, mfu_shares_weight(s, i) && shares_here(s, i), frozen > 0);
                 double times = frozen ? still : all - still;
-                bool experts = mfu_of_experts(&s->operations[i]);
+                bool experts = mfu_experts_of(&s->operations[i]) > 0;
 
                 p->rank_params += times * z.params;
                 p->rank_trained += times * z.trained;

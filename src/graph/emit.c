@@ -579,6 +579,7 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
     const struct mfu_precision_row *row = &mfu_precisions[s->config->precision];
     double rows = mfu_view_rows(s, view), columns = mfu_view_columns(s, view);
     const struct mfu_launch *same = same_cast(s, view, s->numerics.operand);
+    double experts = s->node >= 0 && mfu_config_experts_apart(s->config) ? mfu_experts_of(s->nodes[s->node].op) : 0;
     int n = s->numerics.transposes && both ? 2 : 1;
 
     if (same && same->n_out >= n) { /* of the projections that read one input */
@@ -596,7 +597,8 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
                                     .fusion = fusion,
                                     .flops = (1 + row->scans) * rows * columns,
                                     .extra_read_bytes = row->scans * view_bytes(s, view),
-                                    .launches = row->kernels,
+                                    .launches = row->kernels * fmax(1, experts), /* (TransformerEngine d0067d0,
+                                                   csrc/extensions/cast.cpp: multi_tensor_quantize_impl) */
                                     .cast = true},
              1, &view, n, copies);
 }

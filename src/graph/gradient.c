@@ -325,7 +325,7 @@ static void complete(struct mfu_builder *s, const struct mfu_node *n, const stru
     l = mfu_latest_launch(s);
     w = *l->work;
     w.gradient_elements += p->elements;
-    w.gradient_experts += mfu_of_experts(n->op) ? p->elements : 0;
+    w.gradient_experts += mfu_experts_of(n->op) > 0 ? p->elements : 0;
     l->work = mfu_work_of(s, &w);
 }
 

@@ -120,8 +120,8 @@ static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
     for (int i = st->first_node; i < st->first_node + st->n_nodes; i++) {
         int casts[2], n = 0;
 
-        for (int w = 0; w < 2 && !mfu_of_experts(s->nodes[i].op) && (anew || !mfu_wants_gradient(s, &s->nodes[i], 0));
-             w++)
+        for (int w = 0;
+             w < 2 && !(mfu_experts_of(s->nodes[i].op) > 0) && (anew || !mfu_wants_gradient(s, &s->nodes[i], 0)); w++)
             if (s->nodes[i].parameter[w] >= 0 && s->parameters[s->nodes[i].parameter[w]].cast != MFU_NO_VIEW)
                 casts[n++] = s->parameters[s->nodes[i].parameter[w]].cast;
         s->node = i;

@@ -196,7 +196,7 @@ static void find_summed(struct mfu_builder *s, int i, const struct mfu_weights *
     const struct mfu_operation *op = &s->operations[i];
     struct mfu_weights part = op->primitive->params(op);
     bool sees_part = s->split[i] == MFU_SPLIT_WITHIN
-        || (s->config->setting[MFU_S_SP] > 0 && !mfu_is(op, MFU_LOOKS_UP) && !mfu_of_experts(op));
+        || (s->config->setting[MFU_S_SP] > 0 && !mfu_is(op, MFU_LOOKS_UP) && mfu_experts_of(op) == 0);
 
     s->summed[i][0] = sees_part && part.weight == whole->weight;
     s->summed[i][1] = sees_part && part.bias == whole->bias;
@@ -323,37 +323,51 @@ static double copies_share(const struct mfu_builder *s)
     return places(units, visits) / visits;
 }
 
-/* Rows that came rank by rank are laid out expert by expert, or back, where a rank has several (Megatron-LM d98e8a64,
- * token_dispatcher.py: sort_chunks_by_idxs; torchtitan b5bcd76c, models/moe/utils.py: _permute, _unpermute).  DeepEP and
- * HybridEP send rows as they are and lay out once, where they arrive. */
-static int regrouped(struct mfu_builder *s, int view)
+/* A copy of rows in another order. */
+static int laid_out(struct mfu_builder *s, const char *suffix, int view)
 {
-    int out;
+    int out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
+                             MFU_PART_ACTIVATIONS);
 
-    if (s->config->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX
-        || !(of_router(s, "experts", 1) > ranks_of(s, MFU_AXIS_EP)))
-        return view;
-    out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
-                         MFU_PART_ACTIVATIONS);
     mfu_emit(
         s,
         &(struct mfu_emission){
-            .suffix = "regroup", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .fusion = MFU_ALONE, .launches = 2},
+            .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .fusion = MFU_ALONE, .launches = 2},
         1, &view, 1, &out);
     return out;
+}
+
+/* Rows that came rank by rank are laid out expert by expert, or back, where a rank has several (Megatron-LM d98e8a64,
+ * token_dispatcher.py: sort_chunks_by_idxs; torchtitan b5bcd76c, models/moe/utils.py: _permute, _unpermute), and where
+ * products take quantised operands, once more with as many rows for each expert as these want (moe/experts.py:
+ * quantization_padding; TransformerEngine d0067d0, module/fp8_padding.py).  DeepEP and HybridEP do both at once, where
+ * rows arrive. */
+static int regrouped(struct mfu_builder *s, int view, bool there)
+{
+    bool several = of_router(s, "experts", 1) > ranks_of(s, MFU_AXIS_EP);
+    bool pads =
+        s->numerics.quantises && mfu_config_experts_apart(s->config) && s->config->setting[MFU_S_PAD_EXPERTS] == 0;
+
+    if (s->config->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX)
+        return view;
+    if (pads && !there)
+        view = laid_out(s, "unpad", view);
+    if (several)
+        view = laid_out(s, "regroup", view);
+    return pads && there ? laid_out(s, "pad", view) : view;
 }
 
 /* Rows to their experts, or back; the way there in fp8 with a factor for each 128 where that is wished. */
 static int to_experts(struct mfu_builder *s, int view, bool there)
 {
     double bytes = copies_share(s) * bytes_of(s, view);
-    int in = there ? view : regrouped(s, view);
+    int in = there ? view : regrouped(s, view, false);
     int out = mfu_view_slice(s, in, mfu_view_rows(s, in), mfu_view_columns(s, in));
 
     if (there && s->config->setting[MFU_S_FP8_DISPATCH] > 0)
         bytes *= mfu_least(1, mfu_type_bytes[MFU_F8_BLOCK] / mfu_type_bytes[mfu_view_type(s, view)]);
     mfu_emit_collective(s, MFU_ALL_TO_ALL, MFU_AXIS_BIT(MFU_AXIS_EP), bytes, 1, in, out);
-    return there ? regrouped(s, out) : out;
+    return there ? regrouped(s, out, true) : out;
 }
 
 /* To a part of the rows, or columns, or from a part to all. */

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "descriptor/primitive.h"
@@ -610,6 +611,20 @@ static void derive_experts(struct mfu_config *c)
         mfu_derive(c, MFU_S_ETP, whole ? 1 : c->setting[MFU_S_TP]);
 }
 
+#define CHASSIS_GPUS 8
+
+/* The dispatcher of the trainer's recipes.  Capacities want an all-to-all there (Megatron-Bridge 067d987d,
+ * training/utils/moe_token_drop.py), and some models have one on machines whose fabric ends at the chassis. */
+static enum mfu_dispatcher recipe_dispatcher(const struct mfu_config *c, const struct mfu_trainer *t)
+{
+    const char *slug = c->model->slug, *in = t->exchanged ? strstr(t->exchanged, slug) : NULL;
+    bool listed = in && *slug && (in == t->exchanged || in[-1] == ' ') && strchr(" ", in[strlen(slug)]);
+
+    return c->setting[MFU_S_CAPACITY] > 0 || (listed && mfu_config_unit_gpus(c) <= CHASSIS_GPUS)
+        ? MFU_DISPATCH_ALL_TO_ALL
+        : t->dispatcher;
+}
+
 /* Whether zero_grad() leaves gradients where they are, full of zeros. */
 static bool fills_gradients(const struct mfu_config *c, const struct mfu_trainer *t)
 {
@@ -647,7 +662,7 @@ static void derive_trainer(struct mfu_config *c)
     mfu_derive(c, MFU_S_TP_OVERLAP,
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
-    mfu_derive(c, MFU_S_DISPATCHER, t->dispatcher);
+    mfu_derive(c, MFU_S_DISPATCHER, recipe_dispatcher(c, t));
     mfu_derive(c, MFU_S_ZERO_GRAD, fills_gradients(c, t) ? MFU_ZERO_GRAD_FILL : MFU_ZERO_GRAD_FREE);
     derive_experts(c);
     if (c->setting[MFU_S_CP] > 1)

@@ -116,7 +116,8 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,      \
       .overlaps_reduce = true, .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,      \
       .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .holds_fp8 = true,   \
-      .host_layer = MFU_C_HOST_TE, .whole_experts = true, .gathers_adapters = true, .aliases = "nemo")                 \
+      .exchanged = "Qwen3-235B-A22B Kimi-K2", .host_layer = MFU_C_HOST_TE, .whole_experts = true,                      \
+      .gathers_adapters = true, .aliases = "nemo")                                                                     \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \
@@ -151,6 +152,9 @@ struct mfu_trainer {
     enum mfu_tp_overlap tp_overlap;
     enum mfu_loss_fusion loss_fusion;
     enum mfu_dispatcher dispatcher; /* of its published recipes */
+    const char *exchanged;          /* models whose recipes have an all-to-all where no more than eight GPUs share a
+                                       fabric (Megatron-Bridge v0.2.0 to v0.4.2, scripts/performance/configs:
+                                       no moe_flex_dispatcher_backend), separated by blanks */
     enum mfu_context_kind context;  /* its default */
     double tp_overlap_since;        /* a year of the software; 0: always */
     double bucket_bytes;            /* of gradients that leave together, beside backward */

@@ -1154,6 +1154,52 @@ static void rows_from_other_ranks_are_laid_out_by_expert(void **state)
             }
 }
 
+/* Quantised operands want so many rows of each expert: rows that came by an all-to-all are copied once more on the way to
+ * the products and back, but where experts have places; and each expert's are quantised by a kernel. */
+static void quantised_experts_are_padded_and_apart(void **state)
+{
+    static const char *const dispatchers[] = {"all_to_all", "flex"};
+    static const char *const precisions[] = {"bf16", "mxfp8"};
+
+    (void)state;
+    for (int d = 0; d < 2; d++)
+        for (int q = 0; q < 2; q++)
+            for (int places = 0; places < 2; places++) {
+                const char *const keys[] = {"gpus",
+                                            "8",
+                                            "ep",
+                                            "8",
+                                            "trainer",
+                                            "megatron-te",
+                                            "moe_dispatcher",
+                                            dispatchers[d],
+                                            "precision",
+                                            precisions[q],
+                                            "capacity_factor",
+                                            places ? "1" : "0",
+                                            "pad_experts",
+                                            places ? "on" : "off",
+                                            "n_layer",
+                                            "2",
+                                            NULL};
+                double once, copied, quantised = 0;
+
+                assert_true(make(&plan, "b200", "qwen3-30b-a3b", keys));
+                once = 2 * plan.config.tokens * 8 * 2048 * 2; /* read and written, top 8, 16 bits */
+                copied = bytes_of(&plan.program, NULL, "pad") + bytes_of(&plan.program, NULL, "unpad");
+                assert_near(copied, d == 0 && q && !places ? 4 * 2 * once : 0, EXACT);
+                for (int i = 0; i < plan.program.n_launches; i++) {
+                    const struct mfu_launch *l = &plan.program.launches[i];
+
+                    if (strcmp(l->op, "moe.down") != 0 || strncmp(l->suffix, "quantise", 8) != 0)
+                        continue;
+                    quantised++;
+                    assert_near(fmod(l->work->kernel.launches, 128 / 8), 0, EXACT);
+                }
+                assert_true(q ? quantised >= 2 : quantised == 0);
+            }
+}
+
 /* Megatron clamps both halves of what its fused activation reads: forward reads and writes each twice, backward thrice and
  * twice. */
 static void halves_are_clamped_beside_the_fused_kernel(void **state)
@@ -1634,6 +1680,7 @@ int main(void)
         cmocka_unit_test(experts_have_a_kernel_each),
         cmocka_unit_test(rows_from_other_ranks_are_laid_out_by_expert),
         cmocka_unit_test(halves_are_clamped_beside_the_fused_kernel),
+        cmocka_unit_test(quantised_experts_are_padded_and_apart),
         cmocka_unit_test(gradients_added_are_of_the_same_tokens),
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),

@@ -595,6 +595,33 @@ static void models_with_experts_are_read(void **state)
     mfu_validation_free(all);
 }
 
+/* Where a row's sizes are those of the model that it names, it is that model, whose recipe may differ from its family's. */
+static void a_model_of_stated_sizes_is_the_named_one(void **state)
+{
+    static const char text[] =
+        "gpu,n_gpus,gpus_per_node,source,model,family,n_layer,n_head,n_kv_head,head_dim,n_embd,d_ff,vocab,seq_len,n_"
+        "experts,"
+        "experts_active,micro_batch,grad_accum,ep,pp,sharding,compile,act_ckpt,precision,step_time_ms\n"
+        "h100-sxm,64,8,Megatron-Bridge,Qwen3_235B_a22B,qwen3-moe,94,64,4,128,4096,1536,151936,4096,128,8,1,64,8,8,"
+        "zero1,"
+        "megatron+te,none,bf16-amp,60000\n"
+        "h100-sxm,64,8,Megatron-Bridge,Qwen3_235B_a22B,qwen3-moe,92,64,4,128,4096,1536,151936,4096,128,8,1,64,8,4,"
+        "zero1,"
+        "megatron+te,none,bf16-amp,60000\n"
+        "h100-sxm,64,8,Megatron-Bridge,mine,qwen3-moe,94,64,4,128,4096,1536,151936,4096,128,8,1,64,8,8,zero1,"
+        "megatron+te,none,bf16-amp,60000\n";
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    (void)state;
+    assert_non_null(all);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(all->rows[i].skipped, "");
+    assert_true(all->rows[0].predicted_step_s > all->rows[2].predicted_step_s); /* copies of rows for each expert */
+    assert_true(all->rows[1].predicted_step_s > 0);
+    mfu_validation_free(all);
+}
+
 /* TorchScript of single functions leaves the rest eager; gradients of 16-bit indices were slow before PyTorch 1.13. */
 static void transformer_xl_is_eager(void **state)
 {
@@ -1446,6 +1473,7 @@ int main(void)
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(models_with_experts_are_read),
+        cmocka_unit_test(a_model_of_stated_sizes_is_the_named_one),
         cmocka_unit_test(transformer_xl_is_eager),
         cmocka_unit_test(names_with_remarks_are_read),
         cmocka_unit_test(image_models_are_read),

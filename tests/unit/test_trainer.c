@@ -212,7 +212,7 @@ static void layers_run_again_alike_however_few(void **state)
 }
 
 /* What a token sends once to a rank or node instead of once to each expert there: never more, the same where each
- * goes elsewhere, and the kernels are the same. */
+ * goes elsewhere; and they are laid out once less. */
 static void a_flexible_dispatcher_sends_less(void **state)
 {
     static const char *const layouts[][2] = {{"8", "2"}, {"8", "8"}, {"32", "32"}};
@@ -235,6 +235,34 @@ static void a_flexible_dispatcher_sends_less(void **state)
         assert_true(bytes[1] > 0 && bytes[1] < bytes[0]);
         assert_true(bytes[1] > bytes[0] / 8); /* top_k */
         assert_true(busy_s[1] <= busy_s[0] * (1 + 1e-9));
+    }
+    mfu_plan_release(&p);
+}
+
+/* Megatron-Bridge's recipes send rows by DeepEP or HybridEP, but of models that they exchange on boxes, and where experts
+ * have capacities; what is set stands. */
+static void a_recipe_brings_its_dispatcher(void **state)
+{
+    static const struct {
+        const char *gpu, *model, *key, *value;
+        enum mfu_dispatcher wanted;
+    } rows[] = {
+        {"h100-sxm", "qwen3-30b-a3b", NULL, NULL, MFU_DISPATCH_FLEX},
+        {"h100-sxm", "qwen3-30b-a3b", "capacity_factor", "1", MFU_DISPATCH_ALL_TO_ALL},
+        {"h100-sxm", "qwen3-235b-a22b", NULL, NULL, MFU_DISPATCH_ALL_TO_ALL},
+        {"h100-sxm", "qwen3-235b-a22b", "trainer", "megatron-te", MFU_DISPATCH_ALL_TO_ALL},
+        {"h100-sxm", "qwen3-235b-a22b", "moe_dispatcher", "flex", MFU_DISPATCH_FLEX},
+        {"gb200", "qwen3-235b-a22b", NULL, NULL, MFU_DISPATCH_FLEX},
+        {"gb200", "qwen3-30b-a3b", "trainer", "megatron-te", MFU_DISPATCH_ALL_TO_ALL},
+    };
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        plan(
+            &p, rows[i].gpu, rows[i].model,
+            (const char *[]){"gpus", "64", "ep", "16", "trainer", "megatron-bridge", rows[i].key, rows[i].value, NULL});
+        assert_int_equal(p.config.setting[MFU_S_DISPATCHER], rows[i].wanted);
     }
     mfu_plan_release(&p);
 }
@@ -629,6 +657,7 @@ int main(void)
         cmocka_unit_test(layers_run_again_alike_however_few),
         cmocka_unit_test(a_router_of_groups_sends_to_few_nodes),
         cmocka_unit_test(a_flexible_dispatcher_sends_less),
+        cmocka_unit_test(a_recipe_brings_its_dispatcher),
         cmocka_unit_test(graphs_take_what_they_hold_from_the_host),
         cmocka_unit_test(what_runs_beside_products_is_less_in_the_way),
         cmocka_unit_test(a_system_scales_all_but_the_host_and_no_single_gpu),

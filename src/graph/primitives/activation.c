@@ -154,7 +154,7 @@ static int beside_fused(struct mfu_builder *s, const char *suffix, bool joins, i
 
 static bool clamps_halves(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return (int)n->op->attribute[KIND] == CLAMP && mfu_of_experts(s->nodes[n->in[0]].op)
+    return (int)n->op->attribute[KIND] == CLAMP && mfu_experts_of(s->nodes[n->in[0]].op) > 0
         && mfu_config_experts_apart(s->config);
 }
 

@@ -391,6 +391,25 @@ static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_
     return mfu_catalog_model(r->catalog, "mixtral-8x7b", NULL);
 }
 
+/* Of a family whose sizes are stated, the model that the name says, if these are its own; NULL. */
+static const struct mfu_model *of_these_sizes(struct mfu_row *r, const struct mfu_model *family)
+{
+    const struct mfu_model *m = named_model(r, catalog_name(mfu_row_cell(r, "model")));
+    static const char *const sizes[] = {"n_layer", "n_embd", "n_head", "n_experts"};
+    double values[MFU_MAX_DIMS];
+
+    if (m)
+        mfu_model_dim_values(m, values);
+    for (size_t i = 0; m && family && i < sizeof sizes / sizeof *sizes; i++) {
+        int dim = mfu_model_dim_find(m, sizes[i], NULL);
+        double stated = mfu_cell_number(r, sizes[i]), own = dim < 0 ? NAN : values[dim];
+
+        if (strcmp(m->family, family->family) != 0 || (!isnan(stated) && stated != own))
+            m = NULL;
+    }
+    return m;
+}
+
 bool mfu_row_choose_model(struct mfu_row *r)
 {
     const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
@@ -427,6 +446,8 @@ bool mfu_row_choose_model(struct mfu_row *r)
         return mfu_row_skip(r, "the model's size is not stated");
     if (!model && !*family)
         mfu_row_assume(r, "family=%s", named->family);
+    if (!named && model && (named = of_these_sizes(r, model)))
+        model = named;
     mfu_scenario_model(&r->run->scenario, named ? named : with_experts(r, model));
     if (mfu_cell_number(r, "cached_latents") != 0)
         return true;
