@@ -1132,6 +1132,21 @@ static void what_is_usual_has_a_year(void **state)
     mfu_validation_free(all);
 }
 
+/* torchtune's recipes recompute unless a row says otherwise. */
+static void a_recipe_recomputes_where_nothing_is_said(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,model,seq_len,micro_batch,grad_accum,precision,compile,act_ckpt,step_time_ms,source\n"
+              "a100-80gb-sxm,llama-3.2-1b,2048,2,1,bf16-pure,eager,,400,pytorch/torchtune README\n"
+              "a100-80gb-sxm,llama-3.2-1b,2048,2,1,bf16-pure,eager,none,400,pytorch/torchtune README\n"
+              "a100-80gb-sxm,llama-3.2-1b,2048,2,1,bf16-pure,eager,full,400,pytorch/torchtune README\n");
+
+    (void)state;
+    assert_near(all->rows[0].predicted_step_s, all->rows[2].predicted_step_s, 1e-9);
+    assert_true(all->rows[0].predicted_step_s > 1.1 * all->rows[1].predicted_step_s);
+    mfu_validation_free(all);
+}
+
 /* transformers' GPT-2 has OpenAI's formula of GELU in parts and dropout, nanoGPT's neither; a stated dropout counts. */
 static void a_model_is_its_library_s(void **state)
 {
@@ -1491,6 +1506,7 @@ int main(void)
         cmocka_unit_test(a_micro_batch_may_be_open),
         cmocka_unit_test(memory_tells_the_micro_batch),
         cmocka_unit_test(what_is_usual_has_a_year),
+        cmocka_unit_test(a_recipe_recomputes_where_nothing_is_said),
         cmocka_unit_test(a_model_is_its_library_s),
         cmocka_unit_test(pipelines_are_filled),
         cmocka_unit_test(flops_are_times),

@@ -168,6 +168,8 @@ static const struct {
     {"ms-swift", "fp32_outputs", "1", NULL, NULL, false, NULL},
     /* modules/peft/lora.py: parameters in the model's type, dropout only where it is not 0. */
     {"torchtune", "lora_kernels", "plain", NULL, "lora", false, NULL},
+    /* recipes/configs (0217d44c2, 30b8519e8): enable_activation_checkpointing in 36 of 41, not in small LoRA over several GPUs. */
+    {"torchtune", "checkpoint", "full", NULL, NULL, false, NULL},
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false, NULL},
     {"nanotron", "trainer", "nanotron", NULL, NULL, false, NULL},
     {"torchtitan", "trainer", "torchtitan", NULL, NULL, false, NULL},
@@ -300,6 +302,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
             && (!programs[i].method || strstr(mfu_row_method(r), programs[i].method))
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
             && (strcmp(programs[i].key, "zero") != 0 || mfu_cell_empty(r, "sharding"))
+            && (strcmp(programs[i].key, "checkpoint") != 0 || !*mfu_row_cell(r, "act_ckpt"))
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
