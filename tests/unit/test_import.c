@@ -1,5 +1,5 @@
 /* test_import.c - every entry of another program's file has a fate. */
-#include "near.h"
+#include "catalog.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +14,31 @@
 
 #define DATA MFUPLAN_SOURCE_DIR "/tests/data/import/"
 
-static struct mfu_catalog *catalog;
 static struct mfu_import *import;
 static struct mfu_scenario start, next;
 static struct mfu_config config;
 
 static int set_up(void **state)
 {
-    (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
+    if (open_catalog(state) < 0)
+        return -1;
     start = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
-    return catalog ? 0 : -1;
+    return 0;
+}
+
+/* What was read last stays until then. */
+static void let_go(void)
+{
+    if (import)
+        mfu_import_release(import);
+    free(import);
+    import = NULL;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
+    let_go();
+    return close_catalog(state);
 }
 
 /* `observe --config` takes from the same file what `import` does: every setting, every dimension, the same
@@ -63,6 +70,7 @@ static void read_file(const char *path, const char *format)
 {
     struct mfu_error err = {0};
 
+    let_go();
     import = calloc(1, sizeof *import);
     assert_non_null(import);
     import->catalog = catalog;
@@ -74,12 +82,6 @@ static void read_file(const char *path, const char *format)
     assert_int_equal(mfu_import_apply(import, &next, &err), 0);
     assert_int_equal(mfu_scenario_resolve(&next, &config, &err), 0);
     observe_agrees(path);
-}
-
-static void done(void)
-{
-    mfu_import_release(import);
-    free(import);
 }
 
 static enum mfu_fate fate(const char *name)
@@ -133,7 +135,6 @@ static void nanogpt_is_understood(void **state)
     assert_int_equal(fate("n_layer"), MFU_ASSUMED);
     assert_int_equal(fate("my_own_switch"), MFU_UNMODELLED);
     assert_int_equal(mfu_import_find(import, "n_embd")->line, 8);
-    done();
 }
 
 static void llmc_is_understood(void **state)
@@ -147,7 +148,6 @@ static void llmc_is_understood(void **state)
     assert_int_equal(config.runtime, MFU_LLMC);
     assert_near(mfu_config_dim(&config, "n_layer"), 12, 0);
     assert_int_equal(fate("-i"), MFU_IGNORED);
-    done();
 }
 
 static void torchtitan_is_understood(void **state)
@@ -162,7 +162,6 @@ static void torchtitan_is_understood(void **state)
     assert_non_null(strstr(note("parallelism.data_parallel_shard_degree"), "set gpus"));
     assert_null(mfu_import_find(import, "compile.enable")); /* training.compile is its older name */
     assert_int_equal(fate("job.dump_folder"), MFU_IGNORED);
-    done();
 }
 
 static void training_arguments_are_understood(void **state)
@@ -178,11 +177,9 @@ static void training_arguments_are_understood(void **state)
     assert_int_equal(fate("fsdp"), MFU_UNDERSTOOD);
     assert_near(setting(MFU_S_ZERO), 3, 0);
     assert_int_equal(fate("something_new"), MFU_UNMODELLED);
-    done();
     read_file(DATA "training_args.yaml", "huggingface");
     assert_int_equal(config.precision, MFU_TF32);
     assert_int_equal(config.optimizer, MFU_ADAMW_FOREACH);
-    done();
 }
 
 static void trainers_of_diffusion_are_understood(void **state)
@@ -197,7 +194,6 @@ static void trainers_of_diffusion_are_understood(void **state)
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_near(setting(MFU_S_LORA), 16, 0);
     assert_string_equal(next.not_modelled, "");
-    done();
     read_file(DATA "sd-scripts-sd3.toml", "diffusion");
     assert_string_equal(next.model->slug, "sd3.5-large");
     assert_near(mfu_config_dim(&config, "width"), 1216, 0);
@@ -207,7 +203,6 @@ static void trainers_of_diffusion_are_understood(void **state)
     assert_int_equal(fate("training.cache_text_encoder_outputs"), MFU_UNDERSTOOD);
     assert_near(mfu_config_dim(&config, "text_encoders"), 0, 0);
     assert_non_null(strstr(next.not_modelled, "lora_targets"));
-    done();
 }
 
 /* A file of datasets says what it says, and takes back nothing of the trainer's. */
@@ -222,7 +217,6 @@ static void datasets_leave_the_trainer_alone(void **state)
     assert_int_equal(fate("datasets.batch_size"), MFU_UNDERSTOOD);
     assert_int_equal(fate("gradient_checkpointing"), MFU_IGNORED);
     assert_false(next.setting_given[MFU_S_CHECKPOINT] || next.setting_given[MFU_S_ACCUM]);
-    done();
 }
 
 /* What runs in the step unless it is cached is never passed over. */
@@ -254,7 +248,6 @@ static void uncached_encoders_are_never_silent(void **state)
             assert_non_null(strstr(next.not_modelled, all[i].left));
         else
             assert_string_equal(next.not_modelled, "");
-        done();
     }
 }
 
@@ -309,7 +302,6 @@ static void scripts_of_unets_say_what_they_do(void **state)
             assert_non_null(strstr(next.not_modelled, all[i].left));
         else
             assert_string_equal(next.not_modelled, "");
-        done();
     }
 }
 
@@ -323,7 +315,6 @@ static void deepspeed_is_understood(void **state)
     assert_int_equal(config.precision, MFU_BF16);
     assert_near(setting(MFU_S_OFFLOAD_OPTIMIZER), 1, 0);
     assert_int_equal(fate("scheduler.params.warmup_num_steps"), MFU_IGNORED);
-    done();
 }
 
 static void megatron_is_understood(void **state)
@@ -337,7 +328,6 @@ static void megatron_is_understood(void **state)
     assert_int_equal(config.checkpoint, MFU_SELECTIVE);
     assert_int_equal(fate("--frobnicate"), MFU_UNMODELLED);
     assert_string_equal(mfu_import_find(import, "--disable-bias-linear")->value, "");
-    done();
 }
 
 /* ---- llm.c --------------------------------------------------------------- */
@@ -358,7 +348,6 @@ static void llmc_recomputes_what_r_says(void **state)
         assert_int_equal(config.checkpoint, rows[i].level);
         assert_near(config.accum, 1, 0);
         assert_near(mfu_config_dim(&config, "n_embd"), 1600, 0);
-        done();
     }
 }
 
@@ -380,11 +369,9 @@ static void llmc_knows_shapes_by_name(void **state)
         read_as("a.sh", text, "llmc", NULL);
         assert_near(mfu_config_dim(&config, "n_layer"), rows[i].layers, 0);
         assert_near(mfu_config_dim(&config, "n_embd"), rows[i].width, 0);
-        done();
     }
     read_as("a.sh", "./train_gpt2cu -e my_own.bin\n", "llmc", NULL);
     assert_int_equal(fate("-e"), MFU_UNMODELLED);
-    done();
 }
 
 /* Weights without _bf16 in their name are fp32's; make says the rest. */
@@ -395,12 +382,10 @@ static void llmc_is_as_it_was_built(void **state)
     assert_int_equal(config.precision, MFU_TF32);
     assert_int_equal(fate("-w"), MFU_IGNORED);
     assert_int_equal(fate("-ge"), MFU_IGNORED);
-    done();
     read_as("a.sh", "make train_gpt2cu USE_CUDNN=0\n./train_gpt2cu -e d12 -w 0\n", "llmc", NULL);
     assert_int_equal(config.precision, MFU_BF16);
     assert_int_equal(config.attention, MFU_MATH);
     assert_int_equal(fate("-w"), MFU_UNMODELLED);
-    done();
 }
 
 /* A script around it: other commands' options are not the program's. */
@@ -417,11 +402,9 @@ static void llmc_is_found_in_a_script(void **state)
     assert_null(mfu_import_find(import, "-f"));
     assert_string_equal(mfu_import_find(import, "-o")->value, "log");
     assert_string_equal(mfu_import_find(import, "nodes")->value, "2");
-    done();
     read_as("run.sh", "srun bash -c \"./train_gpt2cu -b 8 -t 512 -e d24\"\n", "llmc", NULL);
     assert_near(config.batch, 8, 0);
     assert_near(mfu_config_dim(&config, "n_layer"), 24, 0);
-    done();
 }
 
 /* ---- Megatron-LM --------------------------------------------------------- */
@@ -446,14 +429,12 @@ static void megatron_has_its_own_defaults(void **state)
     assert_int_equal(fate("bias"), MFU_ASSUMED);
     assert_int_equal(fate("d_ff"), MFU_ASSUMED);
     assert_int_equal(fate("--hidden-dropout"), MFU_UNMODELLED); /* 0.1, and Llama's graph has none */
-    done();
     read_as("a.sh", MEGATRON "--vocab-file v.json --merge-file m.txt", "megatron", NULL);
     assert_string_equal(next.model->slug, "gpt2");
     assert_near(mfu_config_dim(&config, "dropout"), 0.1, 0);
     assert_near(mfu_config_dim(&config, "vocab_size"), 50304, 0);
     assert_near(mfu_config_dim(&config, "d_ff"), 8192, 0);
     assert_near(config.accum, 32, 0);
-    done();
 }
 
 static void megatron_experts_have_all_heads(void **state)
@@ -465,7 +446,6 @@ static void megatron_experts_have_all_heads(void **state)
     assert_near(mfu_config_dim(&config, "n_kv_head"), 16, 0);
     assert_near(mfu_config_dim(&config, "d_ff"), 1408, 0);
     assert_near(mfu_config_dim(&config, "top_k"), 2, 0);
-    done();
     read_as("a.sh",
             MEGATRON
             "--swiglu --normalization RMSNorm --num-experts 8 --tensor-model-parallel-size 2 --sequence-parallel "
@@ -475,10 +455,8 @@ static void megatron_experts_have_all_heads(void **state)
     assert_near(setting(MFU_S_EP), 8, 0);
     assert_near(setting(MFU_S_ETP), 1, 0);
     assert_near(setting(MFU_S_OVERLAP_P2P), 0, 0); /* 1F1B's messages, whatever is asked */
-    done();
     read_as("a.sh", MEGATRON "--swiglu --group-query-attention --num-query-groups 4", "megatron", NULL);
     assert_near(mfu_config_dim(&config, "n_kv_head"), 4, 0);
-    done();
 }
 
 /* Of method block, the first layers of each stage. */
@@ -489,16 +467,13 @@ static void megatron_recomputes_some_layers(void **state)
             "megatron", NULL);
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 3, 0);
-    done();
     read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-method block --recompute-num-layers 0",
             "megatron", NULL);
     assert_int_equal(config.checkpoint, MFU_NONE);
-    done();
     read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-method uniform --recompute-num-layers 3",
             "megatron", NULL);
     assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 0, 0);
     assert_int_equal(fate("--recompute-num-layers"), MFU_UNMODELLED);
-    done();
 }
 
 /* "--fp8-format hybrid" in quotes; fp8 wins over --bf16, wherever it stands. */
@@ -516,7 +491,6 @@ static void megatron_lists_may_be_quoted(void **state)
     assert_int_equal(fate("--attention-backend"), MFU_IGNORED);
     assert_int_equal(fate("--recompute-method"), MFU_IGNORED);
     assert_int_equal(fate("--no-load-optim"), MFU_IGNORED);
-    done();
 }
 
 /* Weights in fp8 where Megatron has them so, and mfuplan too. */
@@ -539,7 +513,6 @@ static void megatron_holds_weights_in_fp8(void **state)
         read_as("a.sh", text, "megatron", NULL);
         assert_int_equal(fate("--fp8-param-gather"), rows[i].fate);
         assert_near(setting(MFU_S_FP8_WEIGHTS), rows[i].fate == MFU_UNDERSTOOD, 0);
-        done();
     }
 }
 
@@ -556,11 +529,9 @@ static void megatron_names_modules_to_recompute(void **state)
     assert_string_equal(mfu_setting_format(text, MFU_S_RECOMPUTE_MODULES, setting(MFU_S_RECOMPUTE_MODULES)),
                         "layernorm,mlp");
     assert_int_equal(config.checkpoint, MFU_SELECTIVE);
-    done();
     read_as("a.sh", MEGATRON "--recompute-granularity full --recompute-modules mlp", "megatron", NULL);
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_int_equal(fate("--recompute-modules"), MFU_IGNORED);
-    done();
 }
 
 /* The flag is granularity selective by itself, and adds a module to those that are named. */
@@ -585,7 +556,6 @@ static void megatron_recomputes_experts(void **state)
         assert_string_equal(mfu_setting_format(text, MFU_S_RECOMPUTE_MODULES, setting(MFU_S_RECOMPUTE_MODULES)),
                             rows[i].modules);
         assert_int_equal(config.checkpoint, MFU_SELECTIVE);
-        done();
     }
 }
 
@@ -616,7 +586,6 @@ static void megatron_arguments_may_be_an_array(void **state)
             assert_near(setting(MFU_S_CONTEXT), MFU_CONTEXT_A2A, 0);
             assert_string_equal(mfu_import_find(import, "--recompute-modules")->value, "core_attn,mlp");
             assert_string_equal(mfu_import_find(import, "--recompute-activations")->value, "");
-            done();
         }
 }
 
@@ -629,7 +598,6 @@ static void megatron_says_how_context_is_exchanged(void **state)
             "megatron", "8");
     assert_near(setting(MFU_S_CONTEXT), MFU_CONTEXT_A2A_P2P, 0);
     assert_near(setting(MFU_S_CP_HEADS), 2, 0);
-    done();
 }
 
 /* As the scripts of 2023 had it. */
@@ -650,7 +618,6 @@ static void megatron_arguments_may_be_a_variable(void **state)
     assert_near(setting(MFU_S_GRAD_CLIP), 0.5, 0);
     assert_int_equal(config.precision, MFU_FP16);
     assert_int_equal(mfu_import_find(import, "--num-layers")->line, 7);
-    done();
 }
 
 /* ---- torchtitan ---------------------------------------------------------- */
@@ -675,18 +642,15 @@ static void torchtitan_shards_over_the_scenarios_gpus(void **state)
     assert_int_equal(config.optimizer, MFU_ADAMW);
     assert_near(setting(MFU_S_GRAD_REDUCE), MFU_REDUCE_FP32, 0); /* torchtitan's default */
     assert_near(setting(MFU_S_EXPANDABLE_SEGMENTS), 1, 0);       /* of run_train.sh */
-    done();
     read_as("a.toml", "[model]\nname = \"llama3\"\n[training]\nmixed_precision_reduce = \"bfloat16\"\n[parallelism]\n",
             "torchtitan", NULL);
     assert_near(setting(MFU_S_GRAD_REDUCE), MFU_REDUCE_BF16, 0);
-    done();
     read_as("a.toml",
             "[model]\nname = \"llama3\"\n[training]\n[parallelism]\ndata_parallel_replicate_degree = 4\n"
             "data_parallel_shard_degree = 1\n",
             "torchtitan", NULL);
     assert_near(setting(MFU_S_ZERO), 0, 0); /* DDP over four */
     assert_near(setting(MFU_S_GPUS), 4, 0);
-    done();
 }
 
 /* A step has the tokens that the file says, whatever of its ranks is not modelled. */
@@ -718,7 +682,6 @@ static void the_global_batch_is_that_of_the_file(void **state)
         read_as(rows[i].name, text, rows[i].format, "8");
         if (config.batch * config.accum * config.replicas != 64)
             fail_msg("%s: %g x %g x %g", rows[i].text, config.batch, config.accum, config.replicas);
-        done();
     }
 }
 
@@ -744,7 +707,6 @@ static void torchtitan_of_2024_is_understood(void **state)
     assert_near(setting(MFU_S_CHECKPOINT_LAYERS), 16, 0);
     assert_int_equal(fate("float8.enable_fsdp_float8_all_gather"), MFU_IGNORED);
     assert_null(mfu_import_find(import, "training.local_batch_size"));
-    done();
 }
 
 /* ---- DeepSpeed ----------------------------------------------------------- */
@@ -765,7 +727,6 @@ static void deepspeed_completes_the_batch(void **state)
     assert_near(setting(MFU_S_GRAD_CLIP), 0, 0); /* DeepSpeed's default */
     assert_near(setting(MFU_S_OFFLOAD_OPTIMIZER), 0, 0);
     assert_near(next.coefficient[MFU_C_ENGINE_BUCKET], 2e8, 0);
-    done();
     read_as("a.json",
             "{\"train_batch_size\": 64, \"gradient_accumulation_steps\": 4, \"zero_optimization\": "
             "{\"stage\": 1}}",
@@ -773,7 +734,6 @@ static void deepspeed_completes_the_batch(void **state)
     assert_near(setting(MFU_S_OVERLAP_GRAD_REDUCE), 0, 0); /* its default below stage 3 */
     assert_near(config.batch, 4, 0);
     assert_int_equal(config.precision, MFU_FP32); /* neither bf16 nor fp16 */
-    done();
     read_as("a.json",
             "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\", "
             "\"gradient_accumulation_steps\": \"auto\", "
@@ -784,7 +744,6 @@ static void deepspeed_completes_the_batch(void **state)
     assert_near(setting(MFU_S_GPUS), 4, 0);
     assert_int_equal(fate("train_batch_size"), MFU_IGNORED);
     assert_int_equal(config.precision, MFU_BF16);
-    done();
 }
 
 /* Megatron's precision-aware optimizer: types of moments; masters are the bits that bf16 weights lack. */
@@ -802,7 +761,6 @@ static void megatron_states_have_types(void **state)
     assert_near(setting(MFU_S_MAIN_PARAMS), MFU_MASTER_REMAINDERS, 0);
     assert_near(setting(MFU_S_GRAD_REDUCE), MFU_REDUCE_BF16, 0);
     assert_int_equal(fate("--use-precision-aware-optimizer"), MFU_IGNORED);
-    done();
 }
 
 /* ZeRO-Infinity's drives, their buffers and what overlaps. */
@@ -828,7 +786,6 @@ static void deepspeed_swaps_to_drives(void **state)
     assert_near(setting(MFU_S_NVME_PIPELINE), MFU_NVME_READS_AHEAD + MFU_NVME_WRITES_BEHIND, 0);
     assert_int_equal(fate("zero_optimization.offload_optimizer.device"), MFU_UNDERSTOOD);
     assert_int_equal(fate("zero_optimization.offload_param.device"), MFU_UNDERSTOOD);
-    done();
 }
 
 /* ---- Hugging Face -------------------------------------------------------- */
@@ -854,13 +811,11 @@ static void models_of_the_hub_are_known(void **state)
         read_as("a.json", text, "huggingface", NULL);
         assert_string_equal(next.model->slug, rows[i][1]);
         assert_int_equal(fate("model_name_or_path"), MFU_UNDERSTOOD);
-        done();
     }
     read_as("a.json", "{\"per_device_train_batch_size\": 1, \"model_name_or_path\": \"mistralai/Mistral-7B-v0.9\"}",
             "huggingface", NULL);
     assert_int_equal(fate("model_name_or_path"), MFU_UNMODELLED); /* it may have another vocabulary */
     assert_int_equal(fate("model"), MFU_UNMODELLED);              /* and so GPT-2 is planned */
-    done();
 }
 
 /* The checkpoint has biases, dropout and 50257 tokens, unlike nanoGPT's model. */
@@ -874,7 +829,6 @@ static void gpt2_of_the_hub_is_the_checkpoint(void **state)
     assert_near(mfu_config_dim(&config, "bias"), 1, 0);
     assert_near(mfu_config_dim(&config, "vocab_size"), 50257, 0);
     assert_int_equal(config.optimizer, MFU_SGD); /* torch.optim.SGD without momentum */
-    done();
 }
 
 /* What is null, false or empty has no influence. */
@@ -895,7 +849,6 @@ static void what_is_off_is_ignored(void **state)
     assert_int_equal(fate("group_by_length"), MFU_IGNORED);
     assert_int_equal(config.checkpoint, MFU_NONE);
     assert_int_equal(fate("seq"), MFU_UNMODELLED);
-    done();
 }
 
 /* Whatever program a file is of: rank, targets, base and checkpointing as its own code would have them. */
@@ -935,7 +888,6 @@ static void adapters_are_understood(void **state)
         assert_string_equal(mfu_setting_word(buf, MFU_S_PRECISION, setting(MFU_S_PRECISION)), all[i].precision);
         assert_string_equal(mfu_setting_word(buf, MFU_S_LORA_DTYPE, setting(MFU_S_LORA_DTYPE)), all[i].dtype);
         assert_near(setting(MFU_S_TRAINABLE), 0, 0);
-        done();
     }
 }
 
@@ -961,7 +913,6 @@ static void files_of_programs_around_the_trainer_are_theirs(void **state)
     assert_near(setting(MFU_S_LOSS_CHUNKS), 32, 0); /* 8192 rows, 152064 words of 3584: 256 at once */
     for (int k = 0; k < import->n; k++)
         assert_int_not_equal(import->entries[k].fate, MFU_UNMODELLED);
-    done();
     read_as("llama.yml", axolotl, "huggingface", NULL);
     assert_string_equal(import->title, "axolotl configuration");
     assert_near(setting(MFU_S_EXPANDABLE_SEGMENTS), 1, 0); /* the program sets it, the file does not */
@@ -971,7 +922,6 @@ static void files_of_programs_around_the_trainer_are_theirs(void **state)
     assert_near(setting(MFU_S_ATTENTION), MFU_MATH, 0);
     assert_int_equal(fate("fp8"), MFU_UNMODELLED);
     assert_int_equal(fate("use_wandb"), MFU_IGNORED);
-    done();
 }
 
 /* Numbers of layers, of which one alone is no count, and biases of what has adapters. */
@@ -991,7 +941,6 @@ static void layers_of_peft_have_numbers(void **state)
         assert_near(setting(MFU_S_TRAINABLE_FROM), i ? 5 : 2, 0);
         assert_near(setting(MFU_S_TRAINABLE_LAYERS), i ? 1 : 3, 0);
         assert_near(setting(MFU_S_TRAINABLE), MFU_MODULE_BIT(ADAPTED_BIASES), 0);
-        done();
     }
 }
 
@@ -1040,7 +989,6 @@ static void methods_of_peft_are_understood(void **state)
         assert_near(setting(MFU_S_LORA), all[i].size, 0);
         for (int k = 0; k < import->n; k++)
             assert_int_not_equal(import->entries[k].fate, MFU_UNMODELLED);
-        done();
     }
     read_as("adapter_config.json",
             "{\"base_model_name_or_path\": \"gpt2\", \"peft_type\": \"IA3\", \"target_modules\": [\"c_attn\", "
@@ -1049,17 +997,14 @@ static void methods_of_peft_are_understood(void **state)
             "peft", NULL);
     assert_near(setting(MFU_S_IA3_INPUTS), MFU_MODULE_BIT(DOWN), 0);
     assert_near(setting(MFU_S_LORA_TARGETS), MFU_MODULE_BIT(QKV) | MFU_MODULE_BIT(DOWN), 0);
-    done();
     read_as("adapter_config.json",
             "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", \"peft_type\": \"PREFIX_TUNING\", "
             "\"num_virtual_tokens\": 30, \"prefix_projection\": true, \"encoder_hidden_size\": 512}",
             "peft", NULL);
     assert_near(setting(MFU_S_PROMPT_ENCODER), 512, 0);
-    done();
     read_as("adapter_config.json",
             "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", \"peft_type\": \"FROD\"}", "peft", NULL);
     assert_int_equal(fate("peft_type"), MFU_UNMODELLED);
-    done();
 }
 
 static bool covers(const char *pattern, const char *name)
@@ -1106,7 +1051,6 @@ static void other_forms_of_a_method_are_not_modelled(void **state)
         snprintf(text, sizeof text, "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", %s}", all[i].keys);
         read_as("adapter_config.json", text, "peft", NULL);
         assert_int_equal(fate(all[i].which), MFU_UNMODELLED);
-        done();
     }
 }
 
@@ -1122,19 +1066,16 @@ static void gaps_of_peft_are_filled_as_peft_fills_them(void **state)
                  "\"prefix_projection\": true", i ? ", \"encoder_hidden_size\": null" : "");
         read_as("adapter_config.json", text, "peft", NULL);
         assert_near(setting(MFU_S_PROMPT_ENCODER), 1024, 0);
-        done();
     }
     snprintf(text, sizeof text, "{%s, \"peft_type\": \"IA3\", \"target_modules\": [\"k_proj\"], %s}", base,
              "\"feedforward_modules\": []");
     read_as("adapter_config.json", text, "peft", NULL);
     assert_near(setting(MFU_S_IA3_INPUTS), 0, 0);
     assert_int_equal(fate("feedforward_modules"), MFU_UNDERSTOOD);
-    done();
     snprintf(text, sizeof text, "{%s, \"peft_type\": \"MULTITASK_PROMPT_TUNING\", \"num_virtual_tokens\": 20}", base);
     read_as("adapter_config.json", text, "peft", NULL);
     assert_int_equal(fate("peft_type"), MFU_UNMODELLED);
     assert_near(setting(MFU_S_LORA), 0, 0);
-    done();
 }
 
 /* Imports another file into what the ones before made of the scenario. */
@@ -1143,7 +1084,6 @@ static void read_next(const char *name, const char *text, const char *format)
     struct mfu_scenario before = start;
 
     start = next;
-    done();
     read_as(name, text, format, NULL);
     start = before;
 }
@@ -1169,7 +1109,6 @@ static void what_is_open_stays_open_until_it_is_answered(void **state)
     assert_null(strstr(mfu_scenario_unpredicted(&next), "seq"));
     mfu_scenario_model(&next, mfu_catalog_model(catalog, "llama-3.2-1b", NULL));
     assert_string_equal(mfu_scenario_unpredicted(&next), "flex_attention true");
-    done();
 }
 
 /* What answers a value that nothing here is like is the key; what a file said is gone when it says it no more; and it is one
@@ -1191,7 +1130,6 @@ static void what_was_open_is_answered(void **state)
     assert_string_equal(mfu_scenario_unpredicted(&next), "flex_attention true");
     read_next("args.yaml", args, "huggingface");
     assert_string_equal(mfu_scenario_unpredicted(&next), "");
-    done();
     read_as("zero2.json", sharding, "deepspeed", NULL);
     read_next("args.yaml", args, "huggingface");
     assert_string_equal(mfu_scenario_unpredicted(&next), "");
@@ -1199,7 +1137,6 @@ static void what_was_open_is_answered(void **state)
     read_next("other.yaml", text, "huggingface");
     read_next("args.yaml", args, "huggingface"); /* what another file says stays */
     assert_string_equal(mfu_scenario_unpredicted(&next), "attention sageattn, flex_attention true");
-    done();
 }
 
 /* However much is left out, something of it stays. */
@@ -1259,14 +1196,12 @@ static void what_changes_memory_is_planned_or_open(void **state)
             fail_msg("%s: open is '%s'", of[i].keys, next.not_modelled);
         if (setting(of[i].setting) != of[i].value)
             fail_msg("%s: %s is %g", of[i].keys, mfu_settings[of[i].setting].key, setting(of[i].setting));
-        done();
     }
     read_as("args.yaml",
             "model_name_or_path: meta-llama/Llama-3.2-1B\nper_device_train_batch_size: 4\nmax_completion_length: 64\n"
             "max_prompt_length: 64\nbf16: true\nuse_vllm: true\nvllm_gpu_memory_utilization: 0.5\n",
             "huggingface", NULL);
     assert_near(setting(MFU_S_VRAM_RESERVED), start.gpu->capacity_bytes / 2, 1);
-    done();
 }
 
 /* An image encoder trains, or has adapters, as the program has it. */
@@ -1298,14 +1233,12 @@ static void image_encoders_are_frozen_as_the_program_does(void **state)
         read_as("args.yaml", text, "huggingface", NULL);
         assert_int_equal((unsigned)setting(of[i].setting) & tower, of[i].of_tower);
         assert_string_equal(next.not_modelled, "");
-        done();
     }
     read_as("adapter_config.json",
             "{\"base_model_name_or_path\": \"llava-hf/llava-1.5-7b-hf\", \"peft_type\": \"LORA\", \"r\": 8, "
             "\"target_modules\": [\"q_proj\"]}",
             "peft", NULL);
     assert_string_equal(next.not_modelled, "lora_targets (not said)"); /* CLIP's layers have q_proj, too */
-    done();
 }
 
 /* How many pieces the loss has: the same in whatever order the keys stand. */
@@ -1332,7 +1265,6 @@ static void pieces_of_the_loss_are_decided_once(void **state)
                  of[i].keys);
         read_as("run.yaml", text, "huggingface", NULL);
         assert_near(setting(MFU_S_LOSS_CHUNKS), of[i].chunks, 0);
-        done();
     }
 }
 
@@ -1352,7 +1284,6 @@ static void torchtune_on_one_card_is_understood(void **state)
     assert_near(setting(MFU_S_LOSS_CHUNKS), 8, 0);
     assert_int_equal(config.optimizer, MFU_PAGED_ADAM8BIT);
     assert_int_equal(config.checkpoint, MFU_FULL);
-    done();
 }
 
 static void axolotl_and_llama_factory_are_understood(void **state)
@@ -1374,7 +1305,6 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     assert_int_equal(fate("adapter"), MFU_IGNORED);
     assert_int_equal(fate("load_in_8bit"), MFU_IGNORED);
     assert_near(setting(MFU_S_PACKING), 1, 0);
-    done();
     read_as("b.yml", /* its block alone turns FSDP on; names stay those of the file */
             "base_model: NousResearch/Llama-3.2-1B\nsequence_len: 2048\nmicro_batch_size: 4\nbf16: auto\n"
             "fsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_offload_params: true\n",
@@ -1383,7 +1313,6 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     assert_near(setting(MFU_S_OFFLOAD_PARAMS), 1, 0);
     assert_int_equal(fate("fsdp_config.fsdp_sharding_strategy"), MFU_IGNORED);
     assert_int_equal(fate("fsdp_config.fsdp_offload_params"), MFU_UNDERSTOOD);
-    done();
     read_as("a.yaml",
             "### model\nmodel_name_or_path: Qwen/Qwen2.5-1.5B\nfinetuning_type: full\ncutoff_len: 1024\n"
             "per_device_train_batch_size: 1\nbf16: true\nflash_attn: fa2\n",
@@ -1392,7 +1321,6 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     assert_near(setting(MFU_S_OBJECTIVE), MFU_NEXT_TOKEN, 0);
     assert_int_equal(config.attention, MFU_FLASH);
     assert_int_equal(fate("finetuning_type"), MFU_IGNORED);
-    done();
 }
 
 /* peft's prepare_model_for_kbit_training makes the rest fp32; no program that reads a file leaves it so. */
@@ -1418,7 +1346,6 @@ static void the_rest_of_a_quantised_base_stays_as_the_program_has_it(void **stat
         read_as("a.yml", of[i].text, "huggingface", NULL);
         assert_near(setting(MFU_S_FP32_REST), 0, 0);
         assert_near(setting(MFU_S_LORA_DTYPE), of[i].adapters_half, 0);
-        done();
     }
 }
 
@@ -1442,7 +1369,6 @@ static void the_loop_is_that_of_the_file(void **state)
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
         read_as(of[i].file, of[i].text, of[i].format, "8");
         assert_int_equal(config.trainer, of[i].trainer);
-        done();
     }
 }
 
@@ -1455,25 +1381,21 @@ static void preferences_are_understood(void **state)
     assert_near(setting(MFU_S_OBJECTIVE), MFU_DPO, 0);
     assert_near(config.batch, 4, 0); /* chosen and rejected */
     assert_true(mfu_config_reference(&config)->weights);
-    done();
     read_as("a.yaml",
             "model_name_or_path: Qwen/Qwen2.5-1.5B\nstage: dpo\npref_loss: simpo\nfinetuning_type: lora\n"
             "cutoff_len: 1024\nper_device_train_batch_size: 1\nbf16: true\nneat_packing: false\n",
             "huggingface", NULL);
     assert_near(setting(MFU_S_OBJECTIVE), MFU_ORPO, 0);
     assert_null(mfu_config_reference(&config));
-    done();
     read_as("a.yaml", /* in another order */
             "model_name_or_path: Qwen/Qwen2.5-1.5B\npref_loss: orpo\nstage: dpo\nfinetuning_type: lora\npacking: true\n"
             "cutoff_len: 1024\nper_device_train_batch_size: 1\nbf16: true\nneat_packing: false\n",
             "huggingface", NULL);
     assert_near(setting(MFU_S_OBJECTIVE), MFU_ORPO, 0);
     assert_near(setting(MFU_S_PACKING), 0, 0); /* under a mask of ones */
-    done();
     read_as("a.yml", "base_model: NousResearch/Llama-3.2-1B\nrl: kto\nsequence_len: 2048\nmicro_batch_size: 2\n",
             "huggingface", NULL);
     assert_int_equal(fate("rl"), MFU_UNMODELLED);
-    done();
     read_as("a.yml",
             "base_model: NousResearch/Llama-3.2-1B\nrl: grpo\nsequence_len: 2048\nmicro_batch_size: 2\nbf16: true\n"
             "trl:\n  num_generations: 8\n  max_completion_length: 1024\n  beta: 0.01\n  use_vllm: true\n",
@@ -1481,7 +1403,6 @@ static void preferences_are_understood(void **state)
     assert_near(setting(MFU_S_OBJECTIVE), MFU_GRPO, 0);
     assert_near(mfu_config_dim(&config, "completion"), 1024, 0);
     assert_true(mfu_config_reference(&config)->weights);
-    done();
     read_as("a.json",
             "{\"model_name_or_path\": \"Qwen/Qwen2.5-1.5B\", \"per_device_train_batch_size\": 4, \"bf16\": true, "
             "\"max_prompt_length\": 256, \"max_completion_length\": 768, \"num_generations\": 8}",
@@ -1489,7 +1410,6 @@ static void preferences_are_understood(void **state)
     assert_near(setting(MFU_S_OBJECTIVE), MFU_GRPO, 0);
     assert_near(config.seq, 1024, 0);
     assert_null(mfu_config_reference(&config)); /* beta is 0 by default */
-    done();
 }
 
 /* LLaMA-Factory packs with neat_packing, or where flash_attention_2 reads the positions of a batch of one. */
@@ -1512,7 +1432,6 @@ static void packing_without_a_mask_crosses_documents(void **state)
                  of[i].says);
         read_as("a.yaml", text, "huggingface", NULL);
         assert_near(setting(MFU_S_PACKING), of[i].packing, 0);
-        done();
     }
 }
 
@@ -1539,12 +1458,10 @@ static void copies_of_shards_are_understood(void **state)
         assert_near(setting(MFU_S_ZERO), 3, 0);
         assert_near(setting(MFU_S_DP), 16, 0);
         assert_near(setting(MFU_S_DP_SHARD), 8, 0);
-        done();
     }
     read_as(of[1].file, of[1].text, of[1].format, "12"); /* a node and a half */
     assert_near(setting(MFU_S_DP_SHARD), 0, 0);
     assert_int_equal(fate("dp_shard"), MFU_UNMODELLED);
-    done();
 }
 
 static void accelerate_is_understood(void **state)
@@ -1562,7 +1479,6 @@ static void accelerate_is_understood(void **state)
     assert_near(setting(MFU_S_RESHARD), 0, 0);
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_int_equal(config.precision, MFU_BF16);
-    done();
     read_as("a.yaml",
             "distributed_type: MULTI_GPU\nfsdp_config:\n  fsdp_sharding_strategy: "
             "FULL_SHARD\nmixed_precision: 'no'\n"
@@ -1571,7 +1487,6 @@ static void accelerate_is_understood(void **state)
     assert_near(setting(MFU_S_ZERO), 0, 0);
     assert_int_equal(config.precision, MFU_FP32);
     assert_int_equal(fate("fsdp_config.fsdp_sharding_strategy"), MFU_IGNORED);
-    done();
 }
 
 /* What the session had set is not what a file describes that says otherwise, were it only by its own default. */
@@ -1601,14 +1516,12 @@ static void a_file_takes_back_what_was_set_before(void **state)
 
         read_as(of[i].name, of[i].text, of[i].format, "8");
         alone = config;
-        done();
         assert_int_equal(mfu_scenario_set(&start, of[i].key, of[i].value, NULL), 0);
         read_as(of[i].name, of[i].text, of[i].format, "8");
         start = before;
         for (int k = 0; k < MFU_SETTING_COUNT; k++)
             if (config.setting[k] != alone.setting[k])
                 fail_msg("%s after set %s %s: %s", of[i].text, of[i].key, of[i].value, mfu_settings[k].key);
-        done();
     }
 }
 
@@ -1623,10 +1536,8 @@ static void nanogpt_takes_the_data_sets_vocabulary(void **state)
             "nanogpt", "4");
     assert_near(mfu_config_dim(&config, "vocab_size"), 65, 0);
     assert_int_equal(fate("gradient_accumulation_steps"), MFU_UNMODELLED); /* 6 is no multiple of 4 */
-    done();
     read_as("a.py", "batch_size = 12\ngradient_accumulation_steps = 5 * 8\n", "nanogpt", "8");
     assert_near(config.accum, 5, 0);
-    done();
 }
 
 /* ---- all ----------------------------------------------------------------- */
@@ -1642,7 +1553,6 @@ static void a_contradiction_is_left_out_and_named(void **state)
     assert_near(config.batch, 4, 0);
     assert_int_equal(fate("dropout"), MFU_UNMODELLED);
     assert_true(*mfu_import_find(import, "dropout")->note != '\0');
-    done();
     scratch_end(&s);
 }
 
@@ -1656,11 +1566,9 @@ static void shapes_that_need_each_other_are_set_together(void **state)
     assert_near(mfu_config_dim(&config, "n_head"), 25, 0);
     assert_near(mfu_config_dim(&config, "n_embd"), 1600, 0);
     assert_int_equal(fate("n_head"), MFU_UNDERSTOOD);
-    done();
     read_file(scratch_file(&s, "b.py", "init_from = 'gpt2-xl'\nbatch_size = 1\n"), "nanogpt");
     assert_string_equal(next.model->slug, "gpt2-xl");
     assert_int_equal(fate("n_layer"), MFU_IGNORED);
-    done();
     scratch_end(&s);
 }
 
@@ -1682,7 +1590,6 @@ static void assignments_are_taken_apart(void **state)
     assert_string_equal(mfu_import_find(import, "list")->value, "[1,\n  2]");
     assert_int_equal(fate("import time"), MFU_UNMODELLED);
     assert_int_equal(mfu_import_find(import, "block_size")->line, 10);
-    done();
     scratch_end(&s);
 }
 
@@ -1693,6 +1600,7 @@ static void refusals_say_why(void **state)
 
     (void)state;
     scratch_begin(&s);
+    let_go();
     import = calloc(1, sizeof *import);
     assert_non_null(import);
     import->catalog = catalog;
@@ -1706,7 +1614,6 @@ static void refusals_say_why(void **state)
     assert_int_equal(mfu_import_read(import, scratch_file(&s, "c.json", "{\"zero_optimization\": [1,}"), NULL, &err),
                      -1);
     assert_true(err.line == 1);
-    done();
     scratch_end(&s);
 }
 

@@ -35,7 +35,6 @@ static void the_wide_run(void **state)
     assert_non_null(strstr(f->message, "A100"));
     assert_null(found(o, "size-contradiction"));
     assert_null(found(o, "slower-than-predicted"));
-    mfu_observation_free(o);
 }
 
 static void the_narrow_run_and_its_size(void **state)
@@ -50,13 +49,11 @@ static void the_narrow_run_and_its_size(void **state)
     assert_near(o->figure[MFU_FIGURE_TOKENS_PER_S], 134.1e3, 0.003);
     assert_near(found(o, "mfu-convention")->mfu, 0.69, 0.01);
     assert_null(found(o, "size-contradiction")); /* 40.59M, as it says itself */
-    mfu_observation_free(o);
 
     o = observe(LOGS "nanogpt-train2.log", "params 33M");
     assert_non_null(found(o, "size-contradiction"));
     assert_near(found(o, "size-contradiction")->implied_params, 40.6e6, 0.01);
     assert_near(found(o, "size-contradiction")->stated_params, 33e6, 0);
-    mfu_observation_free(o);
 }
 
 static void by_hand(void **state)
@@ -68,18 +65,15 @@ static void by_hand(void **state)
     assert_string_equal(o->convention, "nanogpt");
     assert_false(o->convention_assumed);
     assert_near(found(o, "mfu-convention")->mfu, 0.822, 0.005);
-    mfu_observation_free(o);
 
     /* Without the width: time and MFU say it, and that 33 M is wrong. */
     o = observe(NULL, "step_ms 3910 mfu 12.9 batch 16 accum 32 n_layer 12 params 33M runtime compile");
     assert_near(understood(o, "n_embd"), 384, 0);
     assert_near(found(o, "size-contradiction")->implied_params, 40.6e6, 0.01);
-    mfu_observation_free(o);
 
     /* A log that says 163 %: an H100 whose tokens are divided by an A100's peak. */
     o = observe_on("h100-sxm", NULL, NULL, "mfu 163% batch 8 accum 64 runtime compile");
     assert_near(found(o, "mfu-convention")->mfu, 1.63 * 312 / 989.4, 0.01);
-    mfu_observation_free(o);
 }
 
 static void ways_to_write_a_pair(void **state)
@@ -99,7 +93,6 @@ static void ways_to_write_a_pair(void **state)
         assert_near(o->figure[MFU_FIGURE_MFU], 0.154, 1e-9);
         assert_near(understood(o, "batch"), 8, 0);
         assert_near(understood(o, "accum"), 64, 0);
-        mfu_observation_free(o);
     }
 }
 
@@ -138,7 +131,6 @@ static void other_formats(void **state)
         assert_int_equal(o->lines_used, rows[i].used);
         assert_true(o->predicted);
         assert_null(found(o, "size-contradiction"));
-        mfu_observation_free(o);
     }
 }
 
@@ -152,29 +144,24 @@ static void what_each_format_says(void **state)
     assert_near(o->figure[MFU_FIGURE_SMI_USED], 7012 * 0x1p20, 0);
     assert_int_equal(o->plan.config.runtime, MFU_LLMC);
     assert_int_equal(dropped(o, "evaluation"), 1);
-    mfu_observation_free(o);
 
     o = observe(LOGS "torchtitan.log", NULL);
     assert_near(o->peak_flops, 312e12, 0); /* its table does not know the card */
     assert_near(o->figure[MFU_FIGURE_RESERVED], 7.32 * 0x1p30, 1e-9);
     assert_near(understood(o, "d_ff"), 2048, 0);
     assert_int_equal(dropped(o, "checkpoint"), 1);
-    mfu_observation_free(o);
 
     o = observe(LOGS "megatron-train1.log", NULL);
     assert_near(o->figure[MFU_FIGURE_FLOPS], 44.8e12, 0.005);
     assert_near(o->mfu, 0.823, 0.005);
-    mfu_observation_free(o);
 
     o = observe(LOGS "by-hand.log", "batch 8 runtime compile");
     assert_int_equal(o->n_compared, 12); /* every figure that it has */
     assert_near(o->figure[MFU_FIGURE_LOADER], 0.012, 1e-9);
-    mfu_observation_free(o);
 
     o = observe(LOGS "nanochat.log", NULL); /* on a card that cannot be it */
     assert_non_null(found(o, "faster-than-predicted"));
     assert_true(o->mfu > 1);
-    mfu_observation_free(o);
 }
 
 static void a_config_beside_the_log(void **state)
@@ -186,10 +173,8 @@ static void a_config_beside_the_log(void **state)
     assert_near(understood(o, "accum"), 32, 0);
     assert_near(understood(o, "n_embd"), 384, 0);
     assert_int_equal(dropped(o, "warm-up"), 5);
-    mfu_observation_free(o);
     o = observe_on("rtx4070", LOGS "nanogpt-train1.log", LOGS "nanogpt-lines.py", NULL);
     assert_near(understood(o, "batch"), 8, 0); /* the log's word is the last */
-    mfu_observation_free(o);
 }
 
 /* ---- steady state ------------------------------------------------------------ */
@@ -214,7 +199,6 @@ static void windows_are_dropped_without_a_word(void **state)
     assert_int_equal(dropped(o, "evaluation") + dropped(o, "outlier"), 4);
     assert_int_equal(o->lines_used, 93);
     assert_near(o->figure[MFU_FIGURE_TIME], 1.001, 1e-9);
-    mfu_observation_free(o);
     scratch_end(&s);
 }
 
@@ -229,24 +213,19 @@ static void gaps_have_candidates(void **state)
     assert_true(o->n_candidates > 0);
     for (int i = 0; i < o->n_candidates; i++)
         assert_true(o->candidates[i].share > 0 && o->candidates[i].confirm && o->candidates[i].change[0]);
-    mfu_observation_free(o);
 
     o = observe(NULL, "step_ms 14000 loader_ms 4000 batch 8 accum 64 runtime compile");
     assert_non_null(found(o, "input-bound"));
     assert_non_null(strstr(o->candidates[0].change, "loader"));
-    mfu_observation_free(o);
 
     o = observe(NULL, "step_ms 18000 batch 8 accum 64 runtime compile utilization 55");
     assert_non_null(found(o, "launch-bound"));
-    mfu_observation_free(o);
 
     o = observe(NULL, "step_ms 9340 batch 8 accum 64 runtime compile utilization 55"); /* an MFU of 82 % */
     assert_null(found(o, "launch-bound"));
-    mfu_observation_free(o);
 
     o = observe(NULL, "step_ms 9340 batch 8 accum 64 runtime compile memory_used 11.3GiB");
     assert_non_null(found(o, "memory-pressure"));
-    mfu_observation_free(o);
 }
 
 static void parallel_runs_keep_their_figures(void **state)
@@ -256,7 +235,6 @@ static void parallel_runs_keep_their_figures(void **state)
     (void)state;
     assert_true(o->predicted);
     assert_near(o->figure[MFU_FIGURE_TIME], 1.3, 1e-9);
-    mfu_observation_free(o);
 }
 
 /* ---- what cannot be read ------------------------------------------------------ */
@@ -303,7 +281,6 @@ static void long_lines_and_colours(void **state)
     o = observe(scratch_file(&s, "long.log", text), NULL);
     assert_int_equal(o->lines_used, 1);
     assert_int_equal(o->first_line, 2);
-    mfu_observation_free(o);
     scratch_end(&s);
     free(text);
 }
@@ -325,5 +302,5 @@ int main(void)
         cmocka_unit_test(long_lines_and_colours),
     };
 
-    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+    return cmocka_run_group_tests(tests, open_catalog, close_observing);
 }

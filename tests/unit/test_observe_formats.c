@@ -75,7 +75,6 @@ static void each_is_read(void **state)
             assert_false(o->predicted);
             assert_true(isnan(o->mfu));
         }
-        mfu_observation_free(o);
     }
 }
 
@@ -94,13 +93,11 @@ static void tables_of_meters(void **state)
     assert_near(o->figure[MFU_FIGURE_SMI_USED], 61234 * 0x1p20, 1e-9);
     assert_non_null(found(o, "memory-bound"));
     assert_null(found(o, "throttling"));
-    mfu_observation_free(o);
     o = observe_on("h100-sxm", LOGS "nvidia-smi.csv", NULL, NULL);
     assert_string_equal(o->source, "nvidia-smi");
     assert_int_equal(o->lines_used, 57); /* the idle ones are none of the run's */
     assert_near(o->figure[MFU_FIGURE_POWER], 640, 0.01);
     assert_non_null(found(o, "throttling"));
-    mfu_observation_free(o);
 }
 
 /* A meter bounds the next one, and so do bytes, waits and what a card can. */
@@ -141,7 +138,6 @@ static void meters_that_contradict(void **state)
             fail_msg("%s: a symptom of a meter that is contradicted", rows[i].figures);
         if (strstr(rows[i].figures, "loader_ms") && !found(o, "input-bound") != rows[i].contradicts)
             fail_msg("%s: time without the loader", rows[i].figures);
-        mfu_observation_free(o);
     }
 }
 
@@ -164,7 +160,6 @@ static void meters_unlike_the_plan(void **state)
 
         if (!found(o, "meter-unlike-plan") == rows[i].unlike)
             fail_msg("%s", rows[i].figures);
-        mfu_observation_free(o);
     }
 }
 
@@ -184,7 +179,6 @@ static void symptoms_of_meters(void **state)
 
         if (!found(o, rows[i][1]))
             fail_msg("%s: no %s", rows[i][0], rows[i][1]);
-        mfu_observation_free(o);
     }
 }
 
@@ -202,7 +196,6 @@ static void slow_at_the_end(void **state)
         assert_near(o->figure[MFU_FIGURE_TIME], 9.341, 1e-3);
         assert_near(o->recent_s, slow ? 14 : 9.341, 1e-3);
         assert_true(!found(o, "slowing") == !slow);
-        mfu_observation_free(o);
     }
 }
 
@@ -223,11 +216,9 @@ static void drift(void **state)
     o = observe(scratch_file(&folder, "slower.log", text[0]), NULL);
     assert_near(o->drift, 0.07, 0.3);
     assert_non_null(found(o, "slowing"));
-    mfu_observation_free(o);
     o = observe(scratch_file(&folder, "varies.log", text[1]), NULL);
     assert_true(fabs(o->drift) < 0.01);
     assert_null(found(o, "slowing"));
-    mfu_observation_free(o);
     scratch_end(&folder);
 }
 
@@ -240,7 +231,6 @@ static void meters_of_wandb(void **state)
     assert_near(o->figure[MFU_FIGURE_UTILIZATION], 0.98, 1e-9);
     assert_near(o->figure[MFU_FIGURE_SMI_USED], 8304721920., 1e-9);
     assert_near(o->figure[MFU_FIGURE_POWER], 187.2, 1e-9);
-    mfu_observation_free(o);
 }
 
 /* The model that the user chose is not taken away by what a program usually trains. */
@@ -371,7 +361,6 @@ static void config_as_imported(void **state)
                          mfu_scenario_value(&o->plan.scenario, key), mfu_scenario_value(&imported, key));
         }
         assert_true(understood >= 3);
-        mfu_observation_free(o);
         mfu_import_release(m);
         free(m);
     }
@@ -394,5 +383,5 @@ int main(void)
         cmocka_unit_test(slow_at_the_end),
     };
 
-    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+    return cmocka_run_group_tests(tests, open_catalog, close_observing);
 }

@@ -20,7 +20,6 @@ static void rounded_rates_of_slow_steps(void **state)
     assert_near(o->tokens_per_step, 524288, 0);
     assert_near(understood(o, "accum"), 64, 0);
     assert_true(noted(o, "resumed"));
-    mfu_observation_free(o);
 
     l = (struct lines){0};
     line(&l, "{\"global_step\": 200, \"log_history\": [{\"eval_runtime\": 180, \"step\": 100},");
@@ -31,7 +30,6 @@ static void rounded_rates_of_slow_steps(void **state)
     assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 1e-9);
     assert_near(o->tokens_per_step, 524288, 0);
     assert_near(o->plan.config.accum, 64, 0);
-    mfu_observation_free(o);
 }
 
 static void tokens_that_do_not_follow(void **state)
@@ -48,7 +46,6 @@ static void tokens_that_do_not_follow(void **state)
     assert_false(o->predicted);
     assert_non_null(strstr(o->why_not, "tokens per step"));
     assert_near(o->tokens_per_step, 500 * 1024, 0);
-    mfu_observation_free(o);
 }
 
 static void tokens_that_nobody_states(void **state)
@@ -59,11 +56,9 @@ static void tokens_that_nobody_states(void **state)
     assert_false(o->predicted);
     assert_non_null(strstr(o->why_not, "batch and accum"));
     assert_null(found(o, "slower-than-predicted"));
-    mfu_observation_free(o);
 
     o = observe(NULL, "memory_allocated 7GiB mfu 15.4%"); /* no time to compare */
     assert_true(o->predicted);
-    mfu_observation_free(o);
 }
 
 static struct mfu_observation *trainer_of(const char *header, double samples)
@@ -84,7 +79,6 @@ static void a_batch_as_the_trainer_has_it(void **state)
     assert_true(o->predicted); /* the rates say how many tokens a step has */
     assert_near(o->tokens_per_step, 8192, 0);
     assert_near(o->plan.config.accum, 1, 0);
-    mfu_observation_free(o);
 }
 
 static void what_the_trainer_says_first(void **state)
@@ -110,7 +104,6 @@ static void what_the_trainer_says_first(void **state)
         assert_near(understood(o, "gpus"), rows[i].gpus, 0);
         assert_near(o->tokens_per_step, rows[i].total * 1024, 0);
         assert_true(o->predicted);
-        mfu_observation_free(o);
     }
 }
 
@@ -133,7 +126,6 @@ static void two_runs_of_the_trainer(void **state)
     o = observe_lines("rtx4070", &l, NULL);
     assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 1e-9);
     assert_near(o->tokens_per_step, 524288, 0);
-    mfu_observation_free(o);
 }
 
 /* ---- nanoGPT ------------------------------------------------------------------ */
@@ -162,13 +154,11 @@ static void eight_gpus_that_nobody_states(void **state)
     assert_near(o->mfu, 0.3913, 0.01);
     assert_true(o->predicted && noted(o, "8 GPUs"));
     assert_null(found(o, "size-contradiction"));
-    mfu_observation_free(o);
 
     /* By hand nothing says that accum is over all of them: it is asked. */
     o = observe_on("a100-40gb-sxm", NULL, NULL, "step_ms 430 mfu 39.13 batch 12 accum 40");
     assert_false(o->predicted);
     assert_non_null(strstr(found(o, "size-contradiction")->message, "8 GPUs would"));
-    mfu_observation_free(o);
 }
 
 static void a_running_mfu_after_evaluations(void **state)
@@ -192,7 +182,6 @@ static void a_running_mfu_after_evaluations(void **state)
     assert_near(o->mfu, 0.823, 0.003);
     assert_null(found(o, "size-contradiction"));
     assert_true(o->predicted);
-    mfu_observation_free(o);
 }
 
 static void an_evaluation_at_every_line(void **state)
@@ -226,7 +215,6 @@ static void pretrained_weights(void **state)
     assert_near(understood(o, "vocab_size"), 50257, 0);
     assert_true(o->predicted);
     assert_null(found(o, "size-contradiction"));
-    mfu_observation_free(o);
 
     /* Whose weights it does not say: 124 M are not 1.556 B, and no verdict comes of it. */
     *strstr(l.text, "Initializing") = '?';
@@ -235,7 +223,6 @@ static void pretrained_weights(void **state)
     o = observe_lines("a100-80gb-sxm", &l, NULL);
     assert_false(o->predicted);
     assert_non_null(strstr(o->why_not, "1.556 B"));
-    mfu_observation_free(o);
 }
 
 /* ---- torchtitan ---------------------------------------------------------------- */
@@ -275,7 +262,6 @@ static void words_of_the_newer_torchtitan(void **state)
     assert_near(o->tokens_per_step, 65536, 0);
     assert_near(o->figure[MFU_FIGURE_TIME], 65536 / 56000., 0.001);
     assert_true(o->predicted);
-    mfu_observation_free(o);
 }
 
 static void a_mesh_with_tensor_parallelism(void **state)
@@ -295,7 +281,6 @@ static void a_mesh_with_tensor_parallelism(void **state)
     assert_near(o->mfu, 0.2928, 0.01);
     assert_true(o->predicted);
     assert_null(found(o, "size-contradiction"));
-    mfu_observation_free(o);
 }
 
 static void a_mesh_in_newer_words(void **state)
@@ -318,7 +303,6 @@ static void a_mesh_in_newer_words(void **state)
         assert_near(o->tokens_per_step, 32768, 0);
         assert_true(o->predicted);
         assert_null(found(o, "size-contradiction"));
-        mfu_observation_free(o);
 
         l = (struct lines){0};
         snprintf(mesh, sizeof mesh, "device mesh with parallelism: pp=1, dp_replicate=2, dp_shard=4, cp=1, tp=1, %s",
@@ -330,7 +314,6 @@ static void a_mesh_in_newer_words(void **state)
         assert_near(understood(o, "dp_shard"), 4, 0);
         assert_near(o->plan.config.setting[MFU_S_ZERO], 3, 0);
         assert_true(o->predicted);
-        mfu_observation_free(o);
 
         l = (struct lines){0}; /* DDP */
         snprintf(mesh, sizeof mesh, "device mesh with parallelism: pp=1, dp_replicate=8, dp_shard=1, cp=1, tp=1, %s",
@@ -341,7 +324,6 @@ static void a_mesh_in_newer_words(void **state)
         assert_near(o->plan.config.ranks, 8, 0);
         assert_near(o->plan.config.setting[MFU_S_ZERO], 0, 0);
         assert_true(o->predicted);
-        mfu_observation_free(o);
     }
 }
 
@@ -361,7 +343,6 @@ static void checkpointing_in_newer_words(void **state)
         o = observe_lines("h100-sxm", &l, NULL);
         assert_non_null(mfu_observe_understood(o, "checkpoint"));
         assert_string_equal(mfu_observe_understood(o, "checkpoint")->word, rows[i].choice);
-        mfu_observation_free(o);
     }
 }
 
@@ -395,7 +376,6 @@ static void a_config_is_read_as_import_does(void **state)
         if (scenario.setting_given[i] && i != MFU_S_GPUS && o->plan.scenario.setting[i] != scenario.setting[i])
             fail_msg("%s: observe %g, import %g", mfu_settings[i].key, o->plan.scenario.setting[i],
                      scenario.setting[i]);
-    mfu_observation_free(o);
     mfu_import_release(import);
     free(import);
     scratch_end(&s);
@@ -412,7 +392,6 @@ static void targets_of_adapters_have_names(void **state)
     o = observe_lines("h100-sxm", &l, "batch 2 seq 8192 lora 16 lora_targets attention");
     assert_string_equal(mfu_observe_understood(o, "lora_targets")->word, "attention");
     assert_string_equal(mfu_observe_understood(o, "lora")->word, "");
-    mfu_observation_free(o);
 }
 
 /* A wide interval of time does not hide that the memory is another's. */
@@ -428,7 +407,6 @@ static void memory_that_is_of_another_configuration(void **state)
     assert_false(o->plan.memory.fits);
     assert_non_null(found(o, "memory-contradiction"));
     assert_non_null(strstr(found(o, "memory-contradiction")->message, "does not fit"));
-    mfu_observation_free(o);
 }
 
 static void layers_in_float8(void **state)
@@ -443,7 +421,6 @@ static void layers_in_float8(void **state)
     titan_steps(&l, 8500);
     o = observe_lines("h100-sxm", &l, NULL);
     assert_int_equal(o->plan.config.precision, MFU_FP8);
-    mfu_observation_free(o);
 
     l = (struct lines){0};
     line(&l, "[titan] INFO - Building deepseek_v3 16B with DeepSeekV3ModelArgs(dim=2048, n_layers=27)");
@@ -451,7 +428,6 @@ static void layers_in_float8(void **state)
     o = observe_lines("h100-sxm", &l, NULL);
     assert_false(o->predicted);
     assert_non_null(strstr(o->why_not, "deepseek_v3"));
-    mfu_observation_free(o);
 }
 
 static void two_runs_of_torchtitan(void **state)
@@ -508,7 +484,6 @@ static void only_the_last_batch_of_a_ramp_up(void **state)
     assert_near(o->tokens_per_step, 524288, 0);
     assert_int_equal(o->lines_used, 12);
     assert_true(dropped(o, "batch ramp-up") > 0);
-    mfu_observation_free(o);
 }
 
 static void two_runs_of_megatron(void **state)
@@ -548,7 +523,6 @@ static void arguments_that_change_the_model(void **state)
 
     (void)state;
     assert_int_equal(o->plan.config.precision, MFU_FP8);
-    mfu_observation_free(o);
 
     for (int block = 0; block < 2; block++) {
         o = megatron_with(block ? "  recompute_granularity ................... full\n"
@@ -559,7 +533,6 @@ static void arguments_that_change_the_model(void **state)
                                   "  recompute_num_layers .................... 1");
         assert_int_equal(o->plan.config.checkpoint, MFU_FULL);
         assert_near(o->plan.config.setting[MFU_S_CHECKPOINT_LAYERS], block ? 3 : 0, 0);
-        mfu_observation_free(o);
     }
 
     o = megatron_with("  group_query_attention ................... True\n"
@@ -567,7 +540,6 @@ static void arguments_that_change_the_model(void **state)
                       "  untie_embeddings_and_output_weights ..... True");
     assert_near(understood(o, "n_kv_head"), 4, 0);
     assert_near(understood(o, "tied"), 0, 0);
-    mfu_observation_free(o);
 
     o = megatron_with("  num_experts ............................. 8\n"
                       "  moe_router_topk ......................... 2\n"
@@ -576,7 +548,6 @@ static void arguments_that_change_the_model(void **state)
     assert_string_equal(o->plan.config.model->slug, "mixtral-8x7b");
     assert_near(understood(o, "n_experts"), 8, 0);
     assert_near(understood(o, "n_kv_head"), 12, 0);
-    mfu_observation_free(o);
 
     o = megatron_with("  num_experts ............................. 8\n"
                       "  swiglu .................................. True\n"
@@ -592,12 +563,10 @@ static void arguments_that_change_the_model(void **state)
     assert_near(understood(o, "ep"), 8, 0);
     assert_near(o->plan.config.setting[MFU_S_ETP], 1, 0);
     assert_near(o->plan.config.setting[MFU_S_FP8_WEIGHTS], 1, 0);
-    mfu_observation_free(o);
 
     o = megatron_with("  num_experts ............................. 8");
     assert_false(o->predicted);
     assert_non_null(strstr(o->why_not, "experts"));
-    mfu_observation_free(o);
 }
 
 /* ---- nanochat, and what looks like it ----------------------------------------------- */
@@ -616,7 +585,6 @@ static void lines_of_build_nanogpt(void **state)
     assert_near(o->plan.config.seq, 1024, 0);
     assert_near(o->plan.config.accum, 64, 0);
     assert_near(o->mfu, 0.823, 0.003);
-    mfu_observation_free(o);
 }
 
 static void nanochat_counts_windows(void **state)
@@ -640,7 +608,6 @@ static void nanochat_counts_windows(void **state)
     assert_null(found(o, "size-contradiction"));
     assert_true(o->predicted && noted(o, "windows"));
     assert_near(o->mfu, 0.539, 0.005);
-    mfu_observation_free(o);
 }
 
 /* ---- times ------------------------------------------------------------------------------ */
@@ -689,13 +656,11 @@ static void slow_steps_at_equal_distances(void **state)
     assert_int_equal(dropped(o, "evaluation"), 0); /* nothing says that they are */
     assert_true(dropped(o, "outlier") >= 27);
     assert_true(noted(o, "a multiple of 7") && noted(o, "loader"));
-    mfu_observation_free(o);
 
     o = steps_of(every_twentieth, 200);
     assert_int_equal(dropped(o, "evaluation"), 0);
     assert_int_equal(dropped(o, "outlier"), 9);
     assert_true(noted(o, "a multiple of 20"));
-    mfu_observation_free(o);
 }
 
 static void steps_that_stall(void **state)
@@ -706,18 +671,15 @@ static void steps_that_stall(void **state)
     assert_near(o->figure[MFU_FIGURE_TIME], 11.0, 0.01);
     assert_true(o->lines_used > 190 && o->spread > 0.1);
     assert_non_null(found(o, "input-bound"));
-    mfu_observation_free(o);
 
     o = steps_of(every_other, 100);
     assert_near(o->figure[MFU_FIGURE_TIME], 11.67, 0.01);
     assert_true(o->lines_used > 95);
     assert_non_null(found(o, "input-bound"));
-    mfu_observation_free(o);
 
     o = steps_of(grown_hot, 150);
     assert_near(o->figure[MFU_FIGURE_TIME], 11.8, 1e-9);
     assert_null(found(o, "input-bound"));
-    mfu_observation_free(o);
 }
 
 static void times_without_a_unit(void **state)
@@ -731,15 +693,12 @@ static void times_without_a_unit(void **state)
     o = observe_lines("rtx4070", &l, "batch 8 accum 64 runtime compile");
     assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 0.001);
     assert_true(noted(o, "milliseconds"));
-    mfu_observation_free(o);
 
     o = observe(NULL, "step_time 9.34 batch 8 accum 64");
     assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 1e-9);
     assert_true(noted(o, "seconds"));
-    mfu_observation_free(o);
     o = observe(NULL, "step_s 93.4 batch 8 accum 64");
     assert_near(o->figure[MFU_FIGURE_TIME], 93.4, 1e-9);
-    mfu_observation_free(o);
     refused(NULL, "step_time 350 batch 8", "seconds or milliseconds");
 }
 
@@ -769,17 +728,14 @@ static void rate_and_time_without_a_batch(void **state)
     assert_null(found(o, "size-contradiction"));
     assert_non_null(found(o, "batch-unstated"));
     assert_true(has_candidate(o, "batch "));
-    mfu_observation_free(o);
 
     o = observe(NULL, "step_ms 9340 tokens_per_s 56134");
     assert_false(o->predicted);
     assert_true(noted(o, "guesses"));
-    mfu_observation_free(o);
 
     o = observe(LOGS "by-hand.log", "batch 8 runtime compile"); /* stated in any way */
     assert_true(o->predicted && !noted(o, "guesses"));
     assert_null(found(o, "batch-unstated"));
-    mfu_observation_free(o);
     assert_int_equal(mfu_scenario_set(&s, "batch", "8", NULL), 0);
     assert_int_equal(mfu_scenario_set(&s, "runtime", "compile", NULL), 0);
     o = mfu_observe(catalog, &s, &request, NULL);
@@ -803,17 +759,14 @@ static void a_size_of_the_session_is_doubted_too(void **state)
     assert_false(o->predicted);
     for (int i = 0; i < o->n_compared; i++)
         assert_true(isnan(o->compared[i].predicted) && isnan(o->compared[i].high));
-    mfu_observation_free(o);
 
     o = observe_on("h100-sxm", NULL, NULL, "tokens_per_s 180000 mfu 163 batch 32");
     assert_non_null(found(o, "size-contradiction"));
     assert_near(o->mfu, 0.155, 0.01);
-    mfu_observation_free(o);
 
     o = observe(NULL, "step_ms 9340 mfu 163% batch 8 accum 64");
     assert_non_null(found(o, "size-contradiction"));
     assert_near(o->mfu, 0.823, 0.01);
-    mfu_observation_free(o);
 
     /* llm.c's lines alone, of an A100, on what is taken for a card of 58 TFLOP/s. */
     for (int i = 1; i < 20; i++)
@@ -827,7 +780,6 @@ static void a_size_of_the_session_is_doubted_too(void **state)
     assert_true(noted(o, "another GPU"));
     assert_false(o->predicted);
     assert_null(found(o, "faster-than-predicted"));
-    mfu_observation_free(o);
 }
 
 static void ones_own_peak_in_nanogpt(void **state)
@@ -844,7 +796,6 @@ static void ones_own_peak_in_nanogpt(void **state)
     assert_near(o->mfu, 0.823, 0.005);
     assert_true(o->predicted && noted(o, "own peak"));
     assert_null(found(o, "size-contradiction"));
-    mfu_observation_free(o);
 }
 
 int main(void)
@@ -882,5 +833,5 @@ int main(void)
         cmocka_unit_test(ones_own_peak_in_nanogpt),
     };
 
-    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+    return cmocka_run_group_tests(tests, open_catalog, close_observing);
 }
