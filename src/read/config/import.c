@@ -553,8 +553,7 @@ int mfu_import_read(struct mfu_import *m, const char *path, const char *format, 
     char *text = read_text(&m->arena, path, err);
 
     m->n = 0;
-    m->path = path;
-    m->failed = false;
+    m->failed = !(m->path = mfu_arena_copy(&m->arena, path, strlen(path)));
     if (!text || find_format(m, path, text, format, err) < 0 || m->format->take_apart(m, path, text, err) < 0)
         return -1;
     if (strstr(text, "\n_wandb:") || strncmp(text, "_wandb:", 7) == 0)
