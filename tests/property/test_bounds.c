@@ -2,6 +2,7 @@
  * Any search: what a bound leaves out is none of the best.
  */
 #include "any_scenario.h"
+#include "owned.h"
 
 #include "answer/search/sweep.h"
 
@@ -54,7 +55,7 @@ static void a_bounded_search_is_an_exhaustive_one(void **unused)
                                         "tokens_per_step", "achieved_flops"};
     static const char *const wheres[] = {
         "fits", "fits", "fits", "fits and mfu > 20%", "fits and tokens_per_step > 9e4", "mfu > 1%"};
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
     size_t no_room = 0, outdone = 0;
 
@@ -95,13 +96,12 @@ static void a_bounded_search_is_an_exhaustive_one(void **unused)
         mfu_sweep_clear(&w);
     }
     assert_true(no_room > 0 && outdone > 0);
-    mfu_plan_release(&p);
 }
 
 /* No step takes less than the bound of its time, and none has a better share of the peak. */
 static void no_step_beats_its_bound(void **unused)
 {
-    static struct mfu_plan p, bound;
+    PLAN p = {0}, bound = {0};
     struct mfu_scenario s;
     int bounded = 0;
 
@@ -119,14 +119,12 @@ static void no_step_beats_its_bound(void **unused)
         HOLDS(bound.mfu.mfu >= p.mfu.mfu && bound.mfu.hfu >= p.mfu.hfu);
     }
     assert_true(bounded > 0);
-    mfu_plan_release(&p);
-    mfu_plan_release(&bound);
 }
 
 /* Whether a scenario is refused does not hang on its number of micro-steps, but in a pipeline. */
 static void a_refusal_holds_for_any_number_of_micro_steps(void **unused)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     int refused = 0;
 
     (void)unused;
@@ -145,7 +143,6 @@ static void a_refusal_holds_for_any_number_of_micro_steps(void **unused)
         refused += !made[0];
     }
     assert_true(refused > 0);
-    mfu_plan_release(&p);
 }
 
 int main(void)

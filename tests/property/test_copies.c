@@ -2,6 +2,7 @@
  * Layers that are copied, or folded: the program and the simulation are, bit for bit, those of layers that are traced.
  */
 #include "any_scenario.h"
+#include "owned.h"
 
 #include "graph/copies.h"
 #include "graph/graph.h"
@@ -212,7 +213,7 @@ static void change(struct mfu_scenario *s)
 static void copied_layers_are_traced_layers(void **unused)
 {
     static struct mfu_simulation copied = {.again = true}, traced = {.traces_layers = true, .again = true};
-    struct mfu_plan plan = {0}, other = {0};
+    PLAN plan = {0}, other = {0};
 
     (void)unused;
     for (int n = scenarios(1000); n > 0;) {
@@ -236,8 +237,6 @@ static void copied_layers_are_traced_layers(void **unused)
     assert_true(folded_ones > scenarios(1000) / 20);
     mfu_simulation_release(&copied);
     mfu_simulation_release(&traced);
-    mfu_plan_release(&plan);
-    mfu_plan_release(&other);
 }
 
 static bool near(double a, double b)
@@ -249,8 +248,8 @@ static bool near(double a, double b)
  * of two.  They are the same. */
 static void a_step_is_like_the_one_before(void **unused)
 {
-    static struct mfu_simulation simulation;
-    struct mfu_plan alone = {0}, second = {0};
+    SIMULATION simulation = {0};
+    PLAN alone = {0}, second = {0};
 
     (void)unused;
     for (int n = scenarios(400); n > 0;) {
@@ -273,9 +272,6 @@ static void a_step_is_like_the_one_before(void **unused)
         HOLDS(near(alone.step.time_s, second.step.time_s));
         n--;
     }
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&alone);
-    mfu_plan_release(&second);
 }
 
 static void does_not_grow(const char *model, const char *runtime, const char *ranks, const char *zero,
@@ -332,7 +328,7 @@ static void pairs_in_a_layer_stay_together(void **unused)
     struct mfu_scenario s =
         mfu_scenario_start(mfu_catalog_model(catalog, "gemma-2-2b", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
     struct mfu_program copied = {0}, traced = {0};
-    struct mfu_plan plan = {0};
+    PLAN plan = {0};
 
     (void)unused;
     assert_int_equal(mfu_scenario_set(&s, "adapter", "prefix-tuning", NULL), 0);
@@ -342,7 +338,6 @@ static void pairs_in_a_layer_stay_together(void **unused)
     same_program(&copied, &traced);
     mfu_program_free(&copied);
     mfu_program_free(&traced);
-    mfu_plan_release(&plan);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
  * its images; larger images are no less work.
  */
 #include "../unit/any_scenario.h"
+#include "owned.h"
 #include "plan/buckets.h"
 
 #define TRIES 400
@@ -83,7 +84,7 @@ static void windows_side_by_side_leave_out_the_edge(void **unused)
         const char *model;
         double more; /* FLOP of forward, of 225 pixels beside 224 */
     } all[] = {{"vgg-16", 30727916928. - 30693261312.}, {"densenet-121", 5752895872. - 5666275328.}};
-    static struct mfu_plan p;
+    PLAN p = {0};
 
     (void)unused;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -98,7 +99,6 @@ static void windows_side_by_side_leave_out_the_edge(void **unused)
         assert_true(fabs(flops[1] - flops[0] - all[i].more) < 1e-9 * flops[0]);
         assert_false(replan(&p, &s, "image", 20));
     }
-    mfu_plan_release(&p);
 }
 
 static void larger_images_are_no_less_work(void **unused)

@@ -4,6 +4,7 @@
  * A law that the model breaks on purpose says where and why.
  */
 #include "any_scenario.h"
+#include "owned.h"
 
 #include "mfuplan.h"
 #include "answer/metric/table.h"
@@ -231,8 +232,8 @@ static void check_stages(const struct mfu_plan *p)
 
 static void the_whole_is_its_parts(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p;
+    SIMULATION simulation = {0};
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -253,8 +254,6 @@ static void the_whole_is_its_parts(void **unused)
         HOLDS(p.n_stages > 0 || mfu_runtimes[p.config.runtime].preallocates || simulation.replay.out_of_memory
               || (double)simulation.replay.steady.peak_allocated_bytes >= alive * (1 - 1e-3));
     }
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
 }
 
 static void same_plan(const struct mfu_plan *a, const struct mfu_plan *b)
@@ -420,7 +419,7 @@ static double waits_longer_s(const struct mfu_plan *slow, const struct mfu_plan 
 static void more_work_takes_no_less_time(void **unused)
 {
     static const char *const keys[] = {"batch", "n_layer", "accum"};
-    static struct mfu_plan p, more;
+    PLAN p = {0}, more = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -443,15 +442,13 @@ static void more_work_takes_no_less_time(void **unused)
                        more.step.time_s, told);
         }
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&more);
 }
 
 /* A verdict names what it speaks of: a pipeline's microbatches are not replayed, so that no launch fails in it. */
 static void a_verdict_leaves_no_gap(void **unused)
 {
     static const struct mfu_term plain = {.width = 80, .height = 24};
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -466,14 +463,13 @@ static void a_verdict_leaves_no_gap(void **unused)
         HOLDS(!strstr(text, " ,") && !strstr(text, "print:\n\n"));
         free(text);
     }
-    mfu_plan_release(&p);
 }
 
 /* New weights are gathered beside the first forward, which needs them: that hides no more than itself, and so less than
  * all forwards (here without messages of their own). */
 static void a_gather_hides_behind_one_forward(void **unused)
 {
-    static struct mfu_plan beside, behind;
+    PLAN beside = {0}, behind = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -490,8 +486,6 @@ static void a_gather_hides_behind_one_forward(void **unused)
             HOLDS(beside.step.time_s >= behind.step.time_s * (1 - EXACT)
                       - fmax(behind.step.forward_s, behind.step.host_s) - behind.step.idle_s);
     }
-    mfu_plan_release(&beside);
-    mfu_plan_release(&behind);
 }
 
 /* Of a step on one GPU: a square product of one token of each sequence, forward and backward. */
@@ -508,7 +502,7 @@ static double pooled_flops(const struct mfu_plan *p)
 static void parts_of_sequences_are_no_more_work(void **unused)
 {
     static const char *const keys[] = {"sp", "cp"};
-    static struct mfu_plan p, whole;
+    PLAN p = {0}, whole = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -527,8 +521,6 @@ static void parts_of_sequences_are_no_more_work(void **unused)
                       <= 1e-9 * whole.mfu.model_flops + p.config.ranks * pooled_flops(&p));
         }
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&whole);
 }
 
 static struct mfu_gpu times(const struct mfu_gpu *gpu, double flops, double bandwidth, double memory)
@@ -546,8 +538,8 @@ static struct mfu_gpu times(const struct mfu_gpu *gpu, double flops, double band
 
 static void a_better_card_is_no_worse(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p, better;
+    SIMULATION simulation = {0};
+    PLAN p = {0}, better = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -576,9 +568,6 @@ static void a_better_card_is_no_worse(void **unused)
             HOLDS(better.step.time_s
                   <= p.step.time_s * (1 + EXACT) + may_be_longer_s(&p, &better) + waits_longer_s(&p, &better));
     }
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
-    mfu_plan_release(&better);
 }
 
 /* ---- routes ----------------------------------------------------------------- */
@@ -586,8 +575,8 @@ static void a_better_card_is_no_worse(void **unused)
 /* The library's plan, the row of a sweep on one thread and on three: one answer. */
 static void all_routes_lead_to_one_plan(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p;
+    SIMULATION simulation = {0};
+    PLAN p = {0};
     mfuplan_catalog *library = mfuplan_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     mfuplan_plan *theirs = mfuplan_plan_new();
     struct mfu_scenario s;
@@ -638,8 +627,6 @@ static void all_routes_lead_to_one_plan(void **unused)
     }
     mfuplan_plan_free(theirs);
     mfuplan_close(library);
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
  * A law that the model breaks on purpose says where and why.
  */
 #include "any_scenario.h"
+#include "owned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static void check_parts(const struct mfu_plan *plan)
 /* An input leaves L2 at the very number of micro-steps that is planned. */
 static void parts_add_up_where_l2_is_just_full(void **unused)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "transfo-xl-wt103", NULL),
                                                mfu_catalog_gpu(catalog, "rtx5060ti-8gb", NULL));
 
@@ -72,14 +73,13 @@ static void parts_add_up_where_l2_is_just_full(void **unused)
     assert_int_equal(mfu_scenario_set(&s, "accum", "30", NULL), 0);
     assert_int_equal(mfu_plan_make(&p, &s, NULL), 0);
     check_parts(&p);
-    mfu_plan_release(&p);
 }
 
 /* Before and after the step is simulated. */
 static void parts_add_up(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p;
+    SIMULATION simulation = {0};
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -102,8 +102,6 @@ static void parts_add_up(void **unused)
         HOLDS_NEAR(p.step.tokens_per_s * p.step.time_s, p.step.tokens, EXACT);
         HOLDS_NEAR(p.mfu.achieved_flops * p.step.time_s * p.config.ranks, p.mfu.model_flops, EXACT);
     }
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
 }
 
 /* Whether a function of the model's code computes in backward what its forward dropped. */
@@ -117,7 +115,7 @@ static bool makes_anew(const struct mfu_model *m)
 
 static void results_are_positive_and_in_order(void **unused)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -138,7 +136,6 @@ static void results_are_positive_and_in_order(void **unused)
         if (p.config.checkpoint == MFU_NONE && !makes_anew(p.config.model))
             HOLDS_NEAR(p.mfu.hardware_flops, p.mfu.model_flops, EXACT);
     }
-    mfu_plan_release(&p);
 }
 
 static void are_same(const struct mfu_plan *p, const struct mfu_plan *q)
@@ -171,7 +168,7 @@ static void a_plan_remembers_nothing(void **unused)
                                        "step.constant",
                                        "host.loader",
                                        "memory.cublas_workspace"};
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -196,7 +193,6 @@ static void a_plan_remembers_nothing(void **unused)
             mfu_plan_release(&fresh);
         }
     }
-    mfu_plan_release(&p);
 }
 
 /* The step that a sweep adds up, over the one before, is that of the plan made afresh, to the last bit:
@@ -204,7 +200,7 @@ static void a_plan_remembers_nothing(void **unused)
 static void a_row_of_a_sweep_is_a_plan(void **unused)
 {
     static const char *const keys[] = {"accum", "accum", "accum", "accum", "accum", "batch", "seq", "clock_mhz"};
-    static struct mfu_plan p, row;
+    PLAN p = {0}, row = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -231,15 +227,13 @@ static void a_row_of_a_sweep_is_a_plan(void **unused)
             mfu_plan_release(&fresh);
         }
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&row);
 }
 
 /* A share above 100 % is explained, and none is of what the card sustains. */
 static void no_share_of_the_sustained_peak_is_above_one(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p;
+    SIMULATION simulation = {0};
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -254,14 +248,12 @@ static void no_share_of_the_sustained_peak_is_above_one(void **unused)
         HOLDS((fmax(p.mfu.mfu, p.mfu.hfu) > 1) == (*mfu_above_one(&p, why, sizeof why) != '\0'));
         HOLDS(!*why || strlen(why) > 30); /* a reason, not only the fact */
     }
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
 }
 
 /* The products never run above the peak of their arithmetic. */
 static void nothing_runs_above_its_peak(void **unused)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -283,13 +275,12 @@ static void nothing_runs_above_its_peak(void **unused)
         }
         free(rows);
     }
-    mfu_plan_release(&p);
 }
 
 /* A budget is another choice of what is kept at every size. */
 static void more_tokens_never_need_less_memory(void **unused)
 {
-    static struct mfu_plan p, more;
+    PLAN p = {0}, more = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -304,14 +295,12 @@ static void more_tokens_never_need_less_memory(void **unused)
         if (replan(&more, &s, "seq", p.config.seq + 64 * (double)(1 + any(8))))
             HOLDS(more.memory.peak.bytes >= p.memory.peak.bytes);
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&more);
 }
 
 /* What a compiled kernel only widens on its way is computed again in backward. */
 static void a_cast_inside_a_compiled_kernel_is_not_saved(void **unused)
 {
-    static struct mfu_plan p, narrow, wide;
+    PLAN p = {0}, narrow = {0}, wide = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -322,9 +311,6 @@ static void a_cast_inside_a_compiled_kernel_is_not_saved(void **unused)
         if (replan(&narrow, &s, "upcast_logits", 0) && replan(&wide, &s, "upcast_logits", 1))
             HOLDS_NEAR(mfu_saved_bytes(&wide.program), mfu_saved_bytes(&narrow.program), EXACT);
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&narrow);
-    mfu_plan_release(&wide);
 }
 
 /* Whether the loss is over all pairs of a batch, of which a larger one has more. */
@@ -337,7 +323,7 @@ static bool compares_samples(const struct mfu_model *m)
  * just overfull costs a full one, and L2 holds less of a larger tensor. */
 static void larger_micro_batches_save_optimizer_time(void **unused)
 {
-    static struct mfu_plan p, larger;
+    PLAN p = {0}, larger = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -363,15 +349,13 @@ static void larger_micro_batches_save_optimizer_time(void **unused)
             HOLDS_NEAR(larger.mfu.model_flops, p.mfu.model_flops, EXACT);
         HOLDS(larger.step.kernels <= p.step.kernels * (1 + EXACT));
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&larger);
 }
 
 /* Gradients are exchanged once per step, or in every micro-step where each GPU
  * keeps only its shard of them; weights that are sharded in every one as well. */
 static void what_is_exchanged_grows_with_what_is_sharded(void **unused)
 {
-    static struct mfu_plan p, twice;
+    PLAN p = {0}, twice = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -406,8 +390,6 @@ static void what_is_exchanged_grows_with_what_is_sharded(void **unused)
             last_s = once_s;
         }
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&twice);
 }
 
 /* FLOP of the matrix products in forward and backward, those of attention in parts among them. */
@@ -437,7 +419,7 @@ static bool scans(const struct mfu_model *m)
  * A scan in one kernel leaves out what a mask drops, and has a group's products once for all of its heads. */
 static void runtimes_multiply_the_same(void **unused)
 {
-    static struct mfu_plan one, other;
+    PLAN one = {0}, other = {0};
     struct mfu_scenario s;
     int held = 0;
 
@@ -458,14 +440,12 @@ static void runtimes_multiply_the_same(void **unused)
         }
     }
     assert_true(held > 0);
-    mfu_plan_release(&one);
-    mfu_plan_release(&other);
 }
 
 /* Whatever updates the weights: Muon multiplies, too, but not what the model does. */
 static void optimizers_are_no_work_of_the_model(void **unused)
 {
-    static struct mfu_plan one, other;
+    PLAN one = {0}, other = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -477,13 +457,11 @@ static void optimizers_are_no_work_of_the_model(void **unused)
         HOLDS_NEAR(one.mfu.model_flops, other.mfu.model_flops, EXACT);
         HOLDS_NEAR(one.mfu.hardware_flops, other.mfu.hardware_flops, EXACT);
     }
-    mfu_plan_release(&one);
-    mfu_plan_release(&other);
 }
 
 static void checkpointing_trades_memory_for_flops(void **unused)
 {
-    static struct mfu_plan none, selective, full;
+    PLAN none = {0}, selective = {0}, full = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -502,9 +480,6 @@ static void checkpointing_trades_memory_for_flops(void **unused)
         /* What llm.c computes again just before it is read is then found in L2. */
         HOLDS(full.step.busy_s >= none.step.busy_s * (full.config.runtime == MFU_LLMC ? 0.98 : 1));
     }
-    mfu_plan_release(&none);
-    mfu_plan_release(&selective);
-    mfu_plan_release(&full);
 }
 
 /* Arithmetic of the optimizer's kernels, wherever they stand. */
@@ -523,7 +498,7 @@ static double optimizer_flops(const struct mfu_plan *p)
  * come back from the host beside them; no gradient is there when it has ended. */
 static void an_update_in_backward_is_the_same_update(void **unused)
 {
-    static struct mfu_plan after, within;
+    PLAN after = {0}, within = {0};
     struct mfu_scenario s;
     int n = 0;
 
@@ -545,15 +520,13 @@ static void an_update_in_backward_is_the_same_update(void **unused)
         HOLDS(within.memory.peak.end_bytes <= after.memory.peak.end_bytes);
     }
     assert_true(n > 0);
-    mfu_plan_release(&after);
-    mfu_plan_release(&within);
 }
 
 /* Gradients that are kept take no less memory than those that backward makes anew, but for the ends of blocks and for
  * norms that heads share, of which only the latter have one each */
 static void kept_gradients_take_no_less(void **unused)
 {
-    static struct mfu_plan freed, kept;
+    PLAN freed = {0}, kept = {0};
     struct mfu_scenario s;
     int n = 0;
 
@@ -568,8 +541,6 @@ static void kept_gradients_take_no_less(void **unused)
         HOLDS(optimizer_flops(&kept) == optimizer_flops(&freed));
     }
     assert_true(n > 0);
-    mfu_plan_release(&freed);
-    mfu_plan_release(&kept);
 }
 
 static struct mfu_gpu faster_than(const struct mfu_gpu *gpu, double arithmetic, double bandwidth)
@@ -598,7 +569,7 @@ static struct mfu_gpu with_steady_clocks(const struct mfu_gpu *gpu)
  * counts at the full bandwidth there and at a kernel's own elsewhere. */
 static void a_faster_gpu_is_never_slower(void **unused)
 {
-    static struct mfu_plan p, faster;
+    PLAN p = {0}, faster = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -619,8 +590,6 @@ static void a_faster_gpu_is_never_slower(void **unused)
             breaks("%.2f times the speed (%s%s): %.9g s, not %.9g s\n  in: %s", factor, arithmetic ? "arithmetic " : "",
                    bandwidth ? "bandwidth" : "", faster.step.time_s, p.step.time_s, told);
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&faster);
 }
 
 /* Times the dispatch of every launch of PyTorch's and of C programs. */
@@ -638,7 +607,7 @@ static void slow_down_host(struct mfu_scenario *s, double factor)
  * only just the longer, the host may be. */
 static void the_interval_knows_a_slower_host(void **unused)
 {
-    static struct mfu_plan p, slower;
+    PLAN p = {0}, slower = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -651,14 +620,12 @@ static void the_interval_knows_a_slower_host(void **unused)
         assert_int_equal(mfu_plan_make(&slower, &s, NULL), 0);
         HOLDS(slower.step.time_s <= p.step.high_s * (1 + EXACT));
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&slower);
 }
 
 /* Whether backward takes weights of so many bits apart again. */
 static bool unpacks_again(const char *base)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
     bool again = false;
 
@@ -673,7 +640,6 @@ static bool unpacks_again(const char *base)
         again |= mfu_launch_phase(l) == MFU_BACKWARD && !l->recomputed
             && (strstr(l->suffix, "dequantise") || strstr(l->suffix, "unpack"));
     }
-    mfu_plan_release(&p);
     return again;
 }
 
@@ -691,7 +657,7 @@ static void what_pytorch_unpacks_is_kept_for_backward(void **unused)
 static void gradients_of_weights_do_not_mind_odd_tokens(void **unused)
 {
     static const char *const encoders[] = {"vit-l-16", "vit-b-16", "bert-base"};
-    static struct mfu_plan p;
+    PLAN p = {0};
 
     (void)unused;
     for (int i = 0; i < 3; i++) {
@@ -718,14 +684,13 @@ static void gradients_of_weights_do_not_mind_odd_tokens(void **unused)
             last_s = wgrad_s;
         }
     }
-    mfu_plan_release(&p);
 }
 
 /* A card with more memory, all else equal, holds whatever a smaller one holds. */
 static void more_memory_never_fits_less(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p, roomier;
+    SIMULATION simulation = {0};
+    PLAN p = {0}, roomier = {0};
     struct mfu_scenario s;
     int held = 0;
 
@@ -754,9 +719,6 @@ static void more_memory_never_fits_less(void **unused)
         held += p.memory.fits;
     }
     assert_true(held > 0 && held < scenarios(SCENARIOS));
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
-    mfu_plan_release(&roomier);
 }
 
 /* Twice the sequences, tokens, layers or micro-steps take no less time.  (A few tokens
@@ -766,7 +728,7 @@ static void more_memory_never_fits_less(void **unused)
 static void more_work_takes_no_less_time(void **unused)
 {
     static const char *const keys[] = {"batch", "seq", "n_layer", "accum"};
-    static struct mfu_plan p, more;
+    PLAN p = {0}, more = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -788,8 +750,6 @@ static void more_work_takes_no_less_time(void **unused)
                        more.step.time_s, told);
         }
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&more);
 }
 
 /* Of blocks that leave SMs empty, each moves at most what an SM can, 64 bytes a clock (L1 from L2), which is several
@@ -797,7 +757,7 @@ static void more_work_takes_no_less_time(void **unused)
  * follows from the rows they work on. */
 static void few_blocks_do_not_saturate_memory(void **unused)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -816,15 +776,14 @@ static void few_blocks_do_not_saturate_memory(void **unused)
                        rows[k].dram_active, told);
         free(rows);
     }
-    mfu_plan_release(&p);
 }
 
 /* A row of a sweep, the plan of its scenario, and the library's say the same, of
  * every result. */
 static void sweep_plan_and_library_agree(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p;
+    SIMULATION simulation = {0};
+    PLAN p = {0};
     mfuplan_catalog *library = mfuplan_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     mfuplan_plan *theirs = mfuplan_plan_new();
     struct mfu_scenario s;
@@ -867,8 +826,6 @@ static void sweep_plan_and_library_agree(void **unused)
     }
     mfuplan_plan_free(theirs);
     mfuplan_close(library);
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
 }
 
 /* Decoders all of whose products are a weight's, once per token, and whose attention sees
@@ -895,7 +852,7 @@ static double square(double tokens, const void *unused)
  * factors; MoE's router and Gemma 2's windows count otherwise: dense decoders only. */
 static void model_flops_are_six_n_and_attention(void **unused)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -929,7 +886,6 @@ static void model_flops_are_six_n_and_attention(void **unused)
         HOLDS(p.program.linear_params
               <= p.program.params * (p.program.linear_params > p.program.non_embedding_params ? 2 : 1));
     }
-    mfu_plan_release(&p);
 }
 
 /* How many kinds of layers the model has: sections that repeat as an expression says. */
@@ -995,7 +951,7 @@ static void layers_add_up(void **unused)
 /* Every layer traced by itself makes the same step. */
 static void unrolled_is_repeated(void **unused)
 {
-    static struct mfu_plan p;
+    PLAN p = {0};
     static struct mfu_program unrolled;
     struct mfu_scenario s;
 
@@ -1027,7 +983,6 @@ static void unrolled_is_repeated(void **unused)
         mfu_lifetime_peak(&unrolled, false, &peak);
         HOLDS_NEAR(peak.bytes, p.memory.peak.bytes, EXACT);
     }
-    mfu_plan_release(&p);
     mfu_program_free(&unrolled);
 }
 
@@ -1035,7 +990,7 @@ static void unrolled_is_repeated(void **unused)
 
 static void order_does_not_matter(void **unused)
 {
-    static struct mfu_plan p, again;
+    PLAN p = {0}, again = {0};
     struct mfu_scenario s;
 
     (void)unused;
@@ -1051,8 +1006,6 @@ static void order_does_not_matter(void **unused)
         HOLDS(memcmp(&again.mfu, &p.mfu, sizeof p.mfu) == 0);
         HOLDS(again.memory.peak.bytes == p.memory.peak.bytes && again.memory.smi_bytes == p.memory.smi_bytes);
     }
-    mfu_plan_release(&p);
-    mfu_plan_release(&again);
 }
 
 /* What the program prints for a script; the caller frees it. */
@@ -1095,8 +1048,8 @@ static json_t *as_printed(json_t *object)
 
 static void the_program_gives_the_same_plan(void **unused)
 {
-    static struct mfu_simulation simulation;
-    static struct mfu_plan p;
+    SIMULATION simulation = {0};
+    PLAN p = {0};
     char file[] = "/tmp/mfuplan-saved-XXXXXX";
     struct mfu_scenario s;
 
@@ -1131,8 +1084,6 @@ static void the_program_gives_the_same_plan(void **unused)
         free(sourced);
     }
     remove(file);
-    mfu_simulation_release(&simulation);
-    mfu_plan_release(&p);
 }
 
 /* ---- results ------------------------------------------------------------- */
@@ -1144,7 +1095,7 @@ static void every_result_says_something(void **unused)
         "fragmented", /* of the simulated allocator, near the edge only */
     };
     bool says[MFU_RESULTS_MAX] = {false};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     struct mfu_scenario s;
     struct mfu_result r;
 
@@ -1166,7 +1117,6 @@ static void every_result_says_something(void **unused)
         if (!says[k] && !excused)
             fail_msg("%s is 0 or unknown in each of %d scenarios", r.name, scenarios(SCENARIOS));
     }
-    mfu_plan_release(&p);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
  * runtimes, checkpointing and sharding.
  */
 #include "../unit/catalog.h"
+#include "owned.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -259,7 +260,7 @@ static void weights_that_stay_for_backward_are_gathered_once(void **state)
 {
     static const char *const models[] = {"llama-3.2-1b", "t5-base", "deepseek-v2-lite"};
     static const char *const checkpoints[] = {"none", "full"};
-    static struct mfu_plan full;
+    PLAN full = {0};
 
     (void)state;
     for (size_t m = 0; m < LENGTH(models); m++)
@@ -288,7 +289,6 @@ static void weights_that_stay_for_backward_are_gathered_once(void **state)
             assert_true(bytes[1] < bytes[0] && plan.memory.peak.bytes > full.memory.peak.bytes);
             assert_true(plan.step.time_s <= full.step.time_s * (1 + EXACT));
         }
-    mfu_plan_release(&full);
 }
 
 /* What autograd refers to of ZeRO 3's weights stays beside what is gathered anew: as many gathers, and all layers more to hold,
@@ -806,7 +806,7 @@ static void splitting_keeps_adapters(void **state)
     static const char *const splits[][2] = {{"tp", "2"}, {"tp", "4"}, {"pp", "4"}, {"cp", "2"}};
     static const char *const trainers[] = {"torchtitan", "megatron-te"};
     static const char *const models[] = {"llama-3-8b", "phi-3-mini", "gemma-2-2b"};
-    static struct mfu_plan one;
+    PLAN one = {0};
     double held;
     int made = 0;
 
@@ -872,7 +872,6 @@ static void splitting_keeps_adapters(void **state)
     for (int i = 0; i < plan.n_stages; i++)
         held += plan.stages[i].memory.peak.parts[MFU_PART_OPTIMIZER];
     assert_near(held, one.memory.peak.parts[MFU_PART_OPTIMIZER], 1e-3);
-    mfu_plan_release(&one);
 }
 
 /* As many layers train wherever they are; gradients end below the first, so that lower ones never take less time or
@@ -881,7 +880,7 @@ static void layers_train_by_their_numbers(void **state)
 {
     static const char *const more[][2] = {
         {"batch", "2"}, {"checkpoint", "full"}, {"lora", "8"}, {"precision", "bf16-pure"}};
-    struct mfu_plan last = {0};
+    PLAN last = {0};
 
     (void)state;
     for (int k = 0; k < 24; k++) {
@@ -914,7 +913,6 @@ static void layers_train_by_their_numbers(void **state)
     for (int i = 0; i < plan.n_stages; i++)
         assert_near(plan.stages[i].memory.peak.parts[MFU_PART_OPTIMIZER] * 10 / (i ? 4 : 6),
                     last.memory.peak.parts[MFU_PART_OPTIMIZER], 1e-3);
-    mfu_plan_release(&last);
 }
 
 /* What names weights of layers is their kinds and the layers' numbers, or it is refused. */
@@ -988,7 +986,7 @@ static void latent_attention_is_split_by_heads(void **state)
     static const char *const whole_ops[] = {"attn.q_a", "attn.kv_a", "moe.route"};
     static const char *const split_ops[] = {"attn.q",   "attn.kv",     "attn.core",   "attn.o",   "moe.gate",
                                             "moe.down", "shared.gate", "shared.down", "mlp.gate", "mlp.down"};
-    static struct mfu_plan one;
+    PLAN one = {0};
 
     (void)state;
     for (size_t m = 0; m < 2; m++)
@@ -1016,7 +1014,6 @@ static void latent_attention_is_split_by_heads(void **state)
                             EXACT);
             }
         }
-    mfu_plan_release(&one);
 }
 
 /* Rows that took their weights before the experts' last product take its bias after it, expert by expert: kernels of each
@@ -1384,7 +1381,7 @@ static void an_engine_has_masters_of_what_trains(void **state)
 static void documents_are_of_texts(void **state)
 {
     static const char *const of[][2] = {{"clip-b-32", "20"}, {"whisper-small", "40"}, {"gpt2", "100"}};
-    static struct mfu_plan packed;
+    PLAN packed = {0};
 
     (void)state;
     for (size_t m = 0; m < sizeof of / sizeof *of; m++) {
@@ -1407,7 +1404,6 @@ static void documents_are_of_texts(void **state)
         }
         assert_true(fewer > 0);
     }
-    mfu_plan_release(&packed);
 }
 
 /* What a pipeline cuts are the layers that n_layer counts, and no rank goes without. */

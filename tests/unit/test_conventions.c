@@ -3,6 +3,7 @@
  * The figures are those of docs/mfu.md, worked out by hand from each program's
  * source and checked against what the programs print. */
 #include "plans.h"
+#include "owned.h"
 
 #include <string.h>
 
@@ -46,7 +47,7 @@ static void each_counts_its_own_flops(void **state)
         {"llama-3-8b", NULL, "causal", 51470},
         {"llama-3-8b", NULL, "6n", 48180},
     };
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -55,7 +56,6 @@ static void each_counts_its_own_flops(void **state)
         assert_near(mfu_convention_flops_per_token(&p, rows[i].name), rows[i].mflop * 1e6, 2e-4);
     }
     assert_true(isnan(mfu_convention_flops_per_token(&p, "nanogtp")));
-    mfu_plan_release(&p);
 }
 
 static void each_divides_by_its_own_peak(void **state)
@@ -70,21 +70,20 @@ static void each_divides_by_its_own_peak(void **state)
         {"b200", "torchtitan", 2250},    {"h100-sxm", "llm.c", 989.4},     {"rtx-a6000", "llm.c", 77.42},
         {"h100-sxm", "hfu", 989.4},      {"h100-sxm", "6n", 989.4},
     };
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         plan(&p, rows[i].gpu, "gpt2", NULL);
         assert_near(find(&p, rows[i].name).peak_flops, rows[i].tflops * 1e12, 1e-3);
     }
-    mfu_plan_release(&p);
 }
 
 /* claims.md A1: 15.4 % of an A100 are about 82 % of an RTX 4070. */
 static void figures_are_one_run_seen_differently(void **state)
 {
     static const char *const train1[] = {"batch", "8", "accum", "64", "runtime", "compile", NULL};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     struct mfu_convention all[MFU_CONVENTIONS_MAX], nanogpt;
     size_t n;
 
@@ -98,7 +97,6 @@ static void figures_are_one_run_seen_differently(void **state)
     assert_near(nanogpt.mfu * 312 / 58.3, find(&p, "megatron-2021").mfu, 2e-3);
     assert_near(find(&p, "megatron-2021").mfu, p.mfu.mfu, 1e-3);
     assert_near(find(&p, "hfu").flops_per_token * p.step.tokens, p.mfu.hardware_flops, 1e-9);
-    mfu_plan_release(&p);
 }
 
 int main(void)

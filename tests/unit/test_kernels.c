@@ -1,5 +1,6 @@
 /* test_kernels.c - the launches of a plan as a table. */
 #include "plans.h"
+#include "owned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static const struct {
 
 static void rows_add_up_to_the_busy_time(void **state)
 {
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(runs); i++) {
@@ -55,12 +56,11 @@ static void rows_add_up_to_the_busy_time(void **state)
         free(rows);
         free(kinds);
     }
-    mfu_plan_release(&p);
 }
 
 static void readings_are_shares(void **state)
 {
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(runs); i++) {
@@ -78,14 +78,13 @@ static void readings_are_shares(void **state)
         }
         free(rows);
     }
-    mfu_plan_release(&p);
 }
 
 /* Three layers are traced apart; nobody should see that. */
 static void equal_kernels_of_all_layers_are_one_row(void **state)
 {
     const char *const settings[] = {"batch", "8", "accum", "4", NULL};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     struct mfu_kernel_row *rows;
     const struct mfu_kernel_row *qkv;
     int n;
@@ -109,7 +108,6 @@ static void equal_kernels_of_all_layers_are_one_row(void **state)
     assert_int_equal(rows[n - 1].phase, MFU_OPTIMIZER_PHASE);
     assert_string_equal(rows[n - 1].name, "adamw");
     free(rows);
-    mfu_plan_release(&p);
 }
 
 static void fp32_leaves_the_tensor_cores_idle(void **state)
@@ -118,7 +116,7 @@ static void fp32_leaves_the_tensor_cores_idle(void **state)
         const char *precision;
         int busy;
     } cases[] = {{"fp32", 0}, {"tf32", 1}, {"bf16", 1}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -132,7 +130,6 @@ static void fp32_leaves_the_tensor_cores_idle(void **state)
         assert_near(find(rows, n, "h.ln_1")->tensor_active, 0, 0);
         free(rows);
     }
-    mfu_plan_release(&p);
 }
 
 /* Blocks on 132 SMs, one per SM at a time: full rounds and a tail. */
@@ -201,7 +198,7 @@ static void padding_is_a_mask(void **state)
     static const char *const open[] = {"batch", "2", NULL},
                              *const masked[] = {"batch", "2", "padding_mask", "on", NULL},
                              *const te[] = {"trainer", "megatron-te", "padding_mask", "on", NULL};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double pairs;
 
     (void)state;
@@ -213,7 +210,6 @@ static void padding_is_a_mask(void **state)
     assert_near(first_attention(&p.program)->work->kernel.flops, 2 * pairs, 0.002 * pairs);
     plan(&p, "h100-sxm", "llama-3.2-1b", te);
     assert_int_equal(first_attention(&p.program)->work->kernel.attention, MFU_CUDNN);
-    mfu_plan_release(&p);
 }
 
 /* Clocks do not recover while attention runs: its tensor cores work, too, as far as it uses them. */
@@ -221,7 +217,7 @@ static void attention_keeps_tensor_cores_busy(void **state)
 {
     static const char *const settings[] = {"seq", "8192", "precision", "bf16-pure", "checkpoint", "full", NULL};
     double share = 0, seen = 0, product = 0;
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     plan(&p, "h100-sxm", "llama-3.2-1b", settings);
@@ -238,7 +234,6 @@ static void attention_keeps_tensor_cores_busy(void **state)
     }
     assert_near(product, 1, 0);
     assert_true(seen > 0 && share / seen > 0.2 && share / seen < 0.9);
-    mfu_plan_release(&p);
 }
 
 int main(void)

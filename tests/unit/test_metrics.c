@@ -1,5 +1,6 @@
 /* test_metrics.c - readings of a step and of single kernels. */
 #include "plans.h"
+#include "owned.h"
 
 #include <string.h>
 
@@ -204,7 +205,7 @@ static const struct {
 
 static void readings_are_shares_in_their_order(void **state)
 {
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(runs); i++) {
@@ -229,7 +230,6 @@ static void readings_are_shares_in_their_order(void **state)
         assert_near(m.memory_used_fill, p.memory.fill, 0);
         assert_int_equal(m.tensor_active > 0, p.config.precision != MFU_FP32);
     }
-    mfu_plan_release(&p);
 }
 
 /* Naive attention: as busy, with less of the chip at work. */
@@ -237,7 +237,7 @@ static void readings_are_shares_in_their_order(void **state)
 static void a_bubble_reads_as_busy(void **state)
 {
     static const char *const set[] = {"pp", "4", "accum", "4", "zero", "1", NULL};
-    static struct mfu_plan p;
+    PLAN p = {0};
     struct mfu_metrics m;
 
     (void)state;
@@ -246,14 +246,13 @@ static void a_bubble_reads_as_busy(void **state)
     assert_true(p.bubble > 0.3 && m.gpu_utilization > 0.9);
     assert_true(m.sm_active < m.gpu_utilization - 0.6 * p.bubble && m.tensor_active < 1 - p.bubble);
     assert_true(m.fabric_bytes > 0 && m.fabric_active > 0 && m.fabric_active < 1);
-    mfu_plan_release(&p);
 }
 
 static void naive_attention_starves_the_tensor_cores(void **state)
 {
     const char *const naive[] = {"batch", "8", "attention", "math", NULL};
     const char *const fused[] = {"batch", "8", "attention", "flash", "runtime", "compile", NULL};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     struct mfu_metrics a, b;
 
     (void)state;
@@ -263,7 +262,6 @@ static void naive_attention_starves_the_tensor_cores(void **state)
     mfu_metrics_of_plan(&p, &b);
     assert_true(a.gpu_utilization > 0.95 && b.gpu_utilization > 0.95);
     assert_true(a.mfu < 0.6 * b.mfu && a.tensor_active < 0.6 * b.tensor_active);
-    mfu_plan_release(&p);
 }
 
 /* Studied alone: kernel by kernel, the whole square of scores through memory. */

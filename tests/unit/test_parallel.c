@@ -1,5 +1,6 @@
 /* test_parallel.c - ranks over machines: groups, the roads between them, and what NCCL makes of those. */
 #include "catalog.h"
+#include "owned.h"
 #include "near.h"
 #include "plans.h"
 
@@ -74,7 +75,7 @@ static void experts_are_shared_without_loss_or_gain(void **state)
                    {"2", "1", "8", "4", "1", "0", "megatron-te"}, {"4", "1", "4", "2", "1", "1", "megatron-bridge"},
                    {"1", "2", "2", "8", "1", "1", "megatron-te"}, {"2", "1", "8", "2", "2", "0", "megatron-te"},
                    {"2", "1", "4", "4", "1", "3", "torchtitan"},  {"1", "1", "4", "2", "4", "2", "ddp"}};
-    static struct mfu_plan one, p;
+    PLAN one = {0}, p = {0};
 
     (void)state;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++)
@@ -100,14 +101,12 @@ static void experts_are_shared_without_loss_or_gain(void **state)
             assert_near(summed_bytes(&p, MFU_AXES_DATA),
                         (p.program.rank_trained - p.program.expert_trained) * p.program.gradient_bytes, 1e-9);
         }
-    mfu_plan_release(&one);
-    mfu_plan_release(&p);
 }
 
 /* Experts that are split as all else is, which Megatron does where nothing is said. */
 static void ranks_of_experts_are_those_of_all_else_by_default(void **state)
 {
-    static struct mfu_plan p, same;
+    PLAN p = {0}, same = {0};
 
     (void)state;
     plan(&p, "h100-sxm", "mixtral-8x7b",
@@ -120,8 +119,6 @@ static void ranks_of_experts_are_those_of_all_else_by_default(void **state)
     plan(&p, "h100-sxm", "mixtral-8x7b",
          (const char *[]){"tp", "4", "sp", "on", "ep", "8", "dp", "4", "trainer", "torchtitan", NULL});
     assert_near(p.config.setting[MFU_S_ETP], 1, 0); /* whole experts over tensor ranks, too */
-    mfu_plan_release(&p);
-    mfu_plan_release(&same);
 }
 
 static void topology_of(const char *gpu_name, const char *cluster, struct mfu_machine *m)
@@ -237,7 +234,7 @@ static void a_plan_of_more_replicas_is_no_larger(void **state)
 {
     static const char *const few[] = {"gpus", "256", "tp", "8", "pp", "4", "accum", "8", "zero", "1", NULL};
     static const char *const many[] = {"gpus", "16384", "tp", "8", "pp", "4", "accum", "8", "zero", "1", NULL};
-    static struct mfu_plan a, b;
+    PLAN a = {0}, b = {0};
     struct mfu_exchange x[MFU_MOST_EXCHANGES], y[MFU_MOST_EXCHANGES];
     int n, found = 0;
 
@@ -258,8 +255,6 @@ static void a_plan_of_more_replicas_is_no_larger(void **state)
             found++;
         }
     assert_int_equal(found, n);
-    mfu_plan_release(&a);
-    mfu_plan_release(&b);
 }
 
 /* What the step waits for is shared out among the exchanges, without rest but the copies that are made for them. */
@@ -319,14 +314,13 @@ static void a_head_is_kept_by_its_own_chunk(void **state)
 static void dense_layers_count_among_a_stage_s(void **state)
 {
     static const char *const set[] = {"gpus", "4", "pp", "4", "accum", "8", "n_layer", "12", "n_dense", "2", NULL};
-    static struct mfu_plan p;
+    PLAN p = {0};
 
     (void)state;
     plan(&p, "b200", "deepseek-v3", set);
     assert_near(p.stages[0].layers, 1, 0);
     for (int i = 1; i < 4; i++)
         assert_near(p.stages[i].layers, 3, 0);
-    mfu_plan_release(&p);
 }
 
 /* Of a row that visits an expert: what enters, gate, up and their product; not what leaves, whose weight was in the product. */

@@ -1,5 +1,6 @@
 /* test_report.c - how answers look, on paper and in JSON. */
 #include "plans.h"
+#include "owned.h"
 
 #include <locale.h>
 #include <math.h>
@@ -96,7 +97,7 @@ static int widest_line(const char *text)
 static void text_stays_within_the_window(void **state)
 {
     static const int widths[] = {40, 50, 64, 80, 100, 120, 200};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t r = 0; r < LENGTH(runs); r++) {
@@ -119,13 +120,12 @@ static void text_stays_within_the_window(void **state)
                     free(text);
                 }
     }
-    mfu_plan_release(&p);
 }
 
 static void a_plan_is_one_screen(void **state)
 {
     struct mfu_term t = {.width = 80, .height = 24, .utf8 = true};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t r = 0; r < LENGTH(runs); r++) {
@@ -137,13 +137,12 @@ static void a_plan_is_one_screen(void **state)
             fail_msg("%d lines:\n%s", lines(text), text);
         free(text);
     }
-    mfu_plan_release(&p);
 }
 
 static void colour_only_repeats(void **state)
 {
     struct mfu_term plain = {.width = 80, .height = 24, .utf8 = true}, colored = plain;
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     colored.color = true;
@@ -162,7 +161,6 @@ static void colour_only_repeats(void **state)
         free(a);
         free(b);
     }
-    mfu_plan_release(&p);
 }
 
 /* The bar of a plan has a mark of its own for every part. */
@@ -191,7 +189,7 @@ static void parts_have_marks_of_their_own(void **state)
 static void the_plan_says_what_matters(void **state)
 {
     struct mfu_term t = {.width = 80, .height = 24, .utf8 = false};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     char *text;
 
     (void)state;
@@ -222,7 +220,6 @@ static void the_plan_says_what_matters(void **state)
     assert_non_null(strstr(text, "input: the loader takes 9 s"));
     assert_non_null(strchr(text, '!'));
     free(text);
-    mfu_plan_release(&p);
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -320,7 +317,7 @@ static void plan_has_everything_that_the_interface_names(void **state)
     static const char *const mfu_keys[] = {
         "mfu",         "hfu", "peak_flops", "model_flops_per_step", "hardware_flops_per_step", "achieved_flops",
         "conventions", NULL};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     json_t *o;
 
     (void)state;
@@ -336,14 +333,13 @@ static void plan_has_everything_that_the_interface_names(void **state)
     assert_string_equal(json_string_value(json_object_get(json_object_get(o, "scenario"), "precision")), "bf16");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "params"), "total")), 124373760);
     json_decref(o);
-    mfu_plan_release(&p);
 }
 
 static void parts_are_a_partition_in_whole_bytes(void **state)
 {
     static const char *const names[] = {"weights",     "gradients",   "optimizer", "ema",           "weight_casts",
                                         "activations", "logits_loss", "workspace", "communication", "other"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t r = 0; r < LENGTH(runs); r++) {
@@ -376,7 +372,6 @@ static void parts_are_a_partition_in_whole_bytes(void **state)
         }
         json_decref(o);
     }
-    mfu_plan_release(&p);
 }
 
 static void kernels_have_every_key_and_sum_up(void **state)
@@ -386,7 +381,7 @@ static void kernels_have_every_key_and_sum_up(void **state)
                                        "bound", "time_s",    "share",         "flops_per_s", "bytes_per_s",
                                        "waves", "sm_active", "tensor_active", "dram_active", NULL};
     static const char *const roof_keys[] = {"name", "intensity", "flops_per_s", "share", "bound", NULL};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     json_t *o, *row;
     size_t i;
     double sum = 0;
@@ -407,12 +402,11 @@ static void kernels_have_every_key_and_sum_up(void **state)
     assert_near(json_number_value(json_object_get(o, "ridge")), 58.3e12 / 504e9, 1e-3);
     json_array_foreach(json_object_get(o, "kernels"), i, row) assert_keys(row, roof_keys);
     json_decref(o);
-    mfu_plan_release(&p);
 }
 
 static void step_and_mfu_stand_alone(void **state)
 {
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     json_t *o;
 
     (void)state;
@@ -425,7 +419,6 @@ static void step_and_mfu_stand_alone(void **state)
     assert_string_equal(json_string_value(json_object_get(o, "command")), "mfu");
     assert_near(json_number_value(json_object_get(o, "mfu")), p.mfu.mfu, 1e-14);
     json_decref(o);
-    mfu_plan_release(&p);
 }
 
 /* ---- validation --------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * through the step.
  */
 #include "catalog.h"
+#include "owned.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -134,16 +135,14 @@ static void graphs_release_a_launch_bound_run(void **state)
 /* The same model with enough tokens is not. */
 static void tokens_release_it_too(void **state)
 {
-    struct mfu_plan p = {0};
-    struct mfu_simulation s = {0};
+    PLAN p = {0};
+    SIMULATION s = {0};
 
     (void)state;
     plan(&p, "h100-sxm", "gpt2", "batch", "256", "seq", "512", "n_layer", "6", "n_embd", "256", "n_head", "4", NULL);
     simulate(&p, false, &s);
     assert_int_not_equal(p.limit, MFU_LIMIT_LAUNCH);
     assert_true(p.step.idle_s / p.step.time_s < 0.1);
-    mfu_simulation_release(&s);
-    mfu_plan_release(&p);
 }
 
 /* Slices of whole steps average to the readings of the step. */
@@ -221,8 +220,8 @@ static void what_is_exchanged_is_what_the_stage_says(void **state)
  * with a link that is slow the step is as long as the exchange. */
 static void blocks_wait_for_their_weights(void **state)
 {
-    struct mfu_plan p = {0};
-    struct mfu_simulation s = {0};
+    PLAN p = {0};
+    SIMULATION s = {0};
     int collectives = 0, waiting = 0;
 
     (void)state;
@@ -249,8 +248,6 @@ static void blocks_wait_for_their_weights(void **state)
     assert_true(s.timeline.step_s >= s.timeline.communication_s);
     assert_true(s.timeline.step_s <= 1.3 * s.timeline.communication_s);
     assert_true(p.step.communication_exposed_s > 0.5 * p.step.time_s);
-    mfu_simulation_release(&s);
-    mfu_plan_release(&p);
 }
 
 /* A GPU that waits for others runs NCCL's kernels: busy to nvidia-smi, and not

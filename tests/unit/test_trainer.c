@@ -1,5 +1,6 @@
 /* test_trainer.c - what trainers overlap, what a system makes of everything, and which cached memory counts. */
 #include "plans.h"
+#include "owned.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static void every_name_of_a_trainer_is_one_trainer(void **state)
 
 static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
 {
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (int i = 0; i < MFU_TRAINER_COUNT; i++) {
@@ -40,7 +41,6 @@ static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
         assert_int_equal(p.config.setting[MFU_S_TP_OVERLAP],
                          t->tp_overlap_since > 2020 ? MFU_TP_IN_THE_WAY : t->tp_overlap);
     }
-    mfu_plan_release(&p);
 }
 
 /* ZeRO 3's host handles each weight as often as its module runs: in backward once more where that is run again. */
@@ -50,7 +50,7 @@ static void weights_are_gathered_for_each_pass(void **state)
         const char *checkpoint, *layers;
         double passes;
     } rows[] = {{"none", "0", 1}, {"full", "0", 2}, {"full", "3", 1.25}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -66,7 +66,6 @@ static void weights_are_gathered_for_each_pass(void **state)
         assert_near(host_s[1][0] - host_s[0][0], 1e-3 * p.program.weight_tensors, 1e-9);
         assert_near((host_s[1][1] - host_s[0][1]) / (host_s[1][0] - host_s[0][0]), rows[i].passes, 1e-9);
     }
-    mfu_plan_release(&p);
 }
 
 /* Bytes that the kernels of a name write in a micro-step, and calls of them. */
@@ -98,7 +97,7 @@ static double written_by(const struct mfu_plan *p, const char *ending, double *c
 static void gradients_stayed_before_zero_grad_freed_them(void **state)
 {
     static const char *const years[] = {"2022", "2023"}, *const accums[] = {"1", "4"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (int t = 0; t < MFU_TRAINER_COUNT; t++)
@@ -134,7 +133,6 @@ static void gradients_stayed_before_zero_grad_freed_them(void **state)
              (const char *[]){"optimizer", "sgd", "software", "2022", others[i][0], others[i][1], NULL});
         assert_near(written_by(&p, "zero_grad", &calls), 0, 0);
     }
-    mfu_plan_release(&p);
 }
 
 /* Transformer Engine gives attention to cuDNN from Hopper on, unless a kernel is chosen; PyTorch does not. */
@@ -144,7 +142,7 @@ static void transformer_engine_chooses_its_attention(void **state)
         const char *gpu;
         bool cudnn;
     } cards[] = {{"a100-80gb-sxm", false}, {"h100-sxm", true}, {"b200", true}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
@@ -159,7 +157,6 @@ static void transformer_engine_chooses_its_attention(void **state)
                  (const char *[]){"gpus", "8", "trainer", t->name, "attention", "math", NULL});
             assert_int_equal(p.config.attention, MFU_MATH);
         }
-    mfu_plan_release(&p);
 }
 
 /* Bytes that each logit moves, as the sources' lines count them (16-bit logits, fp32 copies), but for reading again. */
@@ -169,7 +166,7 @@ static void a_loss_moves_what_its_kernels_do(void **state)
         const char *fusion;
         double bytes;
     } cases[] = {{"off", 52}, {"native", 36}, {"flash-attn", 24}, {"te", 8}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double last_s = INFINITY;
 
     (void)state;
@@ -190,14 +187,13 @@ static void a_loss_moves_what_its_kernels_do(void **state)
     assert_int_equal(p.config.setting[MFU_S_LOSS_FUSION], MFU_LOSS_UNFUSED);
     plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", "8", "runtime", "fused", NULL});
     assert_int_equal(p.config.setting[MFU_S_LOSS_FUSION], MFU_LOSS_FLASH);
-    mfu_plan_release(&p);
 }
 
 /* The host is as long about a layer that runs again, however few layers and whatever is around them. */
 static void layers_run_again_alike_however_few(void **state)
 {
     static const char *const layers[] = {"2", "3", "12", "40"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double share = 0;
 
     (void)state;
@@ -208,7 +204,6 @@ static void layers_run_again_alike_however_few(void **state)
         assert_true(share > 0.8 && share <= 1);
         assert_near(p.sums.again_kernels / p.sums.forward_kernels, share, 1e-9);
     }
-    mfu_plan_release(&p);
 }
 
 /* What a token sends once to a rank or node instead of once to each expert there: never more, the same where each
@@ -216,7 +211,7 @@ static void layers_run_again_alike_however_few(void **state)
 static void a_flexible_dispatcher_sends_less(void **state)
 {
     static const char *const layouts[][2] = {{"8", "2"}, {"8", "8"}, {"32", "32"}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
@@ -236,7 +231,6 @@ static void a_flexible_dispatcher_sends_less(void **state)
         assert_true(bytes[1] > bytes[0] / 8); /* top_k */
         assert_true(busy_s[1] <= busy_s[0] * (1 + 1e-9));
     }
-    mfu_plan_release(&p);
 }
 
 /* Megatron-Bridge's recipes send rows by DeepEP or HybridEP, but of models that they exchange on boxes, and where experts
@@ -271,7 +265,7 @@ static void a_recipe_brings_its_dispatcher(void **state)
 static void a_router_of_groups_sends_to_few_nodes(void **state)
 {
     static const char *const chosen[] = {"1", "4", "8"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double bytes[LENGTH(chosen)];
 
     (void)state;
@@ -286,14 +280,13 @@ static void a_router_of_groups_sends_to_few_nodes(void **state)
     }
     assert_near(bytes[1] / bytes[0], 4 * (1 - pow(0.75, 8)), 1e-9);
     assert_near(bytes[2] / bytes[0], 8 * (1 - pow(0.875, 8)), 1e-9);
-    mfu_plan_release(&p);
 }
 
 /* A graph of all leaves the host nothing of layers, one of attention leaves it the experts. */
 static void graphs_take_what_they_hold_from_the_host(void **state)
 {
     static const char *const graphs[][2] = {{"off", "all"}, {"on", "attention"}, {"on", "all"}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double last_s = INFINITY;
 
     (void)state;
@@ -304,14 +297,13 @@ static void graphs_take_what_they_hold_from_the_host(void **state)
         assert_true(p.step.time_s < last_s);
         last_s = p.step.time_s;
     }
-    mfu_plan_release(&p);
 }
 
 /* The more runs beside products the less is in the way; kernels do not change, nor what is sent. */
 static void what_runs_beside_products_is_less_in_the_way(void **state)
 {
     static const char *const cards[] = {"a100-80gb-sxm", "h100-sxm", "l40s"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t card = 0; card < sizeof cards / sizeof *cards; card++)
@@ -333,13 +325,12 @@ static void what_runs_beside_products_is_less_in_the_way(void **state)
                 busy_s = p.step.busy_s;
             }
         }
-    mfu_plan_release(&p);
 }
 
 static void a_system_scales_all_but_the_host_and_no_single_gpu(void **state)
 {
     static const char *const layouts[][3] = {{"8", "8", "1"}, {"8", "1", "1"}, {"16", "2", "4"}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double usual_s;
 
     (void)state;
@@ -358,29 +349,26 @@ static void a_system_scales_all_but_the_host_and_no_single_gpu(void **state)
     usual_s = p.step.time_s;
     plan(&p, "h100-sxm", "gpt2", (const char *[]){"system", "2", NULL});
     assert_near(p.step.time_s, usual_s, 1e-12);
-    mfu_plan_release(&p);
 }
 
 /* Nobody has run it: the interval of a system of many is wider than that of the machine that its
  * coefficients are from. */
 static void a_system_nobody_ran_is_less_sure(void **state)
 {
-    struct mfu_plan one = {0}, many = {0};
+    PLAN one = {0}, many = {0};
 
     (void)state;
     plan(&one, "h100-sxm", "llama-3-8b", (const char *[]){"trainer", "ddp", "batch", "2", NULL});
     plan(&many, "h100-sxm", "llama-3-8b",
          (const char *[]){"gpus", "64", "tp", "8", "trainer", "ddp", "batch", "2", NULL});
     assert_true(many.step.high_s / many.step.low_s > one.step.high_s / one.step.low_s);
-    mfu_plan_release(&one);
-    mfu_plan_release(&many);
 }
 
 /* Of a pipeline: more micro-batches in flight never fit better, verdict and probability agree, and between
  * sure and impossible lies a verdict that cached memory decides. */
 static void cached_memory_of_a_pipeline_counts_in_part(void **state)
 {
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double last = 1;
     bool between = false;
 
@@ -398,7 +386,6 @@ static void cached_memory_of_a_pipeline_counts_in_part(void **state)
         last = p.memory.fits_probability;
     }
     assert_true(between && last < 0.05);
-    mfu_plan_release(&p);
 }
 
 /* Host-bound, each collective waits for as many ranks as its group has; one GPU has none. */
@@ -406,7 +393,7 @@ static void checks_take_as_long_as_groups_are_large(void **state)
 {
     static const char *const tp[] = {"1", "2", "4", "8"};
     double more_s[4];
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (int i = 0; i < 4; i++)
@@ -420,7 +407,6 @@ static void checks_take_as_long_as_groups_are_large(void **state)
     assert_true(more_s[1] > 0);
     assert_near(more_s[2], 2 * more_s[1], 0.05);
     assert_near(more_s[3], 2 * more_s[2], 0.05);
-    mfu_plan_release(&p);
 }
 
 /* What NCCL still reads while the host is ahead, as it is once in a run, however slow it is: more for a stage that waits for
@@ -428,7 +414,7 @@ static void checks_take_as_long_as_groups_are_large(void **state)
  * than on average where hosts meet at every collective. */
 static void freed_memory_comes_back_when_the_gpu_has_read_it(void **state)
 {
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     struct mfu_memory_answer room = {.capacity_bytes = 1e15};
     const struct mfu_stage *first, *second;
     const char *settings[] = {"gpus",
@@ -478,7 +464,6 @@ static void freed_memory_comes_back_when_the_gpu_has_read_it(void **state)
     settings[19] = "0s", settings[15] = "2026"; /* software */
     plan(&p, "h100-sxm", "llama-2-7b", settings);
     assert_true(p.memory.withheld_bytes == 0 && p.memory.most_withheld_bytes == 0);
-    mfu_plan_release(&p);
 }
 
 /* Where stages are cut by cost, all layers are there, none but the last stage is empty, and the first has as many
@@ -486,7 +471,7 @@ static void freed_memory_comes_back_when_the_gpu_has_read_it(void **state)
 static void stages_of_equal_cost_have_all_layers(void **state)
 {
     static const char *const ranks[] = {"2", "4", "8", "16", "32"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (int layers = 8; layers <= 40; layers += 4)
@@ -505,7 +490,6 @@ static void stages_of_equal_cost_have_all_layers(void **state)
             }
             assert_true(sum == layers);
         }
-    mfu_plan_release(&p);
 }
 
 /* Bytes of the sums of gradients of a step, per parameter. */
@@ -533,7 +517,7 @@ static void sums_of_gradients_have_the_type_that_is_set(void **state)
         bool in_place;
     } cases[] = {
         {"megatron-te", "0", true}, {"megatron-te", "1", true}, {"torchtitan", "3", false}, {"nanotron", "0", false}};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -549,14 +533,13 @@ static void sums_of_gradients_have_the_type_that_is_set(void **state)
         assert_near(bytes[1], bytes[0] / 2, 0.02);
         assert_near(held[1], cases[i].in_place ? held[0] / 2 : held[0], 0.001);
     }
-    mfu_plan_release(&p);
 }
 
 /* Each of them for each rank. */
 static void new_weights_are_copied_out_piece_by_piece(void **state)
 {
     static const char *const gpus[] = {"2", "8", "64"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
     double calls;
 
     (void)state;
@@ -569,7 +552,6 @@ static void new_weights_are_copied_out_piece_by_piece(void **state)
         written_by(&p, "copy_out", &calls);
         assert_true(calls == 0);
     }
-    mfu_plan_release(&p);
 }
 
 /* Norms and routers see a rank's tokens with sequence parallelism, all of them without; biases of products whose partial
@@ -585,7 +567,7 @@ static void gradients_of_copies_are_summed_over_tensor_ranks(void **state)
         {"qwen3-8b", (2 * 36 + 1) * 4096, 36 * 2 * 128},        /* norms of q and k */
         {"mixtral-8x7b", (2 * 32 + 1 + 32 * 8) * 4096, 0},      /* a router of 8 experts */
     };
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (int sp = 0; sp < 2; sp++)
@@ -605,7 +587,6 @@ static void gradients_of_copies_are_summed_over_tensor_ranks(void **state)
                 }
             assert_near(bytes, sum * 4.0, 1e-12);
         }
-    mfu_plan_release(&p);
 }
 
 /* In a later micro-step each gradient of a weight is added once to what is there: by the product itself, or by a kernel
@@ -613,7 +594,7 @@ static void gradients_of_copies_are_summed_over_tensor_ranks(void **state)
 static void weight_gradients_are_added_once(void **state)
 {
     static const char *const years[] = {"2021", "2024"};
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (int t = 0; t < MFU_TRAINER_COUNT; t++)
@@ -637,7 +618,6 @@ static void weight_gradients_are_added_once(void **state)
             assert_true(fused ? apart < all * 0.2 : apart > all * 0.8);
             assert_true(fused || of->casts_sums == (casts > 0));
         }
-    mfu_plan_release(&p);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* test_why.c - explanations close, and say what the numbers say. */
 #include "near.h"
+#include "owned.h"
 
 #include "answer/why/order.h"
 #include "answer/why/why.h"
@@ -254,8 +255,8 @@ static void memory_is_what_nvidia_smi_shows(void **state)
 static void batches_are_plans_of_their_own(void **state)
 {
     static const char *const objectives[] = {"batch 8 accum 64 runtime compile", "batch 8 accum 64 objective dpo"};
-    struct mfu_plan p = {0};
-    struct mfu_simulation sim = {0};
+    PLAN p = {0};
+    SIMULATION sim = {0};
 
     (void)state;
     for (size_t k = 0; k < LENGTH(objectives); k++) {
@@ -279,8 +280,6 @@ static void batches_are_plans_of_their_own(void **state)
         }
         assert_int_equal(now, 1);
     }
-    mfu_simulation_release(&sim);
-    mfu_plan_release(&p);
 }
 
 /* A remedy is the fastest that fits, not the largest. */
@@ -329,8 +328,8 @@ static void nothing_saves_less_than_nothing(void **state)
 static void another_batch_does_not_speed_up_the_loader(void **state)
 {
     struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", "batch 16 accum 4 dataloader_ms 500"), four;
-    struct mfu_plan p = {0};
-    struct mfu_simulation sim = {0};
+    PLAN p = {0};
+    SIMULATION sim = {0};
 
     (void)state;
     four = s;
@@ -342,8 +341,6 @@ static void another_batch_does_not_speed_up_the_loader(void **state)
     for (int i = 0; i < why.n_rows; i++)
         if (why.rows[i].batch == 64)
             assert_near(why.rows[i].step_s, p.step.time_s, 1e-12);
-    mfu_simulation_release(&sim);
-    mfu_plan_release(&p);
 }
 
 static void kernels_go_by_name_op_and_kind(void **state)

@@ -7,6 +7,7 @@
  * MFUPLAN_KERNEL_TIMINGS names their folder, or those tests are skipped.
  */
 #include "near.h"
+#include "owned.h"
 #include "published_timings.h"
 
 #include <stdio.h>
@@ -300,8 +301,8 @@ static int ascending(const void *a, const void *b)
 
 static size_t read_runs(struct run *runs, const struct mfu_csv *csv)
 {
-    struct mfu_simulation simulation = {0};
-    struct mfu_plan plan = {0};
+    SIMULATION simulation = {0};
+    PLAN plan = {0};
     size_t n = 0;
 
     for (size_t i = 0; i < csv->n_rows; i++) {
@@ -319,8 +320,6 @@ static size_t read_runs(struct run *runs, const struct mfu_csv *csv)
         snprintf(r->group, sizeof r->group, "%.100s|%s", mfu_csv_get(csv, i, "source"), r->run.scenario.gpu->slug);
         n += r->measured_s > 0;
     }
-    mfu_plan_release(&plan);
-    mfu_simulation_release(&simulation);
     return n;
 }
 
@@ -335,8 +334,8 @@ static void try_group(const struct run *runs, const size_t *list, size_t n, stru
     const struct mfu_gpu *gpu = runs[list[0]].run.scenario.gpu;
     struct mfu_measured_run *taken = calloc(TAKEN, sizeof *taken);
     struct mfu_gpu *own = malloc(sizeof *own);
-    struct mfu_simulation simulation = {0};
-    struct mfu_plan plan = {0};
+    SIMULATION simulation = {0};
+    PLAN plan = {0};
     struct mfu_calibrated *c;
     struct mfu_error err = {0};
 
@@ -362,8 +361,6 @@ static void try_group(const struct run *runs, const size_t *list, size_t n, stru
         to->after[to->n++] = fabs(plan.step.time_s / r->measured_s - 1);
         to->inside += r->measured_s >= plan.step.low_s && r->measured_s <= plan.step.high_s;
     }
-    mfu_plan_release(&plan);
-    mfu_simulation_release(&simulation);
     mfu_calibrated_free(c);
     free(taken);
     free(own);

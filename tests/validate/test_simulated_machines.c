@@ -5,6 +5,7 @@
  * MFUPLAN_MACHINES says how many are drawn (3).
  */
 #include "scenarios.h"
+#include "owned.h"
 #include "scratch.h"
 
 #include "answer/fit/calibrate.h"
@@ -55,8 +56,8 @@ static double normal(struct world *w)
 static double step_s(const struct mfu_scenario *scenario, const double *value)
 {
     struct mfu_scenario s = *scenario;
-    struct mfu_plan plan = {0};
-    struct mfu_simulation sim = {0};
+    PLAN plan = {0};
+    SIMULATION sim = {0};
     double seconds;
 
     for (int i = 0; i < MFU_C_NCCL_BYTES; i++) {
@@ -65,8 +66,6 @@ static double step_s(const struct mfu_scenario *scenario, const double *value)
     }
     plan_of(&s, &plan, &sim);
     seconds = mfu_simulate_again(&plan, &sim);
-    mfu_plan_release(&plan);
-    mfu_simulation_release(&sim);
     return seconds;
 }
 

@@ -6,6 +6,7 @@
  * are what is judged.
  */
 #include "near.h"
+#include "owned.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -183,7 +184,7 @@ static struct judged plan_row(struct mfu_plan *p, const struct row *r)
 static void plans_have_the_measured_order(void **state)
 {
     struct judged is[LENGTH(rows)];
-    struct mfu_plan p = {0};
+    PLAN p = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++)
@@ -198,7 +199,6 @@ static void plans_have_the_measured_order(void **state)
             if (fabs(rows[i].memory_gb / rows[k].memory_gb - 1) > 0.1) /* closer ones are a matter of buffers */
                 assert_true((is[i].layers > is[k].layers) == (rows[i].memory_gb > rows[k].memory_gb));
         }
-    mfu_plan_release(&p);
 }
 
 int main(void)
