@@ -114,22 +114,18 @@ __attribute__((format(printf, 2, 3))) static inline void line(struct lines *l, c
 
 static inline struct mfu_observation *observe_lines(const char *gpu, const struct lines *l, const char *figures)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
     struct mfu_observation *o;
 
-    scratch_begin(&s);
     o = observe_on(gpu, scratch_file(&s, "run.log", l->text), NULL, figures);
-    scratch_end(&s);
     return o;
 }
 
 static inline void refused_lines(const struct lines *l, const char *because)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
-    scratch_begin(&s);
     refused(scratch_file(&s, "run.log", l->text), NULL, because);
-    scratch_end(&s);
 }
 
 #endif

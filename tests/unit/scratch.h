@@ -64,4 +64,15 @@ static inline void scratch_end(struct scratch *s)
     assert_int_equal(rmdir(s->folder), 0);
 }
 
+/* One that goes where its block ends: SCRATCH s = scratch_new(); */
+#define SCRATCH struct scratch __attribute__((cleanup(scratch_end)))
+
+static inline struct scratch scratch_new(void)
+{
+    struct scratch s;
+
+    scratch_begin(&s);
+    return s;
+}
+
 #endif

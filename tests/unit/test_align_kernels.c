@@ -30,7 +30,7 @@ static struct mfu_alignment *with(const char *op, int times)
     char *text = calloc(4, 1 << 20), line[512], name[64];
     struct mfu_alignment *a;
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
     int extra = 100000;
 
     snprintf(name, sizeof name, ",%s,", op);
@@ -44,7 +44,6 @@ static struct mfu_alignment *with(const char *op, int times)
             sprintf(text + strlen(text), "0,%d%s", extra++, rest);
         }
     }
-    scratch_begin(&s);
     scratch_file(&s, "runs.csv", runs);
     scratch_folder(&s, "kernels");
     scratch_file(&s, "kernels/" RUN ".csv", text);
@@ -52,7 +51,6 @@ static struct mfu_alignment *with(const char *op, int times)
     if (!a)
         fail_msg("%s", err.text);
     assert_string_equal(a->runs[0].skipped, "");
-    scratch_end(&s);
     free(runs);
     free(all);
     free(text);

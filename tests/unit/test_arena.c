@@ -1,5 +1,6 @@
 /* test_arena.c - memory that is released all at once. */
 #include "near.h"
+#include "owned.h"
 
 #include <string.h>
 
@@ -13,7 +14,7 @@ static void assert_zero(const unsigned char *room, size_t n)
 
 static void things_do_not_overlap_and_are_aligned_and_zero(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     unsigned char *all[300];
 
     (void)state;
@@ -30,12 +31,11 @@ static void things_do_not_overlap_and_are_aligned_and_zero(void **state)
                 assert_int_equal(all[i][j], i % 255 + 1);
         mfu_arena_reset(&arena);
     }
-    mfu_arena_free(&arena);
 }
 
 static void more_than_there_is_gives_null(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
 
     (void)state;
     assert_null(mfu_arena_alloc(&arena, SIZE_MAX / 2, 3));
@@ -43,18 +43,16 @@ static void more_than_there_is_gives_null(void **state)
     assert_null(mfu_arena_alloc(&arena, SIZE_MAX - 20, 1));
     assert_null(mfu_arena_copy(&arena, "", SIZE_MAX));
     assert_non_null(mfu_arena_alloc(&arena, 0, SIZE_MAX));
-    mfu_arena_free(&arena);
 }
 
 static void a_copy_ends_where_it_is_told_to(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
 
     (void)state;
     assert_string_equal(mfu_arena_copy(&arena, "n_embd", 1), "n");
     assert_string_equal(mfu_arena_copy(&arena, "n_embd", 6), "n_embd");
     assert_string_equal(mfu_arena_copy(&arena, NULL, 0), "");
-    mfu_arena_free(&arena);
 }
 
 /* Once a plan fitted, the next one like it allocates nothing. */

@@ -223,13 +223,12 @@ static void the_folder_is_the_one_that_is_named(void **state)
 {
     struct mfu_error err = {0};
     struct mfu_catalog *c;
-    struct scratch s;
+    SCRATCH s = scratch_new();
     size_t n;
 
     (void)state;
     assert_null(mfu_catalog_open("/nowhere", NULL, &err));
     assert_string_equal(err.text, "'/nowhere' is not a folder");
-    scratch_begin(&s);
     assert_null(mfu_catalog_open(s.folder, NULL, &err));
     assert_non_null(strstr(err.text, "holds neither gpus/ nor models/"));
     scratch_folder(&s, "gpus");
@@ -242,7 +241,6 @@ static void the_folder_is_the_one_that_is_named(void **state)
     assert_int_equal(n, 0);
     assert_null(mfu_catalog_gpu(c, "rtx4070", &err));
     mfu_catalog_free(c);
-    scratch_end(&s);
 }
 
 #ifdef MFUPLAN_SOURCE_DIR

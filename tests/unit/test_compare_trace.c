@@ -59,14 +59,13 @@ static void compare_changed(const char *text, const char *by)
 {
     char *all = calloc(1, 1 << 20), *changed = calloc(1, 1 << 20), *last = NULL;
     FILE *in = fopen(TRACES "gpu.json", "r");
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     assert_true(all && changed && in && fread(all, 1, (1 << 20) - 1, in) > 0);
     fclose(in);
     for (char *p = all; (p = strstr(p, text)); p++)
         last = p;
     assert_non_null(last);
-    scratch_begin(&s);
     if (by)
         snprintf(changed, 1 << 20, "%.*s%s%s", (int)(last - all), all, by, last + strlen(text));
     else {
@@ -77,7 +76,6 @@ static void compare_changed(const char *text, const char *by)
         snprintf(changed, 1 << 20, "%.*s%s", (int)(line - all), all, end);
     }
     compare(scratch_file(&s, "t.json", changed));
-    scratch_end(&s);
     free(all);
     free(changed);
 }
@@ -242,11 +240,10 @@ static void export_nsys(const char *path)
 static void test_nsys(void **state)
 {
     struct mfu_trace_comparison kineto;
-    struct scratch folder;
+    SCRATCH folder = scratch_new();
     const char *path;
 
     (void)state;
-    scratch_begin(&folder);
     path = scratch_note(&folder, "step.sqlite");
     export_nsys(path);
     compare(TRACES "gpu.json");
@@ -273,7 +270,6 @@ static void test_nsys(void **state)
     }
     mfu_trace_comparison_release(&kineto);
     mfu_trace_comparison_release(&c);
-    scratch_end(&folder);
 }
 
 /* A database of something else, one that is torn, one whose tables are none. */

@@ -1,5 +1,6 @@
 /* test_csv.c - tables as spreadsheets and people write them. */
 #include "near.h"
+#include "owned.h"
 #include "scratch.h"
 
 #include "base/arena.h"
@@ -8,12 +9,10 @@
 
 static int read_text(const char *text, struct mfu_arena *arena, struct mfu_csv *csv, struct mfu_error *err)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
     int status;
 
-    scratch_begin(&s);
     status = mfu_csv_read(scratch_file(&s, "table.csv", text), arena, csv, err);
-    scratch_end(&s);
     return status;
 }
 
@@ -64,7 +63,7 @@ static void fields_are_cut_as_rfc_4180_says(void **state)
 
 static void lines_are_counted_through_quotes(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_csv csv;
 
     (void)state;
@@ -72,7 +71,6 @@ static void lines_are_counted_through_quotes(void **state)
     assert_int_equal(csv.n_rows, 2);
     assert_int_equal(csv.lines[0], 2);
     assert_int_equal(csv.lines[1], 5);
-    mfu_arena_free(&arena);
 }
 
 static void what_is_no_table_is_refused_with_its_line(void **state)
@@ -102,7 +100,7 @@ static void what_is_no_table_is_refused_with_its_line(void **state)
 
 static void what_is_no_text_file_is_refused(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_error err = {0};
     struct mfu_csv csv;
 
@@ -111,7 +109,6 @@ static void what_is_no_text_file_is_refused(void **state)
     assert_int_equal(err.code, MFU_EIO);
     assert_int_equal(mfu_csv_read("/tmp", &arena, &csv, &err), -1);
     assert_non_null(strstr(err.text, "this is a folder"));
-    mfu_arena_free(&arena);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* test_expression.c - what is written is computed as it is meant. */
 #include "near.h"
+#include "owned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
 
 static double value_of(const char *text)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_error err = {0};
     struct mfu_expression *e = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, NULL, &err);
     double value;
@@ -32,7 +33,6 @@ static double value_of(const char *text)
     if (!e)
         fail_msg("'%s': %d: %s", text, err.column, err.text);
     value = mfu_expression_eval(e, slots);
-    mfu_arena_free(&arena);
     return value;
 }
 
@@ -184,7 +184,7 @@ static void the_error_says_where_and_what(void **state)
         {"1 + 0x10", 5, "'0x10' is not a number", ""},
         {"1 \u20ac", 3, "an operator is missing before '\u20ac'", ""},
     };
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -197,7 +197,6 @@ static void the_error_says_where_and_what(void **state)
         assert_int_equal(err.code, MFU_EINPUT);
         assert_null(mfu_expression_compile(&arena, rows[i].text, MFU_COUNT, resolve, NULL, NULL));
     }
-    mfu_arena_free(&arena);
 }
 
 /* A text of `n` times `begin`, then `middle`, then `n` times `end`. */
@@ -216,12 +215,11 @@ static char *repeated(const char *begin, const char *middle, const char *end, in
 
 static int compiles(const char *text)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_error err = {0};
     int good = !!mfu_expression_compile(&arena, text, MFU_COUNT, resolve, NULL, &err);
 
     assert_true(good == (err.text[0] == '\0'));
-    mfu_arena_free(&arena);
     return good;
 }
 
@@ -246,7 +244,7 @@ static void depth_and_length_are_bounded(void **state)
 
 static void a_plain_number_is_known_as_such(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_expression *e;
     double value = 0;
 
@@ -257,12 +255,11 @@ static void a_plain_number_is_known_as_such(void **state)
     assert_true(mfu_expression_eval(e, NULL) == 16384);
     e = mfu_expression_compile(&arena, "seq", MFU_COUNT, resolve, NULL, NULL);
     assert_int_equal(mfu_expression_constant(e, &value), 0);
-    mfu_arena_free(&arena);
 }
 
 static void the_slots_that_are_read_are_counted_once(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_expression *e =
         mfu_expression_compile(&arena, "seq*n_embd + seq*if(fits, seq, 2)", MFU_COUNT, resolve, NULL, NULL);
     int read[3] = {-1, -1, -1};
@@ -273,7 +270,6 @@ static void the_slots_that_are_read_are_counted_once(void **state)
     assert_int_equal(read[0], 1);
     assert_int_equal(read[1], 0);
     assert_int_equal(read[2], -1);
-    mfu_arena_free(&arena);
 }
 
 /* Writes a random expression, fully bracketed; returns its value. */

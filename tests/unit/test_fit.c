@@ -515,12 +515,10 @@ static const char head[] =
 
 static int read_text(const char *text, struct mfu_samples *s, struct mfu_error *err)
 {
-    struct scratch folder;
+    SCRATCH folder = scratch_new();
     int status;
 
-    scratch_begin(&folder);
     status = mfu_samples_read(scratch_file(&folder, "samples.yaml", text), s, err);
-    scratch_end(&folder);
     return status;
 }
 
@@ -869,12 +867,11 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     struct mfu_calibration back;
     const struct mfu_gpu *plain, *measured;
     struct mfu_catalog *mine;
-    struct scratch s;
+    SCRATCH s = scratch_new();
     char folder[160], file[220];
     FILE *out;
 
     (void)state;
-    scratch_begin(&s);
     snprintf(folder, sizeof folder, "%s/a/b", s.folder);
     mine = mfu_catalog_open(MFUPLAN_SOURCE_DIR, folder, &err);
     plain = mfu_catalog_gpu(mine, "h100-sxm", &err);
@@ -921,7 +918,6 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     rmdir(folder);
     snprintf(folder, sizeof folder, "%s/a", s.folder);
     rmdir(folder);
-    scratch_end(&s);
     assert_int_equal(mfu_calibration_write(NULL, &c, &err), -1);
     assert_non_null(strstr(err.text, "switched off"));
 }

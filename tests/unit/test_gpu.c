@@ -149,7 +149,7 @@ static char *family(const char *begin, const char *without)
 static void the_family_speaks_first_and_the_file_last(void **state)
 {
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
     struct mfu_gpu gpu;
     char *text = with(rtx4070, "board:",
                       "coefficients:\n"
@@ -157,7 +157,6 @@ static void the_family_speaks_first_and_the_file_last(void **state)
                       "board:");
 
     (void)state;
-    scratch_begin(&s);
     scratch_file(&s, "common.yaml", family("description: all\n", "l2.speed"));
     scratch_file(&s, "ada.yaml",
                  "extends: common\n"
@@ -175,7 +174,6 @@ static void the_family_speaks_first_and_the_file_last(void **state)
     assert_near(gpu.coefficients.value[MFU_C_L2_SPEED], 4, 0);
     assert_int_equal(gpu.coefficients.origin[MFU_C_GEMM_I0], MFU_FROM_FAMILY);
     assert_int_equal(gpu.coefficients.origin[MFU_C_STEP_CONSTANT], MFU_FROM_FAMILY);
-    scratch_end(&s);
     free(text);
 }
 
@@ -216,18 +214,16 @@ static void families_that_are_wrong_are_refused(void **state)
 static void a_family_that_is_not_there_is_named(void **state)
 {
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
     struct mfu_gpu gpu;
 
     (void)state;
-    scratch_begin(&s);
     scratch_file(&s, "adda.yaml", "");
     assert_int_equal(parse(rtx4070, s.folder, &gpu, &err), -1);
     assert_non_null(strstr(err.text, "family: no family is called 'ada' in "));
     assert_string_equal(err.suggestion, "adda");
     assert_string_equal(err.file, "gpus/rtx4070.yaml");
     assert_int_equal(err.line, 4);
-    scratch_end(&s);
 }
 
 static void coefficients_are_found_by_name(void **state)
@@ -250,12 +246,11 @@ static void coefficients_are_found_by_name(void **state)
 static void a_file_finds_its_families_beside_it(void **state)
 {
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
     struct mfu_gpu gpu;
     const char *path;
 
     (void)state;
-    scratch_begin(&s);
     scratch_folder(&s, "families");
     scratch_file(&s, "families/ada.yaml", family("", ""));
     path = scratch_file(&s, "mine.yaml", rtx4070);
@@ -264,7 +259,6 @@ static void a_file_finds_its_families_beside_it(void **state)
     assert_int_equal(mfu_gpu_read(s.folder, NULL, &gpu, &err), -1);
     assert_int_equal(mfu_gpu_read("/nowhere/x.yaml", NULL, &gpu, &err), -1);
     assert_string_equal(err.file, "/nowhere/x.yaml");
-    scratch_end(&s);
 }
 
 int main(void)

@@ -106,13 +106,11 @@ static const char *note(const char *name)
 static void read_as(const char *name, const char *text, const char *format, const char *gpus)
 {
     struct mfu_scenario before = start;
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     if (gpus)
         assert_int_equal(mfu_scenario_set(&start, "gpus", gpus, NULL), 0);
-    scratch_begin(&s);
     read_file(scratch_file(&s, name, text), format);
-    scratch_end(&s);
     start = before;
 }
 
@@ -1545,23 +1543,20 @@ static void nanogpt_takes_the_data_sets_vocabulary(void **state)
 /* What the scenario refuses is named, and the rest is set. */
 static void a_contradiction_is_left_out_and_named(void **state)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     read_file(scratch_file(&s, "a.py", "batch_size = 4\nn_embd = 768\nn_head = 7\ndropout = 7\n"), "nanogpt");
     assert_near(config.batch, 4, 0);
     assert_int_equal(fate("dropout"), MFU_UNMODELLED);
     assert_true(*mfu_import_find(import, "dropout")->note != '\0');
-    scratch_end(&s);
 }
 
 static void shapes_that_need_each_other_are_set_together(void **state)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     read_file(scratch_file(&s, "a.py", "n_head = 25\nn_embd = 1600\nn_layer = 48\nbatch_size = 1\n"), "nanogpt");
     assert_near(mfu_config_dim(&config, "n_head"), 25, 0);
     assert_near(mfu_config_dim(&config, "n_embd"), 1600, 0);
@@ -1569,16 +1564,14 @@ static void shapes_that_need_each_other_are_set_together(void **state)
     read_file(scratch_file(&s, "b.py", "init_from = 'gpt2-xl'\nbatch_size = 1\n"), "nanogpt");
     assert_string_equal(next.model->slug, "gpt2-xl");
     assert_int_equal(fate("n_layer"), MFU_IGNORED);
-    scratch_end(&s);
 }
 
 /* Quotes, documentation, lists over lines, the last of a name. */
 static void assignments_are_taken_apart(void **state)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     read_file(scratch_file(&s, "a.py",
                            "\"\"\"batch_size = 1\nbatch_size = 2\n\"\"\"\n"
                            "batch_size=3\nbatch_size = 5 # '\n"
@@ -1590,16 +1583,14 @@ static void assignments_are_taken_apart(void **state)
     assert_string_equal(mfu_import_find(import, "list")->value, "[1,\n  2]");
     assert_int_equal(fate("import time"), MFU_UNMODELLED);
     assert_int_equal(mfu_import_find(import, "block_size")->line, 10);
-    scratch_end(&s);
 }
 
 static void refusals_say_why(void **state)
 {
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     let_go();
     import = calloc(1, sizeof *import);
     assert_non_null(import);
@@ -1614,7 +1605,6 @@ static void refusals_say_why(void **state)
     assert_int_equal(mfu_import_read(import, scratch_file(&s, "c.json", "{\"zero_optimization\": [1,}"), NULL, &err),
                      -1);
     assert_true(err.line == 1);
-    scratch_end(&s);
 }
 
 int main(void)

@@ -20,12 +20,10 @@ static struct mfu_validation *validate(const char *text, struct mfu_error *err)
 {
     static size_t n;
     struct mfu_validation **all = &latest[n++ % LENGTH(latest)];
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     mfu_validation_free(*all);
-    scratch_begin(&s);
     *all = mfu_validate(catalog, scratch_file(&s, "runs.csv", text), err);
-    scratch_end(&s);
     return *all;
 }
 

@@ -304,11 +304,10 @@ static void a_child_replaces_dims_and_keeps_the_rest(void **state)
 {
     struct mfu_error err = {0};
     struct mfu_model *m;
-    struct scratch s;
+    SCRATCH s = scratch_new();
     const char *path;
 
     (void)state;
-    scratch_begin(&s);
     scratch_file(&s, "tiny.yaml", tiny);
     scratch_file(&s, "small.yaml", "name: Small\nextends: tiny\ndims: {n_layer: 24}\n");
     path = scratch_file(&s, "large.yaml",
@@ -338,7 +337,6 @@ static void a_child_replaces_dims_and_keeps_the_rest(void **state)
     assert_int_equal(m->n_ops, 1);
     assert_near(value_of(m, "n_layer"), 12, 0);
     mfu_model_free(m);
-    scratch_end(&s);
 }
 
 /* A section may be like one of the file that is extended, under dims of its own; the last that was kept is taken first. */
@@ -346,11 +344,10 @@ static void what_is_kept_is_taken_in_turn(void **state)
 {
     struct mfu_error err = {0};
     struct mfu_model *m;
-    struct scratch s;
+    SCRATCH s = scratch_new();
     const char *path;
 
     (void)state;
-    scratch_begin(&s);
     scratch_file(
         &s, "block.yaml",
         "name: Block\ndims: {wide: 4, deep: 2, to: wide}\ngraph:\n"
@@ -377,7 +374,6 @@ static void what_is_kept_is_taken_in_turn(void **state)
                         "- {name: up, ops: [{op: columns, in: [input, kept], width: 0}]}\n");
     assert_null(mfu_model_read(path, s.folder, &err));
     assert_non_null(strstr(err.text, "no operation above is called 'kept'"));
-    scratch_end(&s);
 }
 
 /* What a table is not is found by whoever looks for the file of a config.json, too. */
@@ -397,11 +393,10 @@ static void a_table_that_is_none_is_refused_on_the_way(void **state)
         "text_defaults: {a: 1}",
         "towers: {a: [[b]]}",
     };
-    struct scratch s;
+    SCRATCH s = scratch_new();
     const char *config;
 
     (void)state;
-    scratch_begin(&s);
     config = scratch_file(&s, "config.json",
                           "{\"model_type\": \"gpt2\", \"n_embd\": 768, \"vision_config\": {\"model_type\": \"a\"}}");
     for (size_t i = 0; i < LENGTH(slips); i++) {
@@ -416,7 +411,6 @@ static void a_table_that_is_none_is_refused_on_the_way(void **state)
             fail_msg("%s: %s:%d:%d: %s", slips[i], err.file, err.line, err.column, err.text);
         free(text);
     }
-    scratch_end(&s);
 }
 
 /* `keep: 0` keeps nothing. */
@@ -452,10 +446,9 @@ static void a_config_of_another_shape_is_refused(void **state)
         {"sdxl", "\"UNetMidBlock2DCrossAttn\"", "null", "stable-diffusion-xl has another mid_block_type"},
         {"sdxl", "\"CrossAttnUpBlock2D\"", "\"UpBlock2D\"", "stable-diffusion-xl has another up_block_types"},
     };
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct mfu_error err = {0};
         char path[300], json[4000], *text;
@@ -475,7 +468,6 @@ static void a_config_of_another_shape_is_refused(void **state)
         mfu_model_free(m);
         free(text);
     }
-    scratch_end(&s);
 }
 
 /* One number for every size of maps, and a list whose later entries are not as usual. */
@@ -492,10 +484,9 @@ static void a_list_is_read_to_its_end(void **state)
         {"sd15", "[1, 2, 3, 4]", NAN, NAN, 1},
         {"sd15", "2", NAN, NAN, 1},
     };
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         bool xl = rows[i].config[2] == 'x';
         struct mfu_error err = {0};
@@ -524,7 +515,6 @@ static void a_list_is_read_to_its_end(void **state)
         }
         mfu_model_free(m);
     }
-    scratch_end(&s);
 }
 
 static void chains_end(void **state)
@@ -544,10 +534,9 @@ static void chains_end(void **state)
         {"name: A\nextends: tiny\ndims: {n_head: 0}\n", "head_dim: 'n_embd/n_head' is not a number", "", "/tiny.yaml"},
     };
     // clang-format on
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     scratch_file(&s, "tiny.yaml", tiny);
     scratch_file(&s, "odd.yaml", "name: Odd\nextends: tiny\ndim: {}\n");
     scratch_file(&s, "c1.yaml", "name: C\nextends: tiny\n");
@@ -569,18 +558,16 @@ static void chains_end(void **state)
         assert_string_equal(err.suggestion, rows[i].suggestion);
         mfu_model_free(m);
     }
-    scratch_end(&s);
 }
 
 static void a_config_fills_the_dims_by_the_table(void **state)
 {
     struct mfu_error err = {0};
     struct mfu_model *m;
-    struct scratch s;
+    SCRATCH s = scratch_new();
     const char *path;
 
     (void)state;
-    scratch_begin(&s);
     scratch_folder(&s, "models");
     scratch_file(&s, "models/a-child.yaml", "name: C\nextends: tiny\n");
     scratch_file(&s, "models/tiny.yaml", tiny);
@@ -605,7 +592,6 @@ static void a_config_fills_the_dims_by_the_table(void **state)
     assert_near(value_of(m, "dropout"), 0.1, 1e-12);
     assert_near(value_of(m, "vocab_size"), 50304, 0); /* not in the table */
     mfu_model_free(m);
-    scratch_end(&s);
 }
 
 static const char worded[] = "name: W\n"
@@ -643,10 +629,9 @@ static void a_config_is_read_whole(void **state)
          1, 4, 3},
     };
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     scratch_file(&s, "w.yaml", worded);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct mfu_model *m = mfu_model_from_config(scratch_file(&s, "config.json", rows[i].text), s.folder, &err);
@@ -662,7 +647,6 @@ static void a_config_is_read_whole(void **state)
         scratch_file(&s, "config.json", "{\"model_type\": \"w\",\n\"hidden_act\": \"snake\"}"), s.folder, &err));
     assert_string_equal(err.text, "hidden_act: 'snake' is not known for act");
     assert_int_equal(err.line, 2);
-    scratch_end(&s);
 }
 
 static void configs_that_are_odd_are_refused(void **state)
@@ -685,10 +669,9 @@ static void configs_that_are_odd_are_refused(void **state)
         {"{\"model_type\": \"gpt2\"", "not valid YAML", "", 0, 0},
     };
     // clang-format on
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     scratch_file(&s, "tiny.yaml", tiny);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const char *path = scratch_file(&s, "config.json", rows[i].text);
@@ -700,7 +683,6 @@ static void configs_that_are_odd_are_refused(void **state)
         assert_string_equal(err.suggestion, rows[i].suggestion);
         assert_string_equal(err.file, path);
     }
-    scratch_end(&s);
 }
 
 int main(void)

@@ -121,10 +121,9 @@ static void correlations_are_kept(void **state)
                  {"gemm.k0: {gemm.throttle: 0.1}", "of gemm.throttle, of which there is no value"},
                  {"gemm.throttle: {gemm.k0: 0.1}", "of gemm.throttle, of which there is no value"}};
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     mfu_coefficients_clear(&c.coefficients);
     mfu_coefficients_clear(&c.base.coefficients);
     for (int i = 0; i < 4; i++) {
@@ -154,7 +153,6 @@ static void correlations_are_kept(void **state)
     }
     snprintf(back.name, sizeof back.name, "a.yaml");
     scratch_file(&s, "a.yaml", "");
-    scratch_end(&s);
 }
 
 /* A run that took what was predicted, or what coefficients explain, leaves its own interval no wider, and about as wide as was promised.

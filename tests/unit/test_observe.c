@@ -181,13 +181,12 @@ static void a_config_beside_the_log(void **state)
 
 static void windows_are_dropped_without_a_word(void **state)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
     char text[8192];
     size_t used = 0;
     struct mfu_observation *o;
 
     (void)state;
-    scratch_begin(&s);
     for (int i = 0; i < 100; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "step %d step_ms %d\n", i,
                                  i < 3             ? 9000 - 2000 * i
@@ -199,7 +198,6 @@ static void windows_are_dropped_without_a_word(void **state)
     assert_int_equal(dropped(o, "evaluation") + dropped(o, "outlier"), 4);
     assert_int_equal(o->lines_used, 93);
     assert_near(o->figure[MFU_FIGURE_TIME], 1.001, 1e-9);
-    scratch_end(&s);
 }
 
 /* ---- findings ---------------------------------------------------------------- */
@@ -241,10 +239,9 @@ static void parallel_runs_keep_their_figures(void **state)
 
 static void refusals(void **state)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     refused("/nonexistent.log", NULL, "No such file");
     refused("/dev/null", NULL, "not a regular file");
     refused(scratch_file(&s, "empty", ""), NULL, "empty");
@@ -263,25 +260,22 @@ static void refusals(void **state)
     refused(NULL, "batch 8", "no figure");
     refused(NULL, "memory_allocated 7.4", "expected");
     refused(NULL, "step_ms 100 tokens_per_s 1M batch 8 accum 4", "contradictory");
-    scratch_end(&s);
 }
 
 static void long_lines_and_colours(void **state)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
     size_t size = 300000;
     char *text = malloc(size + 200);
     struct mfu_observation *o;
 
     (void)state;
     assert_non_null(text);
-    scratch_begin(&s);
     memset(text, 'x', size);
     strcpy(text + size, "\n\033[32miter 7: loss 3.1, time 9340.00ms, mfu 15.40%\033[39m\r\n");
     o = observe(scratch_file(&s, "long.log", text), NULL);
     assert_int_equal(o->lines_used, 1);
     assert_int_equal(o->first_line, 2);
-    scratch_end(&s);
     free(text);
 }
 

@@ -204,7 +204,7 @@ static void drift(void **state)
 {
     char text[2][8192];
     size_t n[2] = {0};
-    struct scratch folder;
+    SCRATCH folder = scratch_new();
     struct mfu_observation *o;
 
     (void)state;
@@ -212,14 +212,12 @@ static void drift(void **state)
         for (int k = 0; k < 2; k++)
             n[k] += (size_t)snprintf(text[k] + n[k], sizeof text[k] - n[k], "step %d step_ms %d batch 8 accum 64\n", i,
                                      9340 + i * 83 % 7 * 20 + (k == 0 ? 12 * i : 0));
-    scratch_begin(&folder);
     o = observe(scratch_file(&folder, "slower.log", text[0]), NULL);
     assert_near(o->drift, 0.07, 0.3);
     assert_non_null(found(o, "slowing"));
     o = observe(scratch_file(&folder, "varies.log", text[1]), NULL);
     assert_true(fabs(o->drift) < 0.01);
     assert_null(found(o, "slowing"));
-    scratch_end(&folder);
 }
 
 /* The meters of a run on disk are figures, too. */
@@ -257,11 +255,10 @@ static void own_model_is_kept(void **state)
 static void damaged_files(void **state)
 {
     static const char *const files[] = {"lightning.tfevents", "run-tiny.wandb"};
-    struct scratch folder;
+    SCRATCH folder = scratch_new();
     const char *damaged;
 
     (void)state;
-    scratch_begin(&folder);
     damaged = scratch_file(&folder, "damaged", "");
     for (size_t i = 0; i < 2; i++) {
         unsigned char bytes[8192];
@@ -289,7 +286,6 @@ static void damaged_files(void **state)
             mfu_log_release(&log);
         }
     }
-    scratch_end(&folder);
 }
 
 /* Ranks in files of their own are one run, of each step the slowest; parts go on where others end. */
@@ -297,7 +293,7 @@ static void several_files(void **state)
 {
     char text[3][4096];
     size_t n[3] = {0};
-    struct scratch folder;
+    SCRATCH folder = scratch_new();
     const char *ranks[] = {NULL, NULL}, *parts[] = {NULL, NULL};
     struct mfu_observe_request request = {.more = ranks};
     struct mfu_scenario s = on("rtx4070");
@@ -309,7 +305,6 @@ static void several_files(void **state)
         for (int k = 0; k < 3; k++)
             n[k] += (size_t)snprintf(text[k] + n[k], sizeof text[k] - n[k], "step %d step_ms %d batch 8 accum 64\n",
                                      k == 2 ? 30 + i : i, (k == 1 ? 9940 : 9340) + i % 3);
-    scratch_begin(&folder);
     request.log = scratch_file(&folder, "rank0.log", text[0]);
     ranks[0] = scratch_file(&folder, "rank1.log", text[1]);
     parts[0] = scratch_file(&folder, "later.log", text[2]);
@@ -321,7 +316,6 @@ static void several_files(void **state)
     assert_near(o->figure[MFU_FIGURE_TIME], 9.341, 1e-3);
     assert_true(o->lines_used > 50);
     mfu_observation_free(o);
-    scratch_end(&folder);
 }
 
 /* `import FILE` and `observe --config FILE` make the same of each key. */

@@ -358,12 +358,11 @@ static void a_config_is_read_as_import_does(void **state)
     struct mfu_error err = {0};
     struct mfu_observation *o;
     struct lines l = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
     const char *config;
 
     (void)state;
     assert_non_null(import);
-    scratch_begin(&s);
     config = scratch_file(&s, "run.toml", toml);
     import->catalog = catalog;
     import->start = &start;
@@ -378,7 +377,6 @@ static void a_config_is_read_as_import_does(void **state)
                      scenario.setting[i]);
     mfu_import_release(import);
     free(import);
-    scratch_end(&s);
 }
 
 /* A set of choices is said in words. */

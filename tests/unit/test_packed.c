@@ -114,7 +114,7 @@ static void a_catalog_without_a_folder(void **state)
 static void a_file_that_differs(void **state)
 {
     struct mfu_error err = {0};
-    struct scratch s;
+    SCRATCH s = scratch_new();
     size_t length;
     char *text = other_text(MFUPLAN_SOURCE_DIR "/gpus/rtx4070.yaml", &length), *watts;
     struct mfu_gpu gpu;
@@ -123,7 +123,6 @@ static void a_file_that_differs(void **state)
     watts = strstr(text, "200W");
     assert_non_null(watts);
     watts[0] = '1';
-    scratch_begin(&s);
     assert_int_equal(
         mfu_gpu_read(scratch_file(&s, "rtx4070.yaml", text), MFUPLAN_SOURCE_DIR "/gpus/families", &gpu, &err), 0);
     assert_near(gpu.power_w, 100, 1e-12);
@@ -131,7 +130,6 @@ static void a_file_that_differs(void **state)
     assert_int_equal(
         mfu_gpu_read(scratch_file(&s, "other.yaml", text), MFUPLAN_SOURCE_DIR "/gpus/families", &gpu, &err), -1);
     assert_int_equal(err.line, 43);
-    scratch_end(&s);
     free(text);
     (void)state;
 }

@@ -159,12 +159,10 @@ static void measured_rows(void **state)
     static const char *const skipped[] = {"No such", "pipeline", "isl", "fp9", "neither"};
     struct mfu_error err = {0};
     struct mfu_validation *all;
-    struct scratch s;
+    SCRATCH s = scratch_new();
 
     (void)state;
-    scratch_begin(&s);
     all = mfu_validate(catalog, scratch_file(&s, "rates.csv", text), &err);
-    scratch_end(&s);
     assert_non_null(all);
     assert_int_equal(all->n_rows, 8);
     assert_int_equal(all->step.n, 3);

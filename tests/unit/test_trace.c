@@ -188,14 +188,13 @@ static void a_file_appears_when_it_is_complete(void **state)
 
 static void a_link_stays_a_link(void **state)
 {
-    struct scratch s;
+    SCRATCH s = scratch_new();
     struct mfu_atomic_file f;
     const char *path, *link;
     char text[64];
     struct stat info;
 
     (void)state;
-    scratch_begin(&s);
     path = scratch_file(&s, "file", "old");
     link = scratch_note(&s, "link");
     assert_int_equal(symlink(path, link), 0);
@@ -206,7 +205,6 @@ static void a_link_stays_a_link(void **state)
     assert_true(S_ISLNK(info.st_mode));
     read_back(path, text, sizeof text);
     assert_string_equal(text, "new");
-    scratch_end(&s);
 }
 
 static void what_cannot_be_written_is_said(void **state)
@@ -367,13 +365,12 @@ static void a_trace_has_slices_waits_and_memory(void **state)
     struct mfu_simulation s;
     struct mfu_trace_facts facts;
     struct mfu_error err;
-    struct scratch folder;
+    SCRATCH folder = scratch_new();
     const char *path;
     json_t *o, *all, *e;
 
     (void)state;
     make_step(&p, &s);
-    scratch_begin(&folder);
     path = scratch_note(&folder, "trace.json");
     if (mfu_trace_write(path, &p, &s, &facts, &err) < 0)
         fail_msg("%s", err.text);
@@ -401,7 +398,6 @@ static void a_trace_has_slices_waits_and_memory(void **state)
     assert_near(member(json_object_get(find(all, "C", "reserved", 0), "args"), "bytes"), 20 * MIB, 0);
     assert_non_null(find(all, "s", "launch", 0));
     json_decref(o);
-    scratch_end(&folder);
 }
 
 static void memory_has_a_course(void **state)
@@ -439,7 +435,7 @@ static void a_snapshot_holds_what_is_reserved(void **state)
     struct mfu_simulation s;
     struct mfu_snapshot_facts facts;
     struct mfu_error err;
-    struct scratch folder;
+    SCRATCH folder = scratch_new();
     const char *path;
     json_t *o, *segment;
     double total = 0, used = 0;
@@ -447,7 +443,6 @@ static void a_snapshot_holds_what_is_reserved(void **state)
 
     (void)state;
     make_step(&p, &s);
-    scratch_begin(&folder);
     path = scratch_note(&folder, "s.json");
     if (mfu_snapshot_write(path, &p, &s, &facts, &err) < 0)
         fail_msg("%s", err.text);
@@ -466,7 +461,6 @@ static void a_snapshot_holds_what_is_reserved(void **state)
                      json_array_size(json_object_get(o, "segments")) + 1 + 2 * 3);
     assert_int_equal(mfu_snapshot_write("s.txt", &p, &s, &facts, &err), -1);
     json_decref(o);
-    scratch_end(&folder);
 }
 
 int main(void)

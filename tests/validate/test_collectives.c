@@ -5,6 +5,7 @@
  * machine's after a fit of the coefficients to all other machines.
  */
 #include "near.h"
+#include "owned.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -336,7 +337,7 @@ static void leave_machines_out(const struct scope *of, struct row *rows, size_t 
 static void measured_collectives_are_predicted(void **state)
 {
     struct mfu_catalog *catalog;
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_csv csv;
     struct row *rows;
 
@@ -375,7 +376,6 @@ static void measured_collectives_are_predicted(void **state)
     of_nodes("one node, left out", rows, csv.n_rows, false, 0.10);
     of_nodes("several nodes, left out", rows, csv.n_rows, true, 0.20);
     free(rows);
-    mfu_arena_free(&arena);
     mfu_catalog_free(catalog);
 }
 

@@ -7,6 +7,7 @@
  * taken off.
  */
 #include "catalog.h"
+#include "owned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static void a_kernel_each_is_what_was_measured(void **state)
 {
     const struct mfu_gpu *gpu = mfu_catalog_gpu(catalog, "b200", NULL);
     struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), gpu);
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_error err = {0};
     struct mfu_machine m;
     struct mfu_config c;
@@ -96,7 +97,6 @@ static void a_kernel_each_is_what_was_measured(void **state)
     apart = error(&m, &csv, true);
     at_once = error(&m, &csv, false);
     assert_true(apart < 0.12 && apart < at_once / 1.5);
-    mfu_arena_free(&arena);
 }
 
 int main(void)

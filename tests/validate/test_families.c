@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "owned.h"
 #include "descriptor/catalog.h"
 #include "near.h"
 #include "oracle.h"
@@ -102,7 +103,7 @@ static void parameters_of_published_models_are_exact(void **state)
 static void no_type_is_planned_as_another(void **state)
 {
     struct fixture *f = *state;
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_csv csv;
     int exact = 0, refused = 0;
 
@@ -137,14 +138,13 @@ static void no_type_is_planned_as_another(void **state)
         mfu_plan_release(&f->plan); /* the next model may get this one's place */
         mfu_model_free(m);
     }
-    mfu_arena_free(&arena);
     print_message("%zu types: %d exact, %d refused for a size\n", csv.n_rows, exact, refused);
     assert_true(exact >= 70 && refused <= 3);
 }
 
 static void check_variants(struct fixture *f, const char *table)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_error err = {0};
     struct mfu_csv csv;
 
@@ -165,7 +165,6 @@ static void check_variants(struct fixture *f, const char *table)
                      params);
     }
     assert_true(csv.n_rows >= LEAST_MODELS);
-    mfu_arena_free(&arena);
 }
 
 static void parameters_of_variants_are_exact(void **state)

@@ -7,6 +7,7 @@
  * database.md at 9d82827); a row is one box; `broken` says why a row cannot be right.
  */
 #include "catalog.h"
+#include "owned.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ static double best_square(const struct mfu_gpu *gpu, enum mfu_peak math, double 
 /* Cards with at least one good box of this column. */
 static int read_cards(const char *column, enum mfu_peak math, double element_bytes, struct card *cards)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_error err = {0};
     struct mfu_csv csv;
     int n = 0;
@@ -90,7 +91,6 @@ static int read_cards(const char *column, enum mfu_peak math, double element_byt
         cards[k].boxes[cards[k].n++] = tflops * 1e12;
         n = k == n ? n + 1 : n;
     }
-    mfu_arena_free(&arena);
     for (int k = 0; k < n; k++) {
         const struct mfu_gpu *g = cards[k].gpu;
 

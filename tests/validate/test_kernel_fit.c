@@ -377,7 +377,7 @@ static double mean(const double *list, size_t n)
 
 static void three_runs_improve_the_others(void **state)
 {
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_csv csv;
     struct errors e = {0};
     struct run *runs;
@@ -426,7 +426,6 @@ static void three_runs_improve_the_others(void **state)
     free(list);
     free(e.before);
     free(e.after);
-    mfu_arena_free(&arena);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
  * DeepSeek's DualPipe (tests/oracle/pipeline_orders.py).
  */
 #include "near.h"
+#include "owned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static void write_order(const struct mfu_pipeline_layout *layout, int rank, char
 static void every_order_is_the_trainers(void **state)
 {
     static char text[1 << 16];
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_error err = {0};
     struct mfu_csv csv;
 
@@ -56,7 +57,6 @@ static void every_order_is_the_trainers(void **state)
             print_error("%s pp %s vpp %s, %s microbatches, rank %s:\n", cell[1], cell[2], cell[3], cell[4], cell[5]);
         assert_string_equal(text, cell[6]);
     }
-    mfu_arena_free(&arena);
 }
 
 int main(void)

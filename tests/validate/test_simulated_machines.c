@@ -90,7 +90,7 @@ static bool is_factor(int id)
 static void draw(struct world *w, struct scratch *files, unsigned seed, bool factors)
 {
     const struct mfu_coefficients *prior;
-    struct mfu_arena arena = {0};
+    ARENA arena = {0};
     struct mfu_csv csv;
     struct mfu_error err = {0};
 
@@ -109,7 +109,6 @@ static void draw(struct world *w, struct scratch *files, unsigned seed, bool fac
         assert_string_equal(w->runs[i].skipped, "");
         w->steps[i] = step_s(&w->runs[i].scenario, w->truth);
     }
-    mfu_arena_free(&arena);
 }
 
 /* What a point of `torch_kernels.py --quick` takes, and one that settles: loading kernels, warming up, repeats, sensors. */
