@@ -991,8 +991,6 @@ static void memory_tells_the_micro_batch(void **state)
         snprintf(chosen, sizeof chosen, "batch=%d", sizes[i]);
         assert_non_null(strstr(open->rows[0].assumed, chosen));
         assert_near(open->rows[0].predicted_step_s, stated->rows[0].predicted_step_s, 1e-9);
-        mfu_validation_free(stated);
-        mfu_validation_free(open);
     }
 }
 
@@ -1010,7 +1008,6 @@ static void what_is_usual_has_a_year(void **state)
     assert_non_null(strstr(all->rows[0].assumed, "checkpoint=full, usual for megatron"));
     assert_non_null(strstr(all->rows[1].assumed, "checkpoint=selective, usual for megatron"));
     assert_non_null(strstr(all->rows[2].assumed, "checkpoint=full, usual for megatron-deepspeed"));
-    mfu_validation_free(all);
 }
 
 /* torchtune's recipes recompute unless a row says otherwise. */
@@ -1044,7 +1041,6 @@ static void a_model_is_its_library_s(void **state)
     assert_true(row[2].predicted_step_s > 1.05 * row[1].predicted_step_s);
     assert_non_null(strstr(row[2].assumed, "activation=6, as huggingface does"));
     assert_null(strstr(row[3].assumed, "activation=6"));
-    mfu_validation_free(all);
 }
 
 /* Rates of pipelines say nothing of how full they are; one microbatch alone would be idle stages. */
@@ -1303,7 +1299,6 @@ static void words_are_read_as_meant(void **state)
             fail_msg("%s: '%s', assumed '%s'", rows[i].cells, v->skipped, v->assumed);
         if (strstr(rows[i].columns, "outcome") && !rows[i].skipped)
             assert_int_equal(v->fits, !strstr(rows[i].cells, "memory"));
-        mfu_validation_free(all);
     }
 }
 
