@@ -564,7 +564,6 @@ static void a_model_of_stated_sizes_is_the_named_one(void **state)
         assert_string_equal(all->rows[i].skipped, "");
     assert_true(all->rows[0].predicted_step_s > all->rows[2].predicted_step_s); /* copies of rows for each expert */
     assert_true(all->rows[1].predicted_step_s > 0);
-    mfu_validation_free(all);
 }
 
 /* TorchScript of single functions leaves the rest eager; gradients of 16-bit indices were slow before PyTorch 1.13. */
@@ -1022,7 +1021,6 @@ static void a_recipe_recomputes_where_nothing_is_said(void **state)
     (void)state;
     assert_near(all->rows[0].predicted_step_s, all->rows[2].predicted_step_s, 1e-9);
     assert_true(all->rows[0].predicted_step_s > 1.1 * all->rows[1].predicted_step_s);
-    mfu_validation_free(all);
 }
 
 /* transformers' GPT-2 has OpenAI's formula of GELU in parts and dropout, nanoGPT's neither; a stated dropout counts. */
