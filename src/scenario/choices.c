@@ -3,6 +3,7 @@
  */
 #include "scenario/choices.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -99,4 +100,13 @@ const char *mfu_choice_meaning(const char *const *names, const char *word)
         : names == mfu_base_names       ? mfu_bases[i].meaning
                                         : NULL;
     return text ? text : "";
+}
+
+double mfu_liger_loss_chunks(double rows, double width, double vocabulary)
+{
+    double at_once = 1;
+
+    while (at_once < ceil(rows / ceil(vocabulary / width)))
+        at_once *= 2;
+    return ceil(rows / at_once);
 }

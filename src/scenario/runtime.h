@@ -122,6 +122,10 @@ struct mfu_package {
     bool whole_gates; /* the activation of a gate and the product are one kernel, backward in place */
 };
 extern const struct mfu_package mfu_packages[MFU_PACKAGE_COUNT];
+
+/* Pieces of Liger's loss, which computes head and loss for as many rows at once as make logits about as large as its input
+ * (Liger 0.6, ops/fused_linear_cross_entropy.py): the next power of 2 of rows * width / vocabulary.  All at least 1. */
+double mfu_liger_loss_chunks(double rows, double width, double vocabulary);
 extern const char *const mfu_package_names[MFU_PACKAGE_COUNT + 1]; /* and NULL */
 
 extern const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT];

@@ -39,6 +39,23 @@ const char *mfu_row_method(const struct mfu_row *r)
     return r->method;
 }
 
+/* Liger's loss, on where its other kernels are (transformers/monkey_patch.py: fused_linear_cross_entropy=True). */
+static bool set_liger_loss(struct mfu_row *r)
+{
+    struct mfu_config config;
+    double rows, words;
+    char text[16];
+
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    rows = config.setting[MFU_S_BATCH] * mfu_config_dim(&config, "seq");
+    words = mfu_config_dim(&config, "vocab_size");
+    if (!(rows >= 1) || !(words >= 1) || !(mfu_config_dim(&config, "n_embd") >= 1))
+        return true;
+    snprintf(text, sizeof text, "%.0f", mfu_liger_loss_chunks(rows, mfu_config_dim(&config, "n_embd"), words));
+    mfu_row_assume(r, "loss_chunks=%s for liger", text);
+    return mfu_row_set(r, "loss_chunks", text);
+}
+
 /* Sets what one word of the software says, by the table above, else by the names of runtimes, packages and trainers, whose
  * runtime it then is; -1: the row is skipped, 0: nothing is called so. */
 static int set_software_word(struct mfu_row *r, const char *word)
@@ -68,7 +85,8 @@ static int set_software_word(struct mfu_row *r, const char *word)
         }
         name = mfu_settings[kinds[i] == MFU_S_TRAINER ? MFU_S_RUNTIME : kinds[i]].choices[choice];
         mfu_row_assume(r, "%s=%s for %s", key, name, word);
-        if (!mfu_row_set(r, key, name))
+        if (!mfu_row_set(r, key, name)
+            || (kinds[i] == MFU_S_PACKAGE && choice == MFU_PACKAGE_LIGER && !set_liger_loss(r)))
             return -1;
     }
     return known;

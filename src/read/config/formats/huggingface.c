@@ -649,13 +649,12 @@ static void find_chunks(struct mfu_import *m)
 }
 
 /* Norms, rotary, gates and the loss.  That one computes head and loss for as many rows at once as make logits about as large
- * as its input (Liger 0.6, ops/fused_linear_cross_entropy.py): the next power of 2 of rows * width / vocabulary.  Losses that
- * are made of the logits themselves, of other objectives, leave it in LLaMA-Factory (0.9.6, model/model_utils/liger_kernel.py). */
+ * as its input (mfu_liger_loss_chunks()).  Losses that are made of the logits themselves, of other objectives, leave it in LLaMA-Factory (0.9.6, model/model_utils/liger_kernel.py). */
 static void take_liger(struct mfu_import *m)
 {
     struct mfu_entry *e =
         mfu_import_find(m, mfu_import_find(m, "use_liger_kernel") ? "use_liger_kernel" : "enable_liger_kernel");
-    double tokens = mfu_import_set_number(m, "batch") * mfu_import_set_number(m, "seq"), at_once = 1;
+    double tokens = mfu_import_set_number(m, "batch") * mfu_import_set_number(m, "seq");
     double width = mfu_import_dim(m, "n_embd"), words = mfu_import_dim(m, "vocab_size");
 
     if (!e || strcasecmp(e->value, "true") != 0)
@@ -673,9 +672,7 @@ static void take_liger(struct mfu_import *m)
         mfu_import_lack(m, "loss_chunks", "", "set it: Liger's loss, in pieces");
         return;
     }
-    while (at_once < ceil(tokens / ceil(words / width)))
-        at_once *= 2;
-    mfu_import_assume_number(m, "loss_chunks", ceil(tokens / at_once), "its loss, in pieces");
+    mfu_import_assume_number(m, "loss_chunks", mfu_liger_loss_chunks(tokens, width, words), "its loss, in pieces");
 }
 
 /* axolotl tells PyTorch's allocator before it trains (utils/__init__.py, set_pytorch_cuda_alloc_conf, since 0.4.1). */
