@@ -1281,6 +1281,8 @@ static void words_are_read_as_meant(void **state)
         /* what is not stated at all, of a run that ran */
         {"gpu,model,seq_len,tokens_per_s_gpu,outcome", "a100-80gb-sxm,llama-2-70b,4096,300,ran", "zero=3: not stated",
          NULL},
+        {"gpu,model,n_gpus,tp,pp,compile,precision,act_ckpt,seq_len,micro_batch,grad_accum,step_time_ms,outcome",
+         "a100-40gb-sxm,gpt3-175b,512,8,8,Megatron-LM,bf16,full,2048,1,16,30000,ran", "zero=1: not stated", NULL},
         {"gpu,model,n_gpus,seq_len,micro_batch,step_time_ms,outcome", "a100-80gb-sxm,llama-2-7b,8,8192,2,9000,ran",
          "checkpoint=full: not stated", NULL},
     };

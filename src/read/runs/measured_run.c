@@ -1128,6 +1128,8 @@ static const struct mfu_open plain_bf16 = {
     "precision", "precision", {"bf16-pure"}}; /* autocast, or weights in it, too */
 static const struct mfu_open no_zero_init = {
     "sharding", "memory_efficient_linear", {"off"}}; /* a model that was there before the engine's settings */
+static const struct mfu_open of_pipeline = {
+    "sharding", "zero", {"1"}}; /* stages that shard more sum and gather in every microbatch: nobody's choice */
 static const struct mfu_open other_program = {
     "compile", "runtime", {"fused", "compile"}}; /* a stack that is not known */
 _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
@@ -1135,8 +1137,9 @@ _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room fo
 static void leave_open(struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
+    bool megatron = mfu_trainers[(int)set[MFU_S_TRAINER]].pads_vocab > 0; /* which has masters */
 
-    if (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16"))
+    if (!megatron && (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16")))
         r->run->open[r->run->n_open++] = &plain_bf16;
     if (r->run->other_program)
         r->run->open[r->run->n_open++] = &other_program;
@@ -1148,7 +1151,9 @@ static void leave_open(struct mfu_row *r)
             && (strcmp(opens[i].column, "lora_rank") != 0
                 || (r->run->scenario.setting[MFU_S_LORA] > 0
                     && r->run->scenario.setting[MFU_S_ADAPTER] == MFU_METHOD_LORA)))
-            r->run->open[r->run->n_open++] = &opens[i];
+            r->run->open[r->run->n_open++] =
+                strcmp(opens[i].column, "sharding") == 0 && r->run->scenario.setting[MFU_S_PP] > 1 ? &of_pipeline
+                                                                                                   : &opens[i];
 }
 
 /* As stated, or the model's own. */
