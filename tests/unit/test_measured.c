@@ -1269,6 +1269,8 @@ static void words_are_read_as_meant(void **state)
          "h100-sxm,llama-2-7b,1024,1,optimizer and gradients,900", "offload_optimizer=on", NULL},
         {"gpu,model,seq_len,micro_batch,compile,step_time_ms", "h100-sxm,llama-3-8b,4096,1,Liger-Kernel,900",
          "loss_chunks=32 for liger", NULL},
+        {"gpu,model,seq_len,micro_batch,compile,step_time_ms", "h100-sxm,gpt2,1024,4,Hugging Face Trainer,90",
+         "activation=6, as transformers' GPT-2", NULL},
         {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every layer,90",
          "checkpoint=full", NULL},
         {"gpu,model,seq_len,micro_batch,attention,step_time_ms", "h100-sxm,gpt2,1024,4,standard,90", "", NULL},

@@ -219,6 +219,42 @@ static const struct {
     {"transformers trainer", "upcast_logits", "1", NULL, NULL, false, NULL},
 };
 
+/* Programs that train the code of transformers' models. */
+static bool trains_transformers(const struct mfu_row *r)
+{
+    static const char *const names[] = {"hf",  "huggingface", "hugging face", "transformers",
+                                        "trl", "axolotl",     "accelerate",   "llama-factory"};
+    const char *text = mfu_row_cell(r, "compile");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (mfu_says_word(text, names[i]))
+            return true;
+    return false;
+}
+
+/* What that code computes where the graph has another program's: GPT-2's GELU by parts, its dropout and logits in fp32
+ * (transformers 4.57, models/gpt2/configuration_gpt2.py: gelu_new, attn_pdrop and its like 0.1; loss/loss_utils.py). */
+#define FIRST_FUSED_GPT2 2024 /* transformers 4.42: before, a fused attention is another's code */
+
+bool mfu_row_set_transformers(struct mfu_row *r)
+{
+    static const char *const differ[][2] = {{"activation", "6"}, {"upcast_logits", "1"}, {"dropout", "0.1"}};
+    const double *set = r->run->scenario.setting;
+    bool fused = !mfu_cell_empty(r, "attention") && (int)set[MFU_S_ATTENTION] != MFU_MATH;
+
+    if (strcmp(r->run->scenario.model->family, "gpt2") != 0 || !trains_transformers(r)
+        || (fused && set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_FUSED_GPT2))
+        return true;
+    for (size_t i = 0; i < sizeof differ / sizeof *differ; i++) {
+        if (!mfu_cell_empty(r, differ[i][0]))
+            continue;
+        mfu_row_assume(r, "%s=%s, as transformers' GPT-2", differ[i][0], differ[i][1]);
+        if (!mfu_row_set(r, differ[i][0], differ[i][1]))
+            return false;
+    }
+    return true;
+}
+
 /* ZeRO 2 and 3 by these names, and this word, are DeepSpeed's. */
 static bool runs_deepspeed(const struct mfu_row *r)
 {

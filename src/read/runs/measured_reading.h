@@ -101,12 +101,13 @@ const char *mfu_row_method(const struct mfu_row *);
 int mfu_row_stated_trainer(const struct mfu_row *);
 
 /* Set what the row's program does that no column says: the program in the column of the software, or in words (the trainer
- * first, what else it does once the columns are read), words of software, of those behind the method, what DeepSpeed does and
+ * first, what else it does once the columns are read), words of software, of those behind the method, what DeepSpeed does, what transformers' code computes and
  * sequence parallelism where it is usual.  False: the row is skipped. */
 bool mfu_row_set_program(struct mfu_row *, bool late);
 bool mfu_row_set_software_words(struct mfu_row *, const char *column, const char *words);
 bool mfu_row_set_beside_method(struct mfu_row *);
 bool mfu_row_set_engine(struct mfu_row *);
+bool mfu_row_set_transformers(struct mfu_row *);
 bool mfu_row_set_usual_sp(struct mfu_row *);
 
 /* What usual words for sharding and for recomputation say, in words of ours; NULL: nothing that is known. */

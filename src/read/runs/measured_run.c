@@ -1291,10 +1291,10 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && set_batch(&r)
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)
-        && mfu_row_set_program(&r, false) && set_runtime(&r) && set_adapters(&r) && mfu_row_set_program(&r, true)
-        && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r)
-        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && pad_vocabulary(&r) && copy_kv_heads(&r)
-        && set_links(&r) && set_debug(&r))
+        && mfu_row_set_program(&r, false) && set_runtime(&r) && mfu_row_set_transformers(&r) && set_adapters(&r)
+        && mfu_row_set_program(&r, true) && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r)
+        && mfu_row_set_beside_method(&r) && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r)
+        && pad_vocabulary(&r) && copy_kv_heads(&r) && set_links(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
