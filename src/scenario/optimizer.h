@@ -35,7 +35,7 @@
       .aliases =                                                                                                       \
           "adamw-fused fused-adamw fusedadam apex-fusedadam adamw_apex_fused distributed-adam adamw_torch_fused adam " \
           "deepspeedcpuadam cpuadam",                                                                                  \
-      .stands_for = "adamw-bf16-states", .in_c_programs = true, .apex = true)                                          \
+      .stands_for = "adamw-bf16-states hybridadam", .in_c_programs = true, .apex = true)                               \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .meaning = "multi-tensor kernels, a pass for each operation",           \
       .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15, .aliases = "foreach-adamw",        \
       .stands_for = "decoupled_adamw nadam radam schedule-free")                                                       \

@@ -1234,6 +1234,7 @@ static void words_are_read_as_meant(void **state)
         /* cards, with what stands beside their names */
         {"gpu,model,seq_len,micro_batch,step_time_ms", "H100-80GB 500W,gpt2,1024,4,200", "power_w=500", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "4 x RTX 4090,gpt2,1024,4,200", "gpu=rtx4090 for", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "RTX Titan,gpt2,1024,4,200", "gpu=titan-rtx for", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "DGX-2 V100-32GB,gpt2,1024,4,200", "gpu=v100-32gb", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "24GB consumer GPU RTX 3090,gpt2,1024,4,200", "gpu=rtx3090",
          NULL},

@@ -173,6 +173,19 @@ static bool suits(const struct mfu_gpu *gpu, const struct parts *p)
     return !*p->form || (strncmp(p->form, "sxm", 3) == 0 ? !pcie : !sxm);
 }
 
+/* "rtx-titan" for titan-rtx, and back; false: these are no two words. */
+static bool swap_words(struct parts *p)
+{
+    const char *dash = strchr(p->core, '-');
+    char swapped[sizeof p->core];
+
+    if (!dash || strchr(dash + 1, '-'))
+        return false;
+    snprintf(swapped, sizeof swapped, "%s-%.*s", dash + 1, (int)(dash - p->core), p->core);
+    memcpy(p->core, swapped, sizeof swapped);
+    return true;
+}
+
 /* The card of such parts, by any order in which its file may have them; NULL: there is none. */
 static const struct mfu_gpu *card_of(const struct mfu_row *r, const struct parts *p)
 {
@@ -288,6 +301,8 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
         s->cluster = k;
     }
     if (!s->gpu)
+        s->gpu = card_of(r, &parts);
+    if (!s->gpu && swap_words(&parts))
         s->gpu = card_of(r, &parts);
     if (!s->gpu)
         return mfu_row_skip(r, "%s", err.text);

@@ -130,8 +130,8 @@ static const struct mfu_model *decoder_of_shape(struct mfu_row *r, const char *f
         if (strcasestr(family, others[i]) || strcasestr(name, others[i]))
             return NULL;
     if (!(mfu_cell_number(r, "n_layer") > 0) || !(mfu_cell_number(r, "n_head") > 0)
-        || !(mfu_cell_number(r, "n_embd") > 0) || !(mfu_cell_number(r, "vocab") > 0)
-        || !(mfu_cell_number(r, "seq_len") > 0) || !mfu_cell_empty(r, "img_size"))
+        || !(mfu_cell_number(r, "n_embd") > 0) || !(mfu_cell_number(r, "seq_len") > 0)
+        || !mfu_cell_empty(r, "img_size"))
         return NULL;
     for (size_t i = 0; (other = called(r, family, i)); i++)
         if (*other)

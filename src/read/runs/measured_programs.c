@@ -298,9 +298,12 @@ static bool names_program(const char *text)
 static bool implies_megatron(const struct mfu_row *r)
 {
     const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
+    const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
 
-    if (!(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1) || names_program(mfu_row_cell(r, "compile")))
-        return false;
+    if (!(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1) || names_program(mfu_row_cell(r, "compile"))
+        || (!mfu_cell_empty(r, "compile") && sharding && strcmp(sharding, "zero1") != 0
+            && strcmp(sharding, "ddp") != 0))
+        return false; /* or an unknown one with FSDP, say */
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (mfu_says(source, programs[i].program) || mfu_says(notes, programs[i].program))
             return false;
