@@ -106,7 +106,8 @@ struct mfu_runtime {
 #define MFU_PACKAGES(X)                                                                                                \
     X(PACKAGE_NONE, "none")                                                                                            \
     X(PACKAGE_FLASH_ATTN, "flash-attn", .whole_norms = true)                                                           \
-    X(PACKAGE_LIGER, "liger", .whole_norms = true, .whole_gates = true, .aliases = "liger-kernel unsloth")
+    X(PACKAGE_LIGER, "liger", .whole_norms = true, .whole_gates = true, .loss_in_pieces = true,                        \
+      .aliases = "liger-kernel unsloth")
 
 enum mfu_package_kind {
 #define X(id, ...) MFU_##id,
@@ -118,8 +119,9 @@ enum mfu_package_kind {
 struct mfu_package {
     const char *name;
     const char *aliases, *stands_for;
-    bool whole_norms; /* RMSNorm and rotary are single kernels */
-    bool whole_gates; /* the activation of a gate and the product are one kernel, backward in place */
+    bool whole_norms;    /* RMSNorm and rotary are single kernels */
+    bool loss_in_pieces; /* it brings a loss of its own, mfu_liger_loss_chunks() */
+    bool whole_gates;    /* the activation of a gate and the product are one kernel, backward in place */
 };
 extern const struct mfu_package mfu_packages[MFU_PACKAGE_COUNT];
 

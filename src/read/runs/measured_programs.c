@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/attention_kind.h"
 #include "read/runs/measured_reading.h"
 #include "read/runs/measured_run.h"
 #include "scenario/key_names.h"
@@ -86,7 +87,7 @@ static int set_software_word(struct mfu_row *r, const char *word)
         name = mfu_settings[kinds[i] == MFU_S_TRAINER ? MFU_S_RUNTIME : kinds[i]].choices[choice];
         mfu_row_assume(r, "%s=%s for %s", key, name, word);
         if (!mfu_row_set(r, key, name)
-            || (kinds[i] == MFU_S_PACKAGE && choice == MFU_PACKAGE_LIGER && !set_liger_loss(r)))
+            || (kinds[i] == MFU_S_PACKAGE && mfu_packages[choice].loss_in_pieces && !set_liger_loss(r)))
             return -1;
     }
     return known;
@@ -240,7 +241,7 @@ bool mfu_row_set_transformers(struct mfu_row *r)
 {
     static const char *const differ[][2] = {{"activation", "6"}, {"upcast_logits", "1"}, {"dropout", "0.1"}};
     const double *set = r->run->scenario.setting;
-    bool fused = !mfu_cell_empty(r, "attention") && (int)set[MFU_S_ATTENTION] != MFU_MATH;
+    bool fused = !mfu_cell_empty(r, "attention") && !mfu_attentions[(int)set[MFU_S_ATTENTION]].any_scores;
 
     if (strcmp(r->run->scenario.model->family, "gpt2") != 0 || !trains_transformers(r)
         || (fused && set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_FUSED_GPT2))
