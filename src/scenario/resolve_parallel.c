@@ -17,7 +17,7 @@ bool mfu_offloads(const struct mfu_config *c)
         || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
 }
 
-/* DeepSpeed's, with or without Megatron's layers. */
+/* DeepSpeed's engine; with Megatron's layers it is another, which adds up in fp32. */
 static bool is_engine(const struct mfu_config *c)
 {
     return mfu_trainers[c->trainer].half_shards && !mfu_trainers[c->trainer].adds_up_wide;
@@ -709,7 +709,8 @@ static int check_reshard(const struct mfu_config *c, struct mfu_error *err)
     if (c->setting[MFU_S_ZERO] < 3) /* every rank holds all weights anyway */
         return 0;
     if (c->setting[MFU_S_EFFICIENT_LINEAR] == 0 && !is_engine(c))
-        return mfu_fail(err, MFU_EINPUT, "%s: DeepSpeed's linear layers alone are others (set trainer deepspeed)",
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s: only DeepSpeed's ZeRO 3 has linear layers of its own (set trainer deepspeed)",
                         mfu_settings[MFU_S_EFFICIENT_LINEAR].key);
     if (off && !mfu_trainers[c->trainer].torch_fsdp)
         return mfu_fail(err, MFU_EINPUT, "%s: %s has no such switch, PyTorch's FSDP has (set trainer fsdp)", key,

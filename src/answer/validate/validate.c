@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/field.h"
 #include "answer/search/solve.h"
 #include "read/runs/measured_rollout.h"
 #include "read/runs/measured_run.h"
