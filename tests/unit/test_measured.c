@@ -1190,6 +1190,21 @@ static void memory_is_compared_without_a_card(void **state)
     }
 }
 
+/* A trainer that is assumed runs as it does, and recomputes a part of its layers before it does all. */
+static void an_assumed_trainer_has_its_runtime(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,n_gpus,gpus_per_node,model,n_layer,n_head,n_embd,seq_len,global_batch,precision,tp,pp,sharding,step_"
+              "time_ms\n"
+              "h100-sxm,8192,8,llama-3.1-405b,126,128,16384,8192,2048,bf16,8,16,zero2,12500\n");
+
+    (void)state;
+    assert_non_null(strstr(all->rows[0].assumed, "trainer=megatron-te"));
+    assert_non_null(strstr(all->rows[0].assumed, "runtime=fused, as megatron-te does"));
+    assert_string_equal(all->rows[0].runtime, "fused");
+    assert_null(strstr(all->rows[0].assumed, "checkpoint=full"));
+}
+
 /* What the notes say of the layout, of who holds what and of what overlaps; and what they deny. */
 static void layouts_in_prose_are_read(void **state)
 {
@@ -1374,6 +1389,7 @@ int main(void)
         cmocka_unit_test(words_are_not_read_into_others),
         cmocka_unit_test(machines_and_programs_are_read),
         cmocka_unit_test(layouts_in_prose_are_read),
+        cmocka_unit_test(an_assumed_trainer_has_its_runtime),
         cmocka_unit_test(words_are_read_as_meant),
         cmocka_unit_test(other_tables_are_refused),
     };

@@ -1084,7 +1084,12 @@ static bool check_program(struct mfu_row *r)
 static bool set_stack(struct mfu_row *r, const char *words)
 {
     const char *text = mfu_row_cell(r, "compile");
+    const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
 
+    if (*text == '\0' && t->runtime != mfu_settings[MFU_S_RUNTIME].initial) { /* it follows */
+        mfu_row_assume(r, "runtime=%s, as %s does", mfu_runtimes[t->runtime].name, t->name);
+        return true;
+    }
     return mfu_row_has_word(words, text) || mfu_setting_choice(MFU_S_RUNTIME, text, NULL) >= 0
         ? mfu_row_translate(r, "compile", MFU_S_RUNTIME, words)
         : mfu_row_set_software_words(r, "compile", text);
@@ -1126,6 +1131,8 @@ static const struct mfu_open opens[] = {
 };
 static const struct mfu_open plain_bf16 = {
     "precision", "precision", {"bf16-pure"}}; /* autocast, or weights in it, too */
+static const struct mfu_open parts_first = {
+    "act_ckpt", "checkpoint", {"selective", "full", "none"}}; /* of trainers that know parts of a layer */
 static const struct mfu_open no_zero_init = {
     "sharding", "memory_efficient_linear", {"off"}}; /* a model that was there before the engine's settings */
 static const struct mfu_open of_pipeline = {
@@ -1151,9 +1158,10 @@ static void leave_open(struct mfu_row *r)
             && (strcmp(opens[i].column, "lora_rank") != 0
                 || (r->run->scenario.setting[MFU_S_LORA] > 0
                     && r->run->scenario.setting[MFU_S_ADAPTER] == MFU_METHOD_LORA)))
-            r->run->open[r->run->n_open++] =
-                strcmp(opens[i].column, "sharding") == 0 && r->run->scenario.setting[MFU_S_PP] > 1 ? &of_pipeline
-                                                                                                   : &opens[i];
+            r->run->open[r->run->n_open++] = strcmp(opens[i].column, "sharding") == 0 && set[MFU_S_PP] > 1
+                ? &of_pipeline
+                : megatron && strcmp(opens[i].column, parts_first.column) == 0 ? &parts_first
+                                                                               : &opens[i];
 }
 
 /* As stated, or the model's own. */
