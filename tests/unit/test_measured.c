@@ -1170,6 +1170,8 @@ static void memory_is_compared_without_a_card(void **state)
     } rows[] = {
         {"6.5", "", "not stated, and memory is compared alone", 0},
         {"6.5", "said of an 80GB card", "its memory is as large as stated", 1},
+        {"6.5", "would not fit on a 24 GB card", "not stated, and memory is compared alone", 0},
+        {"6.5", "doesn't fit a 24 GB card; ran on an 80 GB card", "gpu=a100-80gb", 1},
         {"95", "", "not stated, and memory is compared alone", 0},
         {"", "", NULL, 0},
     };
@@ -1223,8 +1225,25 @@ static void layouts_in_prose_are_read(void **state)
         {"overlap_grad_reduce=false; distributed optimizer", "sharding=zero1", "overlap_"},
         {"overlapped data loading; grad-reduce bf16", "grad_reduce=bf16", "overlap_"},
         {"no distributed optimizer", "sharding=ddp", "zero"},
-        {"intra-node AR 33.0 AG 30.1", "link.nvlink=0.110, by the notes", NULL}, /* of an A100's 300 GB/s */
-        {"intra-node AR 230 AG 200", "sharding=ddp", "link."},
+        /* of an A100's 300 GB/s */
+        {"rates in GB/s: intra-node AR 33.0 AG 30.1", "link.nvlink=0.110, by the notes", NULL},
+        {"rates in GB/s: intra-node AR 230 AG 200", "sharding=ddp", "link."},
+        {"intra-node all-reduce bandwidth 33 GB/s", "link.nvlink=0.110", NULL},
+        {"NVLink test: allreduce 33GB/s", "link.nvlink=0.110", NULL},
+        {"intra-node allreduce of 33 ms", "sharding=ddp", "link."},
+        {"inter-node all-reduce 20 GB/s", "sharding=ddp", "link."},
+        {"intra-node AR 1.5 GB/s", "link.nvlink=0.010, by the notes: a test of collectives, which is below", NULL},
+        {"--tensor-model-parallel-size 8 --pipeline-model-parallel-size 4", "tp=8, pp=4", NULL},
+        {"tensor_model_parallel_size=4", "tp=4, pp=1", NULL},
+        {"--expert-model-parallel-size 8 --virtual-pipeline-model-parallel-size 2", "sharding=ddp", "tp="},
+        {"no model-parallel size 8", "sharding=ddp", "tp="},
+        {"model-parallel size 2000000000", "sharding=ddp", "tp="},
+        {"overlap_grad_reduce: false; overlap_param_gather: false; use_distributed_optimizer: false", "sharding=ddp",
+         "overlap_"},
+        {"tp-comm-overlap: off", "sharding=ddp", "overlap=products"},
+        {"tp-comm-overlap: on", "tp_overlap=products", NULL},
+        {"overlap_param_gather (off)", "sharding=ddp", "overlap_"},
+        {"overlap_grad_reduce=0 overlap_param_gather=1", "overlap_param_gather=on", "overlap_grad_reduce"},
     };
 
     (void)state;
@@ -1238,6 +1257,34 @@ static void layouts_in_prose_are_read(void **state)
         if (!strstr(assumed, rows[i].assumed) || (rows[i].absent && strstr(assumed, rows[i].absent)))
             fail_msg("%s: %s %s", rows[i].notes, assumed, all->rows[0].skipped);
     }
+}
+
+/* A node that is not stated has the usual eight GPUs; what is denied is not in the host's memory; 13.6 GB are not 6. */
+static void what_is_not_stated_is_not_one(void **state)
+{
+    static const struct {
+        const char *column, *text, *assumed, *absent;
+    } rows[] = {
+        {"notes", "model-parallel size 16",
+         "tp=4, pp=4: model-parallel size 16 by the notes, tensor ranks within a node of 8", NULL},
+        {"cpu_offload", "optimizer (no params)", "offload_optimizer=on", "offload_params"},
+        {"cpu_offload", "\"activations only, not weights\"", "offload_activations=on", "offload_params"},
+        {"cpu_offload", "params and optimizer", "offload_params=on", NULL},
+    };
+    struct mfu_validation *all;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *assumed;
+
+        all = table(COLUMNS ",n_gpus,step_time_ms,%s\na100-80gb-sxm%s,64,1000,%s\n", rows[i].column, strchr(CELLS, ','),
+                    rows[i].text);
+        assumed = all->rows[0].assumed;
+        if (!strstr(assumed, rows[i].assumed) || (rows[i].absent && strstr(assumed, rows[i].absent)))
+            fail_msg("%s: %s %s", rows[i].text, assumed, all->rows[0].skipped);
+    }
+    all = table(COLUMNS ",notes,mem_allocated_gib\n%s,13.6 GB card,4\n", strchr(CELLS, ','));
+    assert_string_equal(all->rows[0].skipped, "the GPU is not stated");
 }
 
 /* The words of people who have not read what a column may hold. */
@@ -1275,6 +1322,8 @@ static void words_are_read_as_meant(void **state)
         /* what is frozen, adapted, offloaded, computed again */
         {"gpu,model,seq_len,micro_batch,method,quant,step_time_ms",
          "h100-sxm,llama-2-7b,1024,1,QLoRA,\"4-bit NormalFloat, double quant\",300", "base_precision=nf4-double", NULL},
+        {"gpu,model,seq_len,micro_batch,method,quant,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,QLoRA,nf4 without double quantization,300", "base_precision=nf4 for", NULL},
         {"gpu,model,seq_len,micro_batch,method,quant,step_time_ms", "h100-sxm,llama-2-7b,1024,1,LoRA,LLM.int8(),300",
          "base_precision=int8 for", NULL},
         {"gpu,model,seq_len,micro_batch,method,lora_rank,step_time_ms", "h100-sxm,llama-2-7b,1024,1,LoRA (qkvo),8,300",
@@ -1294,7 +1343,14 @@ static void words_are_read_as_meant(void **state)
         /* what came of it */
         {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2-xl,1024,8,CUDA out of memory", "", NULL},
         {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2,1024,1,fits", "", NULL},
-        {"gpu,model,seq_len,micro_batch,task,step_time_ms", "h100-sxm,gpt2,1024,4,self-supervised,90", "", "a teacher"},
+        {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2-xl,1024,8,never fits its memory", "", NULL},
+        {"gpu,model,seq_len,micro_batch,task,step_time_ms", "h100-sxm,gpt2,1024,4,self-supervised,90", "", NULL},
+        {"gpu,model,micro_batch,task,step_time_ms", "h100-sxm,vit-b-16,4,self-supervised,90", "", "a teacher"},
+        {"gpu,model,seq_len,micro_batch,notes,step_time_ms", "h100-sxm,gpt2,1024,4,self-supervised with a teacher,90",
+         "", "a teacher"},
+        {"gpu,model,seq_len,micro_batch,notes,step_time_ms", "h100-sxm,gpt2,1024,4,distillation,90", "", "a teacher"},
+        {"gpu,model,seq_len,micro_batch,notes,step_time_ms", "h100-sxm,gpt2,1024,4,distillation loss is off,90", "",
+         NULL},
         {"gpu,model,step_time_ms", "h100-sxm,gpt2,90", "", "neither the micro-batch nor the length"},
         /* what is not stated at all, of a run that ran */
         {"gpu,model,seq_len,tokens_per_s_gpu,outcome", "a100-80gb-sxm,llama-2-70b,4096,300,ran", "zero=3: not stated",
@@ -1390,6 +1446,7 @@ int main(void)
         cmocka_unit_test(machines_and_programs_are_read),
         cmocka_unit_test(layouts_in_prose_are_read),
         cmocka_unit_test(an_assumed_trainer_has_its_runtime),
+        cmocka_unit_test(what_is_not_stated_is_not_one),
         cmocka_unit_test(words_are_read_as_meant),
         cmocka_unit_test(other_tables_are_refused),
     };

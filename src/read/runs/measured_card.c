@@ -21,21 +21,23 @@
 /* Of cards that nothing is said of. */
 #define USUAL_GB 80.0
 
-/* Gigabytes of a card that is known by nothing else, where a text has them: "48 GB card", "2x24 GB class"; NAN. */
+/* Gigabytes of a card that is known by nothing else, where a text has them and does not deny the card: "48 GB card",
+ * "2x24 GB class"; NAN. */
 static double size_in(const char *text)
 {
     static const char *const kinds[] = {"GB card", "GB class"};
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const char *end = strcasestr(text, kinds[i]), *digits;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (const char *kind = strcasestr(text, kinds[i]); kind; kind = strcasestr(kind + 1, kinds[i])) {
+            const char *end = kind, *digits;
 
-        while (end && end > text && end[-1] == ' ')
-            end--;
-        for (digits = end; digits && digits > text && isdigit((unsigned char)digits[-1]);)
-            digits--;
-        if (end && digits < end)
-            return strtod(digits, NULL);
-    }
+            while (end > text && end[-1] == ' ')
+                end--;
+            for (digits = end; digits > text && (isdigit((unsigned char)digits[-1]) || digits[-1] == '.');)
+                digits--;
+            if (digits < end && !mfu_denied(text, digits))
+                return strtod(digits, NULL);
+        }
     return NAN;
 }
 

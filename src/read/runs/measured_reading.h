@@ -83,11 +83,18 @@ struct mfu_said {
 extern const struct mfu_said mfu_said[];
 extern const size_t mfu_said_count;
 
-/* Whether a text says a phrase so; the column that does, NULL: none. */
+/* Whether a text says a phrase so, and no value behind it turns it off ("=0", "is off"); the column that does, NULL: none. */
 bool mfu_says(const char *text, const char *phrase);
 const char *mfu_where_said(const struct mfu_row *, const char *phrase);
 
-/* Whether a part of a text between two marks has both and denies nothing: "overlapped grad-reduce/param-gather" and
+/* Whether one of the three words before `at`, which is in the text, denies what stands there: "no LoRA", "without CPU
+ * offload"; articles do not count. */
+bool mfu_denied(const char *text, const char *at);
+
+/* Whether a text says a word that begins so: "param" is said by "params" and not by "optimizer (no params)". */
+bool mfu_says_beginning(const char *text, const char *begin);
+
+/* Whether a part of a text between two marks has both and denies nothing, nor does its value: "overlapped grad-reduce/param-gather" and
  * "--overlap_param_gather" have "overlap" and "param-gather". */
 bool mfu_says_together(const char *text, const char *one, const char *other);
 

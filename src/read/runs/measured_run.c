@@ -39,8 +39,9 @@ static int outcome(const struct mfu_row *r)
                                       "succeeded", "trained", "works", "runs", NULL};
     const char *text = mfu_row_cell(r, "outcome");
 
-    if (strcasestr(text, "not fit") || strcasestr(text, "n't fit") || mfu_says_word(text, "oom")
-        || mfu_says_word(text, "out of memory") || mfu_same_letters(text, "OutOfMemoryError"))
+    if (strcasestr(text, "not fit") || strcasestr(text, "n't fit") || strcasestr(text, "never fit")
+        || mfu_says_word(text, "oom") || mfu_says_word(text, "out of memory")
+        || mfu_same_letters(text, "OutOfMemoryError"))
         return 0;
     for (const char *const *word = ran; *word; word++)
         if (mfu_says_word(text, *word))
@@ -417,6 +418,18 @@ static bool set_encoder_task(struct mfu_row *r)
     return mfu_row_set(r, "n_labels", "2");
 }
 
+/* Self-supervised training of images compares views of them, mostly with a teacher's; that of text is the usual one. */
+static bool check_views(struct mfu_row *r)
+{
+    static const char *const signs[] = {"views", "teacher", "dino", "dinov2", "dinov3"};
+    const char *column = mfu_where_said(r, "self-supervised");
+    bool views = mfu_model_dim_find(r->run->scenario.model, "image", NULL) >= 0;
+
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        views |= mfu_where_said(r, signs[i]) != NULL;
+    return !column || !views || mfu_row_skip(r, "views and a teacher beside the model: not modelled (%s)", column);
+}
+
 static bool set_dims(struct mfu_row *r)
 {
     static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
@@ -535,29 +548,77 @@ static bool set_sharding(struct mfu_row *r)
     return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"));
 }
 
-/* GPUs that hold one copy of the model by the notes ("model-parallel size 16"), where no column says more: tensor ranks as
- * many as a node has, and stages over nodes (Narayanan et al. 2021, arXiv 2104.04473, takeaway 1). */
-static bool set_model_parallel(struct mfu_row *r)
-{
-    static const char *const phrases[] = {"model-parallel size", "model parallel size", "model-parallel-size"};
-    const char *notes = mfu_row_cell(r, "notes"), *at = NULL;
-    double node = fmax(1, mfu_cell_number(r, "gpus_per_node")), heads = mfu_cell_number(r, "n_head");
-    char tp[16], pp[16];
-    int size = 0, ranks;
+/* Degrees of Megatron's axes (megatron/training/arguments.py) or of all together ("model-parallel size 16") that the
+ * notes have, each from 1 to the number of GPUs; 0: not said. */
+enum degree { ALL_RANKS, TENSOR_RANKS, STAGES, OTHER_RANKS, DEGREES };
 
-    for (size_t i = 0; i < sizeof phrases / sizeof *phrases && !at; i++)
-        if ((at = strcasestr(notes, phrases[i])))
-            size = atoi(at + strlen(phrases[i]) + strspn(at + strlen(phrases[i]), " =:"));
-    if (size < 1 || !mfu_cell_empty(r, "tp") || !mfu_cell_empty(r, "pp"))
+static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
+{
+    static const struct {
+        const char *before;
+        enum degree of;
+    } axes[] = {
+        {"virtual-pipeline-", OTHER_RANKS}, {"expert-", OTHER_RANKS}, {"tensor-", TENSOR_RANKS}, {"pipeline-", STAGES}};
+    static const char phrase[] = "model-parallel-size";
+    char *text = strdup(notes);
+
+    memset(degree, 0, DEGREES * sizeof *degree);
+    for (char *p = text; p && *p; p++)
+        if (strchr("_ ", *p))
+            *p = '-'; /* words are apart by one mark */
+    for (const char *p = text; p && (p = strcasestr(p, phrase)); p += strlen(phrase)) {
+        const char *number = p + strlen(phrase) + strspn(p + strlen(phrase), "-=:");
+        enum degree of = ALL_RANKS;
+        char *end;
+        long value = strtol(number, &end, 10);
+
+        for (size_t i = 0; i < sizeof axes / sizeof *axes && of == ALL_RANKS; i++) {
+            size_t n = strlen(axes[i].before);
+
+            if ((size_t)(p - text) >= n && strncasecmp(p - n, axes[i].before, n) == 0)
+                of = axes[i].of;
+        }
+        if (end > number && value >= 1 && value <= gpus && !mfu_denied(text, p))
+            degree[of] = value;
+    }
+    free(text);
+}
+
+#define USUAL_NODE 8 /* GPUs, where the row does not say: as DGX and HGX machines have */
+
+/* What the notes say of the GPUs that hold one copy of the model, where no column says more: tensor ranks and stages, or all
+ * together, of which tensor ranks are as many as a node has (Narayanan et al. 2021, arXiv 2104.04473, takeaway 1). */
+static bool set_model_parallel(struct mfu_row *r, double gpus)
+{
+    double stated = mfu_cell_number(r, "gpus_per_node"), node = stated >= 1 ? stated : USUAL_NODE;
+    double heads = mfu_cell_number(r, "n_head");
+    char tp[24], pp[24];
+    long degree[DEGREES], ranks, stages;
+
+    read_degrees(mfu_row_cell(r, "notes"), gpus, degree);
+    ranks = degree[TENSOR_RANKS];
+    stages = degree[STAGES];
+    if ((!ranks && !stages && !degree[ALL_RANKS]) || !mfu_cell_empty(r, "tp") || !mfu_cell_empty(r, "pp"))
         return true;
     r->run->layout_open = false;
-    for (ranks = size; ranks > 1 && (ranks > node || size % ranks || (!isnan(heads) && fmod(heads, ranks) != 0));)
-        ranks--;
-    snprintf(tp, sizeof tp, "%d", ranks);
-    snprintf(pp, sizeof pp, "%d", size / ranks);
-    if (size > 1)
-        mfu_row_assume(r, "tp=%s, pp=%s: model-parallel size %d by the notes, tensor ranks within a node", tp, pp,
-                       size);
+    if (ranks || stages) {
+        ranks += !ranks;
+        stages += !stages;
+        mfu_row_assume(r, "tp=%ld, pp=%ld, by the notes", ranks, stages);
+    } else {
+        long size = degree[ALL_RANKS];
+
+        for (ranks = (long)fmin((double)size, node);
+             ranks > 1 && (size % ranks || (!isnan(heads) && fmod(heads, (double)ranks) != 0));)
+            ranks--;
+        stages = size / ranks;
+        if (size > 1)
+            mfu_row_assume(r,
+                           "tp=%ld, pp=%ld: model-parallel size %ld by the notes, tensor ranks within a node of %.0f%s",
+                           ranks, stages, size, node, stated >= 1 ? "" : ", the usual");
+    }
+    snprintf(tp, sizeof tp, "%ld", ranks);
+    snprintf(pp, sizeof pp, "%ld", stages);
     return mfu_row_set(r, "tp", tp) && mfu_row_set(r, "pp", pp);
 }
 
@@ -597,7 +658,7 @@ static bool set_gpus(struct mfu_row *r, double gpus)
             return false;
     if (ranks_share_no_expert(r, gpus) && !mfu_row_set(r, "etp", "1"))
         return false;
-    if ((gpus > 1 && !set_model_parallel(r)) || ((gpus > 1 || is_zero(r)) && !set_sharding(r)))
+    if ((gpus > 1 && !set_model_parallel(r, gpus)) || ((gpus > 1 || is_zero(r)) && !set_sharding(r)))
         return false;
     return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? mfu_row_set(r, "sp", "on") : true;
 }
@@ -803,9 +864,7 @@ static bool set_offload_parts(struct mfu_row *r, const char *text)
     if (mfu_scenario_set(&as_it_stands, "offload", text, NULL) == 0)
         return mfu_row_set(r, "offload", text);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const char *at = strcasestr(text, parts[i].begin);
-
-        if (!at || (at > text && mfu_in_word(at[-1])))
+        if (!mfu_says_beginning(text, parts[i].begin))
             continue;
         found = true;
         mfu_row_assume(r, "%s=on for cpu_offload %s", parts[i].key, text);
@@ -1050,18 +1109,48 @@ static bool set_debug(struct mfu_row *r)
 /* Links that reach less than this share of what the card's do in the program's own test are not those (chosen). */
 #define BROKEN_LINKS 0.5
 
-/* Where the program's own test says that the GPUs of a node had no working NVLink, as fast as it found them. */
+/* Bytes per second of an all-reduce between the GPUs of a node, by notes in GB/s: "intra-node all-reduce 33 GB/s",
+ * "bandwidth in GB/s: intra-node AR 33.0 AG 30.1"; NAN: not said. */
+static double reduced_in_node(const char *notes)
+{
+    static const char *const nodes[] = {"intra-node", "intranode", "intra node", "NVLink test"};
+    static const char *const ops[] = {"all-reduce", "allreduce", "all reduce", "AR"};
+    const char *heading = strstr(notes, "GB/s");
+
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes * (sizeof ops / sizeof *ops); i++) {
+        const char *node = strcasestr(notes, nodes[i % (sizeof nodes / sizeof *nodes)]);
+        const char *op = ops[i / (sizeof nodes / sizeof *nodes)], *at = node, *end;
+        double rate;
+        char *unit;
+
+        for (end = node ? node + strcspn(node, ",;(") : NULL; at && (at = strcasestr(at, op)) && at < end;
+             at += strlen(op)) {
+            const char *number = at + strlen(op);
+
+            if (mfu_in_word(at[-1]) || mfu_in_word(*number))
+                continue;
+            number += strcspn(number, "0123456789,;(");
+            rate = strtod(number, &unit);
+            unit += strspn(unit, " ");
+            if (rate > 0 && (strncmp(unit, "GB/s", 4) == 0 || (heading && heading < node)))
+                return rate * 1e9;
+        }
+    }
+    return NAN;
+}
+
+/* Where a test of collectives says that the GPUs of a node had no working NVLink, as fast as it found them. */
 static bool set_links(struct mfu_row *r)
 {
-    const char *test = strstr(mfu_row_cell(r, "notes"), "intra-node AR");
-    const struct mfu_gpu *gpu = r->run->scenario.gpu;
-    double reached = test ? noted_in(test + strlen("intra-node "), "AR") * 1e9 : NAN;
+    double links = r->run->scenario.gpu->nvlink_bytes_s / 2, share = reduced_in_node(mfu_row_cell(r, "notes")) / links;
+    double least = mfu_coefficient_rows[MFU_C_LINK_NVLINK].least;
     char text[32];
 
-    if (!(reached < BROKEN_LINKS * gpu->nvlink_bytes_s / 2))
+    if (!(share < BROKEN_LINKS))
         return true;
-    snprintf(text, sizeof text, "%.3f", reached / (gpu->nvlink_bytes_s / 2));
-    mfu_row_assume(r, "link.nvlink=%s, by the notes: its own test of collectives", text);
+    snprintf(text, sizeof text, "%.3f", fmax(least, share));
+    mfu_row_assume(r, "link.nvlink=%s, by the notes: a test of collectives%s", text,
+                   share < least ? ", which is below what may be set" : "");
     return mfu_row_set(r, "link.nvlink", text) && mfu_row_set(r, "link.nvls", text);
 }
 
@@ -1298,7 +1387,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->least_count = run->most_count = 1;
     read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && set_batch(&r)
-        && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && set_dims(&r)
+        && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && check_views(&r) && set_dims(&r)
         && mfu_row_set_program(&r, false) && set_runtime(&r) && mfu_row_set_transformers(&r) && set_adapters(&r)
         && mfu_row_set_program(&r, true) && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r)
         && mfu_row_set_beside_method(&r) && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r)

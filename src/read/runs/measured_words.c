@@ -46,7 +46,7 @@ static int split(const char *text, char words[MOST_WORDS][32])
 /* A text as far as nothing in it is denied: "zero3 (no offload)" is "zero3 (". */
 static const char *said(char to[MOST_SAID], const char *text)
 {
-    static const char *const denials[] = {"no", "not", "without"};
+    static const char *const denials[] = {"no", "not", "without", "never"};
 
     snprintf(to, MOST_SAID, "%s", text);
     for (size_t i = 0; i < sizeof denials / sizeof *denials; i++) {
@@ -294,10 +294,11 @@ const char *mfu_base_in(const char *text)
 {
     static const char *const nested[] = {"double", "dq", "nested", NULL};
     int base = mfu_row_choice_of_all(MFU_S_BASE, text, NULL);
+    char own[MOST_SAID];
 
     if (base < 0)
         base = mfu_row_choice_in(MFU_S_BASE, text);
-    if (base >= 0 && mfu_bases[base].kbit && mfu_bases[base].four_bit && has_any(text, nested))
+    if (base >= 0 && mfu_bases[base].kbit && mfu_bases[base].four_bit && has_any(affirmed(own, text), nested))
         base = MFU_BASE_NF4_DOUBLE;
     return base < 0 ? NULL : mfu_base_names[base];
 }
@@ -373,7 +374,7 @@ const struct mfu_said mfu_said[] = {
     {"offload", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloading", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
     {"optimizer in backward", "optimizer_in_backward", "on", NULL, MFU_ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
     {"lomo", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
-    {"self-supervised", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"multi-crop", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS},
+    {"multi-crop", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS},
     {"momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
     {"pagedadamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS}, {"paged_adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
     {"keeps logits", "keep_logits", "1", NULL, MFU_ALWAYS}, {"logits kept", "keep_logits", "1", NULL, MFU_ALWAYS},
@@ -398,12 +399,20 @@ static const struct mfu_said overlapped[] = {
     {"tp-comm", "tp_overlap", "products", NULL, MFU_ALWAYS},
 };
 
-/* Whether one of the three words before `at` denies what stands there: "no LoRA", "without CPU offload". */
-static bool denied(const char *text, const char *at)
+/* Whether a word from `at` to `end` is one of a list. */
+static bool word_among(const char *const *words, const char *at, const char *end)
 {
-    static const char *const denials[] = {"no", "not", "without", "non", "never"};
+    while (*words && (strlen(*words) != (size_t)(end - at) || strncasecmp(at, *words, (size_t)(end - at)) != 0))
+        words++;
+    return *words != NULL;
+}
 
-    for (int words = 0; words < 3 && at > text; words++) {
+bool mfu_denied(const char *text, const char *at)
+{
+    static const char *const denials[] = {"no", "not", "without", "non", "never", "cannot", NULL};
+    static const char *const between[] = {"a", "an", "the", "on", "in", "into", NULL}; /* which do not count */
+
+    for (int words = 0; words < 3 && at > text;) {
         const char *end = at;
 
         while (end > text && !mfu_in_word(end[-1])) {
@@ -413,11 +422,35 @@ static bool denied(const char *text, const char *at)
         }
         for (at = end; at > text && mfu_in_word(at[-1]);)
             at--;
-        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
-            if ((size_t)(end - at) == strlen(denials[i]) && strncasecmp(at, denials[i], (size_t)(end - at)) == 0)
-                return true;
+        if (word_among(denials, at, end) || (end - at == 1 && at - text > 1 && strncasecmp(at - 2, "n't", 3) == 0))
+            return true;
+        words += !word_among(between, at, end);
     }
     return false;
+}
+
+/* Whether the value behind a phrase turns it off or leaves it open: "=0", ": off", " (disabled)", " off", " is off",
+ * " loss is off". */
+static bool turned_off(const char *at)
+{
+    static const char *const values[] = {"off", "disabled", "none", "unknown", "not used", "not enabled", NULL};
+    static const char *const verbs[] = {" is ", " are ", " was ", " were "};
+    const char *value = at + strspn(at, " ");
+    char mark = *value && strchr(":=(", *value) ? *value : '\0', word[16];
+
+    value += mark != '\0';
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs && !mark; i++) {
+        const char *verb = strcasestr(at, verbs[i]);
+
+        if (verb && strcspn(at, ".;:,()") > (size_t)(verb - at)
+            && (verb == at || strcspn(at + 1, " ") + 1 == (size_t)(verb - at))) /* behind one more word at most */
+            value = verb + strlen(verbs[i]);
+    }
+    value += strspn(value, " ");
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(value, mark == '=' ? " .;:,()" : ".;:,()"), value);
+    for (size_t n = strlen(word); n > 0 && word[n - 1] == ' ';)
+        word[--n] = '\0';
+    return word_among(values, word, word + strlen(word)) || (mark && mfu_switch_in(word) == 0);
 }
 
 /* Whether what follows says that it is not known: "(act_ckpt/offload left empty)". */
@@ -440,8 +473,22 @@ bool mfu_says(const char *text, const char *phrase)
     size_t n = strlen(phrase);
 
     for (const char *p = strcasestr(text, phrase); p; p = strcasestr(p + 1, phrase))
-        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !denied(text, p) && !left_open(p + n))
+        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !mfu_denied(text, p) && !left_open(p + n)
+            && !turned_off(p + n))
             return true;
+    return false;
+}
+
+bool mfu_says_beginning(const char *text, const char *begin)
+{
+    for (const char *p = strcasestr(text, begin); p; p = strcasestr(p + 1, begin)) {
+        const char *end = p + strlen(begin);
+
+        while (mfu_in_word(*end))
+            end++;
+        if ((p == text || !mfu_in_word(p[-1])) && !mfu_denied(text, p) && !turned_off(end))
+            return true;
+    }
     return false;
 }
 
@@ -452,11 +499,12 @@ bool mfu_says_together(const char *text, const char *one, const char *other)
 {
     static const char *const denials[] = {"no", "not", "non", "without", "off", "false", "disabled", "unknown"};
 
-    for (size_t n; *text; text += n + strspn(text + n, ".;:,()")) {
+    for (size_t n; *text; text += n + strspn(text + n, ".;:,()=")) {
         char part[MOST_SAID];
-        bool denies = false;
+        bool denies;
 
-        n = strcspn(text, ".;:,()");
+        n = strcspn(text, ".;:,()=");
+        denies = strchr(":(=", text[n]) && turned_off(text + n);
         snprintf(part, sizeof part, "%.*s", (int)n, text);
         for (char *p = part; *p; p++)
             if (strchr("_ ", *p))
