@@ -115,7 +115,7 @@ static void forget_casts(struct mfu_builder *s)
  * (transformers 5.23, integrations/moe.py: _grouped_linear). */
 static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
 {
-    bool anew = (mfu_checkpoints[s->config->checkpoint].recomputes_all && st->again) || s->referring;
+    bool anew = mfu_layer_runs_anew(s, st) || s->referring;
 
     for (int i = st->first_node; i < st->first_node + st->n_nodes; i++) {
         int casts[2], n = 0;

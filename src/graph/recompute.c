@@ -27,6 +27,11 @@ bool mfu_layer_recomputed(const struct mfu_builder *s, const struct mfu_layer *s
         && !recomputes_operations(s);
 }
 
+bool mfu_layer_runs_anew(const struct mfu_builder *s, const struct mfu_layer *st)
+{
+    return st->again && mfu_checkpoints[s->config->checkpoint].recomputes_all;
+}
+
 /* The modules that a layer computes again, a bit each: llm.c's -r 1 (selective) the activation, -r 2 (full) the norms
  * as well; Megatron's those that are named. */
 static unsigned modules_again(const struct mfu_builder *s)

@@ -10,6 +10,8 @@
 
 /* Whether backward runs a layer again as a whole, but for what was kept. */
 bool mfu_layer_recomputed(const struct mfu_builder *, const struct mfu_layer *);
+/* Whether it runs all of it again, and so reads nothing that autograd has of the forward pass. */
+bool mfu_layer_runs_anew(const struct mfu_builder *, const struct mfu_layer *);
 /* Before n nodes run again: checkpointed modules run without gradients in forward, which keeps no copies of weights. */
 void mfu_forget_casts(struct mfu_builder *, int first, int n);
 /* The last node of it that has to run again. */

@@ -81,8 +81,7 @@ static const struct mfu_shard_rule *rule_of(const struct mfu_builder *s)
 
     if (zero >= 3 && s->config->setting[MFU_S_RESHARD] == 0)
         return once ? &pipelined : &kept_for_backward;
-    if (zero >= 3 && s->config->setting[MFU_S_EFFICIENT_LINEAR] == 0
-        && !mfu_checkpoints[s->config->checkpoint].recomputes_all)
+    if (zero >= 3 && s->config->setting[MFU_S_EFFICIENT_LINEAR] == 0)
         return &referred_to;
     return &rules[once && zero == 2 ? 1 : (int)zero];
 }

@@ -2,6 +2,7 @@
  * shard_blocks.c - FSDP and ZeRO 3: weights are gathered and gradients scattered block by block, one block ahead, or, beside
  * a pipeline, stay gathered while gradients wait.
  */
+#include "graph/recompute.h"
 #include "graph/sharder.h"
 #include "scenario/setting.h"
 
@@ -127,6 +128,12 @@ bool mfu_begins_pass(const struct mfu_sharder *x, int k)
     return k == 0 || x->p->segments[k - 1].phase != x->p->segments[k].phase;
 }
 
+/* Whether a block's weights of the forward pass are there until its backward pass. */
+static bool stays(const struct mfu_sharder *x)
+{
+    return x->stay && (x->rule->kept != MFU_REFERRED_TO || !mfu_layer_runs_anew(x->s, &x->s->layers[x->seg->of]));
+}
+
 static void gather_ahead(struct mfu_sharder *x, int k)
 {
     const struct mfu_unit *unit = unit_of(x, k);
@@ -164,7 +171,7 @@ static void begin_block(struct mfu_sharder *x, int k)
         x->wanted = x->ahead;
     }
     if (phase == MFU_BACKWARD) {
-        if (x->rule->kept == MFU_REFERRED_TO && x->n_stay > 0)
+        if (x->rule->kept == MFU_REFERRED_TO && stays(x) && x->n_stay > 0)
             x->referred = x->stay[--x->n_stay];
         if (x->gradients >= 0)
             x->leaving = mfu_sharder_buffer(x, MFU_PART_COMMUNICATION, x->left_bytes);
@@ -185,7 +192,7 @@ static void end_block(struct mfu_sharder *x, int k)
     if (unit) {
         if (x->seg->phase == MFU_BACKWARD)
             scatter_both(x, unit, 1);
-        else if (x->stay)
+        else if (stays(x))
             x->stay[x->n_stay++] = x->block;
         mfu_sharder_release(x, x->block);
         mfu_sharder_release(x, x->gradients);

@@ -195,11 +195,15 @@ static struct mfu_overlap overlap(const struct mfu_plan *p, const double slower[
     return mfu_overlap_run(&in);
 }
 
+bool mfu_plan_states_loader(const struct mfu_plan *p)
+{
+    return p->config.setting_origin[MFU_S_DATALOADER_MS] != MFU_ORIGIN_DEFAULT;
+}
+
 double mfu_plan_micro_loader_s(const struct mfu_plan *p)
 {
-    return p->config.setting_origin[MFU_S_DATALOADER_MS] != MFU_ORIGIN_DEFAULT
-        ? p->config.setting[MFU_S_DATALOADER_MS] * 1e-3
-        : p->machine.c[MFU_C_HOST_LOADER] * p->config.batch;
+    return mfu_plan_states_loader(p) ? p->config.setting[MFU_S_DATALOADER_MS] * 1e-3
+                                     : p->machine.c[MFU_C_HOST_LOADER] * p->config.batch;
 }
 
 double mfu_plan_loader_s(const struct mfu_plan *p)
@@ -436,7 +440,7 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
         slope[i] = (mfu_coefficient_rows[i].dim == MFU_SECONDS ? 1 : -1) * p->sums.rules_s[i] / p->step.time_s;
     slope[p->host_rules] =
         p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s, 0) / p->step.time_s;
-    slope[MFU_C_HOST_LOADER] = p->limit == MFU_LIMIT_INPUT;
+    slope[MFU_C_HOST_LOADER] = p->limit == MFU_LIMIT_INPUT && !mfu_plan_states_loader(p);
     slope[MFU_C_LINK_PAGED] = -p->paging_s / p->step.time_s;
     if (nested_modules(p) && p->host_rules == MFU_C_DISPATCH_EAGER)
         slope[MFU_C_HOST_PEFT] = slope[p->host_rules];

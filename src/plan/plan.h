@@ -234,6 +234,9 @@ void mfu_plan_memory_spread(struct mfu_plan *);
 struct mfu_withheld mfu_plan_withheld(const struct mfu_plan *);
 double mfu_withhold(const struct mfu_withheld *, double microbatches, double others, struct mfu_memory_answer *);
 
+/* Whether the scenario states the loader's time (dataloader_ms), in place of host.loader of the machine. */
+bool mfu_plan_states_loader(const struct mfu_plan *);
+
 /* Seconds in which the loader delivers a micro-batch, and those of a step. */
 double mfu_plan_micro_loader_s(const struct mfu_plan *);
 double mfu_plan_loader_s(const struct mfu_plan *);

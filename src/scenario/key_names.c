@@ -74,7 +74,7 @@ static const char no_matter[] = "lr learning_rate min_lr max_lr weight_decay war
                                 "lr_scheduler lr_scheduler_type lr_decay_iters decay_lr seed";
 
 /* What other programs switch by a name of its own: their values, and ours.  Behind
- * a name with `any` the key's own values do, too. */
+ * a name with `any` the key's own values do, too.  "off=-": not what `on` says. */
 static const struct synonym {
     const char *name, *key, *values;
     bool any;
@@ -89,9 +89,9 @@ static const struct synonym {
     {"ddp", "zero", "on=0", false, NULL, "trainer-deepspeed"},
     {"account_for_embedding_in_pipeline_split", "first_stage_less", "on=1 off=0", false, NULL, NULL},
     {"account_for_loss_in_pipeline_split", "last_stage_less", "on=1 off=0", false, NULL, NULL},
-    {"qlora", "base_precision", "on=nf4", false, NULL, NULL},
-    {"load_in_4bit", "base_precision", "on=nf4", false, NULL, NULL},
-    {"load_in_8bit", "base_precision", "on=int8", false, NULL, NULL},
+    {"qlora", "base_precision", "on=nf4 off=-", false, NULL, NULL},
+    {"load_in_4bit", "base_precision", "on=nf4 off=-", false, NULL, NULL},
+    {"load_in_8bit", "base_precision", "on=int8 off=-", false, NULL, NULL},
     {"double_quant", "base_precision", "on=nf4-double off=nf4", false, NULL, NULL},
     {"bnb_4bit_use_double_quant", "base_precision", "on=nf4-double off=nf4", false, NULL, NULL},
     {"lora_bias", "trainable", "none=none all=biases lora_only=adapted-biases", false, NULL, NULL},
@@ -393,6 +393,14 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", n ? ", " : "", (int)strcspn(one, "="), one);
     mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected one of %s", name, value, list);
     return NULL;
+}
+
+bool mfu_key_denies(const char *name, const char *value, char ours[MFU_KEY_NAME])
+{
+    const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
+    const char *word = other ? translate(other->values, value) : NULL;
+
+    return word && *word == '-' && mfu_key_value(name, mfu_switch_names[1], ours, NULL);
 }
 
 /* The i-th of the keys that values of another program's name set: its own first. */

@@ -35,6 +35,10 @@ struct mfu_key mfu_key_find_set(const struct mfu_model *, const char *name, cons
  * else the value itself.  NULL with `err` where the name does not take this value. */
 const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY_NAME], struct mfu_error *err);
 
+/* Whether the value only says that the key is not what `on` behind this name says, which goes to `ours`: load_in_8bit
+ * false is no word about 4 bits. */
+bool mfu_key_denies(const char *name, const char *value, char ours[MFU_KEY_NAME]);
+
 /* What another program's name says beside its value: "trainer=deepspeed" sets that, too; "trainer-deepspeed" takes it back;
  * "ema+": that it is on, not which, so that what is on stays.  NULL: nothing. */
 const char *mfu_key_also(const char *name);

@@ -617,7 +617,7 @@ static void derive_experts(struct mfu_config *c)
  * training/utils/moe_token_drop.py), and some models have one on machines whose fabric ends at the chassis. */
 static enum mfu_dispatcher recipe_dispatcher(const struct mfu_config *c, const struct mfu_trainer *t)
 {
-    const char *slug = c->model->slug, *in = t->exchanged ? strstr(t->exchanged, slug) : NULL;
+    const char *slug = c->model ? c->model->slug : "", *in = t->exchanged ? strstr(t->exchanged, slug) : NULL;
     bool listed = in && *slug && (in == t->exchanged || in[-1] == ' ') && strchr(" ", in[strlen(slug)]);
 
     return c->setting[MFU_S_CAPACITY] > 0 || (listed && mfu_config_unit_gpus(c) <= CHASSIS_GPUS)

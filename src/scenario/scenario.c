@@ -411,6 +411,17 @@ static int set_in_layers(struct mfu_scenario *s, const char *name, const char *k
                                                            : mfu_scenario_set(s, name, kinds, err);
 }
 
+/* Takes a choice back, or one that it begins the name of (nf4-double is nf4, too). */
+static int deny(struct mfu_scenario *s, struct mfu_key key, const char *choice, struct mfu_error *err)
+{
+    const struct mfu_setting *row = &mfu_settings[key.id];
+
+    mfu_scenario_answer_key(s, key);
+    return strncmp(row->choices[(int)s->setting[key.id]], choice, strlen(choice)) == 0
+        ? mfu_scenario_unset(s, row->key, err)
+        : 0;
+}
+
 int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
     char other[MFU_KEY_NAME], kinds[256], numbers[512];
@@ -428,7 +439,8 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
         return set_parts(s, name, text, err);
     if (is_part && set_parts(s, name, text, err) < 0)
         return -1;
-
+    if (mfu_key_denies(name, text, other))
+        return deny(s, key, other, err);
     if (set(s, key, name, text, err) < 0)
         return -1;
     mfu_scenario_answer_key(s, key);

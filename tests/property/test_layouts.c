@@ -97,6 +97,10 @@ static struct pairs any_layout(void)
         add(&p, "vram_reserved", "1GiB");
     if (any(3) == 0)
         add(&p, "trainer", pick(mfu_trainer_names));
+    if (any(8) == 0) {
+        add(&p, "deepspeed", "zero3");
+        add(&p, "memory_efficient_linear", any(4) ? "off" : "on");
+    }
     if (any(6) == 0)
         add(&p, "rank_order", pick(mfu_rank_order_names));
     if (any(6) == 0)

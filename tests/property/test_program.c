@@ -292,23 +292,35 @@ static void weights_that_stay_for_backward_are_gathered_once(void **state)
 }
 
 /* What autograd refers to of ZeRO 3's weights stays beside what is gathered anew: as many gathers, and all layers more to hold,
- * but where layers run again. */
+ * but those that run again. */
 static void references_keep_weights_that_are_gathered_again(void **state)
 {
     static const char *const models[] = {"llama-3.2-1b", "t5-base", "deepseek-v2-lite"};
-    static const char *const checkpoints[] = {"none", "full"};
+    static const struct {
+        const char *checkpoint, *layers;
+        double anew;
+    } rows[] = {{"none", "0", 0}, {"full", "8", 8}, {"full", "0", INFINITY}};
     static struct mfu_plan freed;
 
     (void)state;
     for (size_t m = 0; m < LENGTH(models); m++)
-        for (size_t c = 0; c < LENGTH(checkpoints); c++) {
-            const char *settings[] = {
-                "gpus", "8", "checkpoint", checkpoints[c], "deepspeed", "zero3", "memory_efficient_linear", "on", NULL};
-            double bytes[2];
+        for (size_t c = 0; c < LENGTH(rows); c++) {
+            const char *settings[] = {"gpus",
+                                      "8",
+                                      "deepspeed",
+                                      "zero3",
+                                      "checkpoint",
+                                      rows[c].checkpoint,
+                                      "checkpoint_layers",
+                                      rows[c].layers,
+                                      "memory_efficient_linear",
+                                      "on",
+                                      NULL};
+            double bytes[2], stay;
             struct mfu_peak_memory peak;
 
             assert_true(make(&freed, "a100-80gb-sxm", models[m], settings));
-            settings[7] = "off";
+            settings[9] = "off";
             assert_true(make(&plan, "a100-80gb-sxm", models[m], settings));
             assert_near(calls(&plan.program, MFU_ALL_GATHER, &bytes[1]),
                         calls(&freed.program, MFU_ALL_GATHER, &bytes[0]), EXACT);
@@ -317,11 +329,10 @@ static void references_keep_weights_that_are_gathered_again(void **state)
             assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
             assert_int_equal(mfu_lifetime_peak(&unrolled, false, &peak), 0);
             assert_near(peak.bytes, plan.memory.peak.bytes, EXACT);
-            if (c)
-                assert_near(plan.memory.peak.bytes, freed.memory.peak.bytes, EXACT);
-            else
-                assert_true(plan.memory.peak.bytes - freed.memory.peak.bytes
-                            > 0.5 * plan.program.params * plan.program.weight_bytes);
+            stay = 1 - fmin(rows[c].anew / plan.program.blocks, 1);
+            /* Layers are not all as large as each other, and the peak may be elsewhere. */
+            assert_near(plan.memory.peak.bytes - freed.memory.peak.bytes,
+                        stay * plan.program.unit_params * plan.program.weight_bytes, 0.1);
         }
     mfu_plan_release(&freed);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "descriptor/gpu.h"
+#include "plan/plan.h"
 #include "scenario/scenario.h"
 
 struct place {
@@ -229,20 +230,54 @@ static struct mfu_calibrated *sequences_of(struct place *p, const char *name, co
     return calibrate(p, scratch_file(&p->files, name, text), err);
 }
 
+static void keep(struct place *p, struct mfu_calibrated *c)
+{
+    struct mfu_error err = {0};
+
+    assert_non_null(c);
+    assert_int_equal(mfu_calibration_write(p->folder, &c->file, &err), 0);
+    mfu_catalog_refresh(p->catalog);
+    assert_non_null(p->gpu = mfu_catalog_gpu(p->catalog, "rtx4070", &err));
+    mfu_calibrated_free(c);
+}
+
 /* Sequences that take as long as each other whatever they compute wait for their loader, of which nothing follows for
  * the card; such that agree on nothing are refused. */
 static void a_loader_is_what_equal_sequences_wait_for(void **state)
 {
+    static const char *const loaders[] = {"0.1", "500"};
+    static struct mfu_plan plan;
+    struct place *p = *state;
     struct mfu_error err = {0};
-    struct mfu_calibrated *c = sequences_of(*state, "equal.csv", (double[]){0.21, 0.2, 0.19}, &err);
+    struct mfu_calibrated *c = sequences_of(p, "equal.csv", (double[]){0.21, 0.2, 0.19}, &err);
+    double low_s[LENGTH(loaders)], high_s[LENGTH(loaders)];
 
     if (!c)
         fail_msg("%s", err.text);
+    assert_non_null(mfu_calibrated_loader(c));
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        assert_true(isnan(c->file.coefficients.value[i]) == (i != MFU_C_HOST_LOADER));
     assert_near(c->fit.value[MFU_C_HOST_LOADER], 0.2, 0.05);
     assert_int_equal(c->fit.n_kept, 1);
     assert_true(c->fit.all.mape < 0.06);
-    mfu_calibrated_free(c);
-    c = sequences_of(*state, "any.csv", (double[]){0.2, 0.03, 0.9}, &err);
+    for (int calibrated = 0; calibrated < 2; calibrated++) { /* a loader that is stated: the same plan as before */
+        for (size_t i = 0; i < LENGTH(loaders); i++) {
+            struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(p->catalog, "gpt2", NULL), p->gpu);
+
+            assert_int_equal(mfu_scenario_set(&s, "dataloader_ms", loaders[i], NULL), 0);
+            assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+            if (calibrated) {
+                assert_near(plan.step.low_s, low_s[i], 1e-12);
+                assert_near(plan.step.high_s, high_s[i], 1e-12);
+            }
+            low_s[i] = plan.step.low_s;
+            high_s[i] = plan.step.high_s;
+        }
+        if (!calibrated)
+            keep(p, c);
+    }
+    mfu_plan_release(&plan);
+    c = sequences_of(p, "any.csv", (double[]){0.2, 0.03, 0.9}, &err);
     assert_null(c);
 }
 
@@ -327,17 +362,6 @@ static void samples_of_a_slow_card_are_believed(void **state)
     assert_non_null(c);
     assert_true(c->fit.all.mape < 0.06);
     assert_near(c->fit.value[MFU_C_GEMM_EFFICIENCY], 0.49, 0.1);
-    mfu_calibrated_free(c);
-}
-
-static void keep(struct place *p, struct mfu_calibrated *c)
-{
-    struct mfu_error err = {0};
-
-    assert_non_null(c);
-    assert_int_equal(mfu_calibration_write(p->folder, &c->file, &err), 0);
-    mfu_catalog_refresh(p->catalog);
-    assert_non_null(p->gpu = mfu_catalog_gpu(p->catalog, "rtx4070", &err));
     mfu_calibrated_free(c);
 }
 

@@ -1502,6 +1502,11 @@ static void a_file_takes_back_what_was_set_before(void **state)
          "[training]\nlocal_batch_size = 2\n[parallelism]\nfsdp_reshard_after_forward = \"default\"\n"},
         {"reshard_after_forward", "off", "torchtune", "a.yaml",
          "model:\n  _component_: torchtune.models.llama3.llama3_8b\nbatch_size: 2\nfsdp_reshard_after_forward: true\n"},
+        {"memory_efficient_linear", "off", "huggingface", "a.yaml",
+         "per_device_train_batch_size: 4\nfsdp: full_shard\n"},
+        {"memory_efficient_linear", "off", "deepspeed", "a.json",
+         "{\"train_micro_batch_size_per_gpu\": 1, \"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": "
+         "3}}"},
         {"trainer", "deepspeed", "huggingface", "a.yaml", "per_device_train_batch_size: 4\nfsdp: full_shard\n"},
         {"objective", "dpo", "huggingface", "a.yaml", "per_device_train_batch_size: 4\nstage: sft\n"},
         {"exp_avg_dtype", "bf16", "megatron", "a.sh", MEGATRON "--exp-avg-dtype fp32\n"},

@@ -212,6 +212,15 @@ static void gaps_have_candidates(void **state)
     for (int i = 0; i < o->n_candidates; i++)
         assert_true(o->candidates[i].share > 0 && o->candidates[i].confirm && o->candidates[i].change[0]);
 
+    for (int i = 0; i < 2; i++) { /* what rules is named */
+        const char *loader = i ? "dataloader_ms 1e4" : "host.loader 1";
+        char figures[80];
+
+        snprintf(figures, sizeof figures, "step_ms 640000 batch 8 accum 64 runtime compile %s", loader);
+        o = observe(NULL, figures);
+        assert_non_null(found(o, "input-bound"));
+        assert_int_equal(strncmp(found(o, "input-bound")->message, loader, strcspn(loader, " ")), 0);
+    }
     o = observe(NULL, "step_ms 14000 loader_ms 4000 batch 8 accum 64 runtime compile");
     assert_non_null(found(o, "input-bound"));
     assert_non_null(strstr(o->candidates[0].change, "loader"));

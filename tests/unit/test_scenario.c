@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
+#include "scenario/adapter.h"
 #include "scenario/scenario.h"
 #include "scenario/setting.h"
 
@@ -581,6 +582,28 @@ static void a_name_of_sharding_says_all_of_it(void **state)
         }
 }
 
+/* `load_in_8bit false` says that weights are not in those 8 bits, and nothing else. */
+static void a_form_of_weights_is_denied_alone(void **state)
+{
+    static const struct {
+        const char *before, *key, *value, *after;
+    } rows[] = {
+        {"int8", "load_in_8bit", "false", "as-trained"}, {"int8", "load_in_8bit", "0", "as-trained"},
+        {"nf4", "load_in_8bit", "off", "nf4"},           {"nf4-double", "load_in_4bit", "no", "as-trained"},
+        {"as-trained", "qlora", "off", "as-trained"},    {"nf4", "load_in_8bit", "true", "int8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3.2-1b", NULL),
+                                                   mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+
+        assert_int_equal(mfu_scenario_set(&s, "base_precision", rows[i].before, NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, rows[i].key, rows[i].value, NULL), 0);
+        assert_string_equal(mfu_base_names[(int)s.setting[MFU_S_BASE]], rows[i].after);
+    }
+}
+
 /* Megatron shards gradients with its FSDP alone, which sums them beside backward. */
 static void sharded_gradients_of_megatron_are_summed_beside_backward(void **state)
 {
@@ -659,6 +682,7 @@ int main(void)
         cmocka_unit_test(weights_that_stay_gathered_are_sharded),
         cmocka_unit_test(weights_that_are_whole_stay_so),
         cmocka_unit_test(a_name_of_sharding_says_all_of_it),
+        cmocka_unit_test(a_form_of_weights_is_denied_alone),
         cmocka_unit_test(sharded_gradients_of_megatron_are_summed_beside_backward),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),

@@ -652,6 +652,11 @@ const char *mfu_calibrated_source(const struct mfu_calibrated *c, const struct m
     return c->n_samples == 0 ? "runs" : c->n_runs == 0 ? "probe" : "probe, runs";
 }
 
+const struct mfu_fit_row *mfu_calibrated_loader(const struct mfu_calibrated *c)
+{
+    return c->fit.n_rows == 1 && c->fit.rows[0].id == MFU_C_HOST_LOADER ? &c->fit.rows[0] : NULL;
+}
+
 static void today(char *text, size_t size)
 {
     time_t now = time(NULL);
@@ -714,6 +719,8 @@ static void fill_file(struct work *w)
                  mfu_calibrated_source(out, row), c->date[0] ? c->date : "an unknown day",
                  out->n_samples + out->n_runs);
     }
+    if (mfu_calibrated_loader(out)) /* of the rest it says nothing */
+        return;
     fill_model(w, run_kinds[0].name, 0.06, MFU_C_MODEL_SIGMA_EAGER, MFU_C_MODEL_EXCESS_EAGER);
     fill_model(w, run_kinds[1].name, 0.05, MFU_C_MODEL_SIGMA, MFU_C_MODEL_EXCESS);
 }
@@ -834,7 +841,7 @@ static int fit(struct work *w, struct mfu_error *err)
         return -1;
     if (refuse_what_explains_nothing(w, err) < 0)
         return -1;
-    if (by_runs_alone(w) && w->out->fit.rows[0].id != MFU_C_HOST_LOADER)
+    if (by_runs_alone(w) && !mfu_calibrated_loader(w->out))
         know_by_runs(w);
     fill_file(w);
     return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;

@@ -40,6 +40,9 @@ void mfu_calibrated_free(struct mfu_calibrated *);
 struct mfu_calibrated *mfu_calibrate_runs(struct mfu_catalog *, const struct mfu_gpu *,
                                           const struct mfu_measured_run *runs, size_t n, struct mfu_error *err);
 
+/* The only row of a fit where all runs wait for their loader: nothing is known of the GPU.  Else NULL. */
+const struct mfu_fit_row *mfu_calibrated_loader(const struct mfu_calibrated *);
+
 /* "probe", "runs", both or "default": where a row of the fit has its value from. */
 const char *mfu_calibrated_source(const struct mfu_calibrated *, const struct mfu_fit_row *);
 

@@ -199,7 +199,9 @@ static void bounds(struct mfu_observation *o)
             Q(loader, MFU_SECONDS), percent(wait), Q(time_s - loader, MFU_SECONDS));
     else if (o->predicted && p->limit == MFU_LIMIT_INPUT)
         mfu_observe_find(o, "input-bound",
-                         "dataloader_ms %g per micro-step is longer than the GPU's work: the loader sets the step time",
+                         "%s, %g ms per micro-step, is longer than the GPU's work: the loader sets the step time",
+                         mfu_plan_states_loader(p) ? mfu_settings[MFU_S_DATALOADER_MS].key
+                                                   : mfu_coefficient_rows[MFU_C_HOST_LOADER].name,
                          1e3 * mfu_plan_micro_loader_s(p));
     if (o->predicted && p->limit == MFU_LIMIT_LAUNCH)
         mfu_observe_find(o, "launch-bound",

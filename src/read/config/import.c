@@ -649,6 +649,7 @@ static bool sets(const struct mfu_entry *e, const char *key)
 
 void mfu_import_take_back(const struct mfu_import *m, struct mfu_scenario *next)
 {
+    static const enum mfu_setting_id of_shards[] = {MFU_S_RESHARD, MFU_S_EFFICIENT_LINEAR};
     bool shards = false, trains = false;
 
     for (int i = 0; i < m->n; i++) {
@@ -659,8 +660,8 @@ void mfu_import_take_back(const struct mfu_import *m, struct mfu_scenario *next)
         shards |= sets(e, "zero");
         trains |= sets(e, "trainer");
     }
-    if (shards)
-        mfu_scenario_unset(next, mfu_settings[MFU_S_RESHARD].key, NULL);
+    for (size_t i = 0; shards && i < sizeof of_shards / sizeof *of_shards; i++)
+        mfu_scenario_unset(next, mfu_settings[of_shards[i]].key, NULL);
     if (shards && !trains && next->setting[MFU_S_TRAINER] == MFU_TRAINER_DEEPSPEED)
         mfu_scenario_unset(next, mfu_settings[MFU_S_TRAINER].key, NULL);
 }

@@ -94,8 +94,16 @@ static void earlier(FILE *out, const struct mfu_term *t, const struct mfu_calibr
 /* What a reader should not believe without a second look. */
 static void doubts(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
 {
+    const struct mfu_fit_row *loader = mfu_calibrated_loader(c);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
+    if (loader)
+        mfu_flow_words(
+            &f, MFU_PLAIN,
+            "These runs wait for their loader, %s a sequence; of the GPU nothing is learnt.  Every later plan "
+            "of it waits for this loader, too: `set dataloader_ms 0` plans without it, `calibrate forget` "
+            "takes it back.",
+            Q(loader->value, MFU_SECONDS));
     if (c->fit.doubt > CONTRADICTED)
         mfu_flow_words(&f, MFU_PLAIN,
                        "These measurements contradict what was known of this GPU, by up to %.0f of its "
