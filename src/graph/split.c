@@ -339,16 +339,17 @@ static int laid_out(struct mfu_builder *s, const char *suffix, int view)
 
 /* Rows that came rank by rank are laid out expert by expert, or back, where a rank has several (Megatron-LM d98e8a64,
  * token_dispatcher.py: sort_chunks_by_idxs; torchtitan b5bcd76c, models/moe/utils.py: _permute, _unpermute), and where
- * products take quantised operands, once more with as many rows for each expert as these want (moe/experts.py:
- * quantization_padding; TransformerEngine d0067d0, module/fp8_padding.py).  DeepEP and HybridEP do both at once, where
- * rows arrive. */
+ * products take quantised operands, whether rows came from others or not, once more with as many rows for each expert as
+ * these want (moe/experts.py: quantization_padding; TransformerEngine d0067d0, module/fp8_padding.py).  DeepEP and HybridEP,
+ * which need several ranks, do both at once, where rows arrive (moe_utils.py: skip_routed_expert_padding). */
 static int regrouped(struct mfu_builder *s, int view, bool there)
 {
-    bool several = of_router(s, "experts", 1) > ranks_of(s, MFU_AXIS_EP);
+    double ranks = ranks_of(s, MFU_AXIS_EP);
+    bool several = ranks > 1 && of_router(s, "experts", 1) > ranks;
     bool pads =
         s->numerics.quantises && mfu_config_experts_apart(s->config) && s->config->setting[MFU_S_PAD_EXPERTS] == 0;
 
-    if (s->config->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX)
+    if (ranks > 1 && s->config->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX)
         return view;
     if (pads && !there)
         view = laid_out(s, "unpad", view);
@@ -361,9 +362,11 @@ static int regrouped(struct mfu_builder *s, int view, bool there)
 static int to_experts(struct mfu_builder *s, int view, bool there)
 {
     double bytes = copies_share(s) * bytes_of(s, view);
-    int in = there ? view : regrouped(s, view, false);
-    int out = mfu_view_slice(s, in, mfu_view_rows(s, in), mfu_view_columns(s, in));
+    int in = there ? view : regrouped(s, view, false), out;
 
+    if (ranks_of(s, MFU_AXIS_EP) <= 1)
+        return there ? regrouped(s, in, true) : in;
+    out = mfu_view_slice(s, in, mfu_view_rows(s, in), mfu_view_columns(s, in));
     if (there && s->config->setting[MFU_S_FP8_DISPATCH] > 0)
         bytes *= mfu_least(1, mfu_type_bytes[MFU_F8_BLOCK] / mfu_type_bytes[mfu_view_type(s, view)]);
     mfu_emit_collective(s, MFU_ALL_TO_ALL, MFU_AXIS_BIT(MFU_AXIS_EP), bytes, 1, in, out);
@@ -578,7 +581,7 @@ void mfu_split_before_forward(struct mfu_builder *s, int node)
     enter(s, n);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         meet_context(s, n, false);
-    if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1)
+    if (mfu_is(n->op, MFU_COMBINES))
         s->nodes[n->in[0]].out = to_experts(s, s->nodes[n->in[0]].out, false);
 }
 
@@ -614,7 +617,7 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
     if (how(s, n) == MFU_SPLIT_WITHIN && mfu_is(n->op, MFU_ENDS_IN_LOSS))
         mfu_emit_collective(s, MFU_ALL_REDUCE, MFU_AXIS_BIT(MFU_AXIS_TP), mfu_type_bytes[MFU_F32] * s->config->tokens,
                             LOSS_SUMS, MFU_NO_VIEW, MFU_NO_VIEW);
-    if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
+    if (mfu_is(n->op, MFU_ROUTES))
         n->out = to_experts(s, n->out, true);
 }
 
@@ -636,7 +639,7 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
         if (mfu_is(n->op, MFU_MULTIPLIES))
             beside(s, 1, MFU_TP_PRODUCTS);
     }
-    if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
+    if (mfu_is(n->op, MFU_ROUTES))
         n->gradient = to_experts(s, n->gradient, false);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         meet_context(s, n, true);
@@ -658,6 +661,6 @@ void mfu_split_after_backward(struct mfu_builder *s, int node)
 
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         leave_context(s, n, true);
-    if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1 && n->in[0] >= 0)
+    if (mfu_is(n->op, MFU_COMBINES) && n->in[0] >= 0)
         s->nodes[n->in[0]].gradient = to_experts(s, s->nodes[n->in[0]].gradient, true);
 }

@@ -72,10 +72,13 @@ static double layers_of(const struct mfu_program *g)
     return layers;
 }
 
-/* Products of experts in one pass: of two linears each, as gate and up are one; backward has two of each. */
+/* Products of experts in one pass: of two linears each, as gate and up are one; backward has two of each, and those of
+ * forward that run again. */
 static double expert_products(const struct mfu_plan *p, bool backward)
 {
-    return mfu_config_experts_apart(&p->config) ? (backward ? 4 : 2) * p->program.expert_layers
+    double forward = p->sums.expert_kernels, again = forward > 0 ? p->sums.expert_again_kernels / forward : 0;
+
+    return mfu_config_experts_apart(&p->config) ? (backward ? 4 + 2 * again : 2) * p->program.expert_layers
             * mfu_config_dim(&p->config, "n_experts") / p->config.setting[MFU_S_EP]
                                                 : 0;
 }
@@ -272,7 +275,8 @@ static void add_up_time(struct mfu_plan *p)
 
 /* Model FLOPs: the products of forward and backward, three times those of forward
  * where all weights train (a frozen weight has no gradient: two times, 4 N), for every token
- * and all its experts.  Hardware FLOPs: and those that checkpointing runs again, or every tensor rank. */
+ * and all its experts.  Hardware FLOPs: and those that checkpointing runs again, or every tensor rank, less
+ * those that Winograd saves. */
 static void add_up_flops(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
@@ -292,7 +296,8 @@ static void add_up_flops(struct mfu_plan *p)
     if (g->trainable_params == g->params - g->apart_params)
         backward = 2 * forward; /* as conventions have it, whatever fused kernels compute again */
     a->model_flops = (forward + backward + p->sums.reference_flops) * c->ranks;
-    a->hardware_flops = a->model_flops + (p->sums.again_flops + unneeded_forward + unneeded_backward) * c->ranks;
+    a->hardware_flops = a->model_flops
+        + (p->sums.again_flops + unneeded_forward + unneeded_backward - p->sums.winograd_flops) * c->ranks;
 }
 
 /* ---- memory ------------------------------------------------------------- */

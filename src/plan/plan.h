@@ -70,7 +70,7 @@ struct mfu_mfu_answer {
     enum mfu_peak peak; /* whose peak it is divided by */
     double peak_flops;
     double model_flops;              /* of a step on all GPUs: forward + backward, causal in full */
-    double hardware_flops;           /* the same and what checkpointing computes again */
+    double hardware_flops;           /* the same and what is computed again, less what Winograd saves */
     double mfu, hfu, achieved_flops; /* per GPU */
 };
 

@@ -14,6 +14,8 @@ struct mfu_sums {
     double launches[MFU_PHASE_COUNT];       /* those that do not, */
     double forward_kernels;                 /* of these: of the layers' forward, */
     double again_kernels;                   /* and of that, run again in backward; */
+    double expert_kernels;                  /* of forward's, products of experts, a kernel each, */
+    double expert_again_kernels;            /* and of these, run again */
     double time_s[MFU_PHASE_COUNT];         /* and the launches' seconds */
     double stream_s[MFU_PHASE_COUNT];       /* of a pass, in the compute stream, whatever it is */
     double compute_s, memory_s;             /* of kernels, by what bounds them */
@@ -23,7 +25,8 @@ struct mfu_sums {
     double padded_forward, padded_backward; /* of these, of experts that compute all their places; */
     double same_forward, same_backward;     /* of what every tensor rank computes; */
     double again_flops;                     /* those that run again, or are of frozen models apart */
-    double reference_flops;                 /* and those of a reference model */
+    double reference_flops;                 /* and those of a reference model; */
+    double winograd_flops;                  /* of all of these, what Winograd saves */
     double rules_s[MFU_COEFFICIENT_COUNT];  /* of kernels, without overhead, by the coefficient that rules them */
 };
 
@@ -40,10 +43,14 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
             s->again_kernels += times * l->work->kernel.launches;
         else if (l->phase == MFU_FORWARD && l->in_layer)
             s->forward_kernels += times * l->work->kernel.launches;
+        if (l->work->kernel.apart && (l->recomputed || l->phase == MFU_FORWARD))
+            *(l->recomputed ? &s->expert_again_kernels : &s->expert_kernels) += times * l->work->kernel.launches;
     }
     if (!mfu_kind_is_product(l->work->kernel.kind) || l->phase == MFU_OPTIMIZER_PHASE) /* Muon's are no model's */
         return;
     flops = times * mfu_kernel_counted_flops(&l->work->kernel);
+    if (l->work->kernel.winograd)
+        s->winograd_flops += flops - times * l->work->kernel.flops;
     if (l->reference)
         s->reference_flops += flops;
     else if (l->apart)

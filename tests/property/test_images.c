@@ -210,6 +210,63 @@ static void buckets_lie_between_their_sizes(void **unused)
     }
 }
 
+/* Plans a model of pictures in a precision. */
+static bool pictures(const char *gpu, const char *model, const char *precision)
+{
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, model, NULL), mfu_catalog_gpu(catalog, gpu, NULL));
+
+    s.gpu_given = s.model_given = true;
+    assert_int_equal(mfu_scenario_set(&s, "batch", "16", NULL), 0);
+    assert_int_equal(mfu_scenario_set(&s, "precision", precision, NULL), 0);
+    return mfu_plan_make(&plan, &s, NULL) == 0;
+}
+
+/* Hardware FLOP are those of the kernels, of Winograd's, too, and the gradient of the pictures themselves, which the conventions
+ * count and nothing asks for. */
+static void hardware_flops_are_those_of_the_kernels(void **unused)
+{
+    static const char *const precisions[] = {"fp32", "tf32", "bf16"};
+
+    (void)unused;
+    for (int q = 0; q < 3; q++) {
+        double flops = 0, first = 0;
+
+        assert_true(pictures("rtx4070", "resnet-50", precisions[q]));
+        for (int k = 0; k < plan.program.n_segments; k++)
+            for (int i = 0; i < plan.program.segments[k].count; i++) {
+                const struct mfu_launch *l = &plan.program.launches[plan.program.segments[k].first + i];
+                double of_it = mfu_segment_times(&plan.program, &plan.program.segments[k]) * l->work->kernel.flops;
+
+                if (!mfu_kind_is_product(l->work->kernel.kind))
+                    continue;
+                first = first > 0 ? first : of_it;
+                flops += of_it;
+            }
+        assert_near(plan.mfu.hardware_flops, flops + first, EXACT);
+        assert_true(q == 2 ? plan.mfu.hfu == plan.mfu.mfu : plan.mfu.hfu < 0.9 * plan.mfu.mfu);
+    }
+}
+
+/* TF32 only allows tensor cores.  A kernel is chosen by the card's peaks, of which TF32's and fp32's products reach other
+ * shares: so much may one be slower. */
+static void tf32_is_no_slower_than_fp32(void **unused)
+{
+    static const char *const cards[] = {"rtx4070", "rtx3090", "rtx4090", "a100-80gb-sxm", "h100-sxm", "l40s", "a10"};
+    static const char *const names[] = {"resnet-50", "ssd300-v1.1", "vgg-16", "convnext-tiny", "vit-b-16"};
+
+    (void)unused;
+    for (size_t c = 0; c < sizeof cards / sizeof *cards; c++)
+        for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
+            double fp32_s;
+
+            assert_true(pictures(cards[c], names[m], "fp32"));
+            fp32_s = plan.step.time_s;
+            assert_true(pictures(cards[c], names[m], "tf32"));
+            assert_true(plan.step.time_s <= 1.02 * fp32_s);
+        }
+}
+
 static int close_all(void **state_)
 {
     mfu_plan_release(&plan);
@@ -226,6 +283,8 @@ int main(void)
         cmocka_unit_test(windows_side_by_side_leave_out_the_edge),
         cmocka_unit_test(turned_pictures_cost_as_much),
         cmocka_unit_test(buckets_lie_between_their_sizes),
+        cmocka_unit_test(hardware_flops_are_those_of_the_kernels),
+        cmocka_unit_test(tf32_is_no_slower_than_fp32),
     };
 
     return cmocka_run_group_tests(tests, open_any, close_all);

@@ -299,6 +299,24 @@ static void graphs_take_what_they_hold_from_the_host(void **state)
     }
 }
 
+/* The host launches each expert's products of forward again where these run again: of two linears beside four gradients. */
+static void the_host_launches_experts_again(void **state)
+{
+    static const char *const checkpoints[] = {"none", "full"}, *const products[] = {"1ms", "2ms"};
+    double host_s[2][2];
+    PLAN p = {0};
+
+    (void)state;
+    for (int c = 0; c < 2; c++)
+        for (int h = 0; h < 2; h++) {
+            plan(&p, "b200", "qwen3-30b-a3b",
+                 (const char *[]){"gpus", "8", "ep", "8", "trainer", "megatron-bridge", "host.product", products[h],
+                                  "checkpoint", checkpoints[c], NULL});
+            host_s[c][h] = p.step.host_s;
+        }
+    assert_near((host_s[1][1] - host_s[1][0]) / (host_s[0][1] - host_s[0][0]), 8. / 6, 1e-9);
+}
+
 /* The more runs beside products the less is in the way; kernels do not change, nor what is sent. */
 static void what_runs_beside_products_is_less_in_the_way(void **state)
 {
@@ -639,6 +657,7 @@ int main(void)
         cmocka_unit_test(a_flexible_dispatcher_sends_less),
         cmocka_unit_test(a_recipe_brings_its_dispatcher),
         cmocka_unit_test(graphs_take_what_they_hold_from_the_host),
+        cmocka_unit_test(the_host_launches_experts_again),
         cmocka_unit_test(what_runs_beside_products_is_less_in_the_way),
         cmocka_unit_test(a_system_scales_all_but_the_host_and_no_single_gpu),
         cmocka_unit_test(a_system_nobody_ran_is_less_sure),

@@ -257,7 +257,8 @@ static void add_up(const struct mfu_plan *p, const struct mfu_timeline *t, struc
     s->step_s = p->step.time_s;
     s->part_s[MFU_P_UNCOUNTED] += s->part_s[MFU_P_PEAK] - peak_s;
     s->part_s[MFU_P_PEAK] = peak_s;
-    s->again_peak_s = (p->mfu.hardware_flops - p->mfu.model_flops) / p->config.ranks / p->mfu.peak_flops;
+    s->again_peak_s =
+        (p->mfu.hardware_flops - p->mfu.model_flops) / p->config.ranks / p->mfu.peak_flops - s->part_s[MFU_P_WINOGRAD];
     add_idle(p, t, s);
     for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
         s->group_s[mfu_breakdown_rows[i].group] += s->part_s[i];

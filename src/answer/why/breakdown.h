@@ -102,7 +102,7 @@ struct mfu_breakdown {
     double step_s;
     double part_s[MFU_BREAKDOWN_COUNT]; /* add up to step_s */
     double group_s[MFU_G_COUNT];        /* the same by group */
-    double again_peak_s;                /* recomputed products at peak: HFU less MFU */
+    double again_peak_s;                /* recomputed products at peak: HFU less MFU, and what Winograd saves */
     double kernels_s;                   /* sum of all kernels */
     double products_s;                  /* GEMMs and attention, recomputed ones included */
     struct mfu_culprit culprits[MFU_BREAKDOWN_COUNT];

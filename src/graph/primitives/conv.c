@@ -55,22 +55,41 @@ static double bytes(const struct mfu_builder *s, double rows, double columns)
 #define WINOGRAD_RESULTS 4   /* that give so many results together, */
 #define WINOGRAD_PRODUCTS 16 /* of so many products */
 
-static bool by_winograd(const struct mfu_builder *s, const struct mfu_node *n)
+/* How one pass multiplies. */
+struct way {
+    enum mfu_peak math;
+    bool winograd;
+};
+
+/* Of a pass over so many positions, which has Winograd's or not.  TF32 only allows tensor cores: cuDNN takes what needs less
+ * time, here by the card's peaks, and with the copies to their layout. */
+static struct way way(const struct mfu_builder *s, const struct mfu_node *n, bool has_winograd, double rows_in,
+                      double rows)
 {
-    return s->numerics.math == MFU_PEAK_FP32 && n->op->attribute[TAPS] == WINOGRAD_TAPS && n->op->attribute[STRIDE] == 1
-        && n->op->attribute[GROUPS] == 1;
+    const struct mfu_gpu *gpu = s->config->gpu;
+    const double *a = n->op->attribute;
+    bool winograd = has_winograd && a[TAPS] == WINOGRAD_TAPS && a[STRIDE] == 1 && a[GROUPS] == 1;
+    double fewer = winograd ? (double)(WINOGRAD_TAPS * WINOGRAD_RESULTS) / WINOGRAD_PRODUCTS : 1;
+    double flops = 2 * rows * a[WIDTH] * a[TAPS] * channels(n->op) / a[GROUPS];
+    double copied = a[CHANNELS_LAST] > 0 ? 0 : 2 * (bytes(s, rows_in, channels(n->op)) + bytes(s, rows, a[WIDTH]));
+    bool fp32 = s->numerics.math == MFU_PEAK_FP32
+        || (s->numerics.math == MFU_PEAK_TF32 && gpu
+            && flops / gpu->peak_flops[MFU_PEAK_TF32] + copied / gpu->bandwidth_bytes_s
+                >= flops / fewer / gpu->peak_flops[MFU_PEAK_FP32]);
+
+    return (struct way){fp32 ? MFU_PEAK_FP32 : s->numerics.math, fp32 && winograd};
 }
 
 /* A product that reads and writes whole tensors instead of windows; channels are filled up to eight. */
 static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_node *n, double m, double width,
-                                 double k, bool winograd, double read, double written)
+                                 double k, struct way way, double read, double written)
 {
     double groups = n->op->attribute[GROUPS], e = mfu_type_bytes[s->numerics.compute];
-    struct mfu_kernel g = winograd ? mfu_kernel_gemm(s->numerics.math, m / WINOGRAD_RESULTS, width, k / WINOGRAD_TAPS,
-                                                     WINOGRAD_PRODUCTS, e, e, false)
-                                   : mfu_kernel_gemm(s->numerics.math, m, width / groups, k, groups, e, e, false);
+    struct mfu_kernel g = way.winograd
+        ? mfu_kernel_gemm(way.math, m / WINOGRAD_RESULTS, width, k / WINOGRAD_TAPS, WINOGRAD_PRODUCTS, e, e, false)
+        : mfu_kernel_gemm(way.math, m, width / groups, k, groups, e, e, false);
 
-    g.winograd = winograd;
+    g.winograd = way.winograd;
     g.read_bytes = read;
     g.write_bytes = written;
     g.aligned = true;
@@ -96,13 +115,14 @@ static bool lacks_kernel(const struct mfu_builder *s, const struct mfu_node *n, 
 }
 
 /* To the layout of the kernel and back: both tensors of a pass, read and written. */
-static void transpose(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int a, int b, double widest)
+static void transpose(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, struct way way, int a, int b,
+                      double widest)
 {
     double elements = mfu_view_rows(s, a) * mfu_view_columns(s, a) + mfu_view_rows(s, b) * mfu_view_columns(s, b);
     double both = elements * mfu_type_bytes[s->numerics.compute];
     bool last = n->op->attribute[CHANNELS_LAST] > 0;
 
-    if (s->numerics.math == MFU_PEAK_FP32 || (last && !lacks_kernel(s, n, widest)))
+    if (way.math == MFU_PEAK_FP32 || (last && !lacks_kernel(s, n, widest)))
         return;
     if (last) {
         both = elements * mfu_type_bytes[MFU_F32];
@@ -167,6 +187,7 @@ static void forward(struct mfu_builder *s, int index)
     double stride = n->op->attribute[STRIDE], width = n->op->attribute[WIDTH],
            rows = mfu_strided_rows(s, mfu_view_rows(s, x), stride, n->op->attribute[TAPS] == stride) + past(s, n);
     double in = channels(n->op), k = in / n->op->attribute[GROUPS] * n->op->attribute[TAPS];
+    struct way by = way(s, n, true, mfu_view_rows(s, x), rows);
     struct mfu_kernel g;
 
     if (n->op->attribute[BIAS] > 0)
@@ -177,8 +198,8 @@ static void forward(struct mfu_builder *s, int index)
         return;
     standardise(s, n, "standardise", 3);
     n->out = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    transpose(s, n, "transpose", x, n->out, WIDEST_GROUP);
-    g = product(s, n, rows, width, k, by_winograd(s, n),
+    transpose(s, n, "transpose", by, x, n->out, WIDEST_GROUP);
+    g = product(s, n, rows, width, k, by,
                 bytes(s, fmin(mfu_view_rows(s, x), rows * n->op->attribute[TAPS]), in) + bytes(s, k, width),
                 bytes(s, rows, width));
     mfu_emit_kernel(s, &g, "", 0, 2, (int[]){x, w}, 1, &n->out);
@@ -203,14 +224,15 @@ static void backward(struct mfu_builder *s, int index)
     double rows = mfu_view_rows(s, g), width = n->op->attribute[WIDTH], groups = n->op->attribute[GROUPS];
     double in = channels(n->op), k = in / groups * n->op->attribute[TAPS];
     double all = bytes(s, mfu_view_rows(s, x), in) + bytes(s, rows, width) + bytes(s, k, width);
+    struct way by = way(s, n, true, mfu_view_rows(s, x), rows), plain = way(s, n, false, mfu_view_rows(s, x), rows);
     struct mfu_kernel p;
 
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g, width, s->numerics.compute));
     if (mfu_wants_gradient(s, n, 0)) {
         dx = mfu_tensor_new(s, mfu_view_rows(s, x), in, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        transpose(s, n, "dgrad.transpose", g, dx, WIDEST_GROUP);
-        p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], by_winograd(s, n),
+        transpose(s, n, "dgrad.transpose", by, g, dx, WIDEST_GROUP);
+        p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], by,
                     all - bytes(s, mfu_view_rows(s, x), in), bytes(s, mfu_view_rows(s, x), in));
         /* convolution_backward() holds input and weight whichever gradients it is to give (derivatives.yaml) */
         mfu_emit_kernel(s, &p, "dgrad", 0, 3, (int[]){g, w, x}, 1, &dx);
@@ -219,8 +241,8 @@ static void backward(struct mfu_builder *s, int index)
     if (!mfu_trains(s, n, 0))
         return;
     dw = mfu_tensor_new(s, 1, k * width, s->numerics.compute, MFU_PART_GRADIENTS);
-    transpose(s, n, "wgrad.transpose", g, x, WIDEST_GROUP_WGRAD);
-    p = product(s, n, k, width, rows, false, all, bytes(s, k, width));
+    transpose(s, n, "wgrad.transpose", plain, g, x, WIDEST_GROUP_WGRAD);
+    p = product(s, n, k, width, rows, plain, all, bytes(s, k, width));
     mfu_emit_kernel(s, &p, "wgrad", 0, 2, (int[]){g, x}, 1, &dw);
     standardise(s, n, "dstandardise", 5);
     mfu_param_grad_add(s, n, 0, dw);
