@@ -24,10 +24,14 @@ void mfu_field_value(const struct mfu_record *record, const void *object, size_t
 
 void mfu_words_add(char *words, size_t size, const char *piece)
 {
+    static const char more[] = "; and more";
     size_t used = strlen(words), from = used + (used ? 2 : 0);
 
-    if (from + 2 >= size)
+    if (from + strlen(piece) + sizeof more > size) {
+        if (used && used + sizeof more <= size && !strstr(words, more))
+            memcpy(words + used, more, sizeof more);
         return;
+    }
     snprintf(words + used, size - used, "%s%s", used ? "; " : "", piece);
     for (char *p = words + from; (p = strstr(p, "; ")); p++)
         *p = ',';

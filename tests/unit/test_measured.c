@@ -5,6 +5,7 @@
 
 #include "answer/validate/validate.h"
 #include "base/error.h"
+#include "base/field.h"
 
 /* The latest answers: each is there until the eighth behind it, or the last test. */
 static struct mfu_validation *latest[8];
@@ -654,8 +655,8 @@ static void families_are_those_of_the_catalog(void **state)
         {"minimax", "4096", " family 'minimax' is not modelled"}, /* of another generation */
         {"open", "4096", " family 'open' is not modelled"},
         {"flan-t5", "1024", "graph of flan-t5-large"},
-        {"mini", "4096", "graph of gpt2 for mini: nothing more is known"},
-        {"g", "4096", "graph of gpt2 for g: nothing more is known"},
+        {"mini", "4096", " family 'mini' is not modelled"},
+        {"g", "4096", " family 'g' is not modelled"},
     };
 
     (void)state;
@@ -1300,17 +1301,46 @@ static void words_are_read_as_meant(void **state)
         {"gpu,model,seq_len,micro_batch,step_time_ms", "DGX-2 V100-32GB,gpt2,1024,4,200", "gpu=v100-32gb", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "24GB consumer GPU RTX 3090,gpt2,1024,4,200", "gpu=rtx3090",
          NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "H100 350W,gpt2,1024,4,200", "gpu=h100-pcie for", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "H100 700W,gpt2,1024,4,200", "gpu=h100-sxm for", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "H100 0x1p9W,gpt2,1024,4,200", "", "no GPU is called"},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "3090 x 4,gpt2,1024,4,200", "gpu=rtx3090 for", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "4 x 3090,gpt2,1024,4,200", "gpu=rtx3090 for", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "A100 x 8,gpt2,1024,4,200", "gpu=a100", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "RTX 3090 24GB 300 watt,gpt2,1024,4,200", "power_w=300", NULL},
         {"gpu,model,seq_len,micro_batch,mem_reserved_gib", ",gpt2,1024,4,30", "", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", ",gpt2,1024,4,200", "", "the GPU is not stated"},
         /* shapes that nothing is called by */
-        {"gpu,model,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
-         "h100-sxm,175B Foo,2,1024,16,50257,1024,4,30", "graph of gpt2 for Foo", NULL},
-        {"gpu,model,n_layer,n_embd,n_head,d_ff,vocab,seq_len,micro_batch,step_time_ms",
-         "h100-sxm,Foo-7B,2,1024,16,2816,32000,1024,4,30", "graph of llama-2-7b for Foo", NULL},
+        {"gpu,model,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,mlp,step_time_ms",
+         "h100-sxm,175B Foo,2,1024,16,50257,1024,4,gelu,30", "graph of gpt2 for Foo", NULL},
+        {"gpu,model,n_layer,n_embd,n_head,d_ff,vocab,seq_len,micro_batch,pos,step_time_ms",
+         "h100-sxm,Foo-7B,2,1024,16,2816,32000,1024,4,rope,30", "graph of llama-2-7b for Foo", NULL},
+        {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,FooLM,2,1024,16,50257,1024,4,30", "graph of gpt2 for FooLM", NULL},
+        {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,conformer,2,1024,16,50257,1024,4,30", "", "family 'conformer' is not modelled"},
+        {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,perceiver,2,1024,16,50257,1024,4,30", "", "family 'perceiver' is not modelled"},
+        {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,gpt5,2,1024,16,50257,1024,4,30", "", "family 'gpt5' is not modelled"},
+        {"gpu,family,n_layer,n_embd,n_head,seq_len,micro_batch,step_time_ms", "h100-sxm,FooLM,2,1024,16,1024,4,30", "",
+         "nor its vocabulary"},
+        {"gpu,family,n_layer,n_embd,n_head,seq_len,micro_batch,step_time_ms", "h100-sxm,FooLM,16,4096,32,1024,1,300",
+         "graph of gpt2 for FooLM", NULL},
+        {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,mlp,step_time_ms",
+         "h100-sxm,FooLM,16,4096,32,32000,1024,1,swiglu,300", "", "the width of its gated MLP"},
         {"gpu,model,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
          "h100-sxm,RWKV-4,2,1024,16,50257,1024,4,30", "", "family 'RWKV' is not modelled"},
         {"gpu,family,n_layer,n_embd,n_head,d_ff,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
          "h100-sxm,llama,2,1024,16,2816,32000,1024,8,2,4,30", "graph of mixtral-8x7b", NULL},
+        {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
+         "h100-sxm,gpt2,2,1024,16,50257,1024,8,2,4,30", "", "n_experts 8: gpt2 has no experts"},
+        {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
+         "h100-sxm,bert,2,1024,16,30522,512,8,2,4,30", "", "n_experts 8: bert-base has no experts"},
+        {"gpu,model,seq_len,n_experts,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,1024,8,1,300", "",
+         "n_experts 8: llama-2-7b has no experts"},
+        {"gpu,model,n_gpus,sharding,seq_len,n_experts,micro_batch,step_time_ms",
+         "h100-sxm,mixtral-8x7b,8,fsdp,1024,4,1,900", "n_experts=4, not the 8 of mixtral-8x7b", NULL},
         {"gpu,model,mlp,seq_len,micro_batch,step_time_ms", "h100-sxm,Nemotron-4 15B,squared ReLU,4096,1,3000",
          "mlp: the model's", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "h100-sxm,Llama 3 8B,1024,1,300", "", NULL},
@@ -1330,6 +1360,16 @@ static void words_are_read_as_meant(void **state)
          "", NULL},
         {"gpu,model,seq_len,micro_batch,method,lora_rank,step_time_ms",
          "h100-sxm,llama-2-7b,1024,1,PEFT-LoRA PyTorch,8,300", "", NULL},
+        {"gpu,model,seq_len,micro_batch,method,trainable_m,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,LoRA (r=64),159.9,300", "lora_targets=all-linear", NULL},
+        {"gpu,model,seq_len,micro_batch,method,trainable_m,lora_targets,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,LoRA (rank 64),67.1,qkvo,300", "", NULL},
+        {"gpu,model,seq_len,micro_batch,method,trainable_m,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,\"LoRA (r=64, qkvo)\",67.1,300", "", NULL},
+        {"gpu,model,seq_len,micro_batch,method,step_time_ms", "h100-sxm,llama-2-7b,1024,1,QLoRA (8-bit),300",
+         "base_precision=int8 for 8-bit", NULL},
+        {"gpu,model,seq_len,micro_batch,method,lora_rank,step_time_ms",
+         "h100-sxm,llama-2-7b,1024,1,QLoRA (Unsloth),8,300", "base_precision=nf4", NULL},
         {"gpu,model,seq_len,micro_batch,cpu_offload,step_time_ms",
          "h100-sxm,llama-2-7b,1024,1,optimizer and gradients,900", "offload_optimizer=on", NULL},
         {"gpu,model,seq_len,micro_batch,compile,step_time_ms", "h100-sxm,llama-3-8b,4096,1,Liger-Kernel,900",
@@ -1338,11 +1378,20 @@ static void words_are_read_as_meant(void **state)
          "activation=6, as transformers' GPT-2", NULL},
         {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every layer,90",
          "checkpoint=full", NULL},
+        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every block,90",
+         "checkpoint=full", NULL},
+        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every second layer,90", "",
+         "is not known"},
+        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every third block,90", "",
+         "is not known"},
+        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,alternate layers,90", "",
+         "is not known"},
         {"gpu,model,seq_len,micro_batch,attention,step_time_ms", "h100-sxm,gpt2,1024,4,standard,90", "", NULL},
         {"gpu,model,n_gpus,sharding,seq_len,micro_batch,step_time_ms", "v100-32gb,gpt2,1,ZeRO-2,1024,4,300", "", NULL},
         /* what came of it */
         {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2-xl,1024,8,CUDA out of memory", "", NULL},
-        {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2,1024,1,fits", "", NULL},
+        {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2-xl,1024,8,out-of-memory", "", NULL},
+        {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2,1024,1,fits", "gpus=1", NULL},
         {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2-xl,1024,8,never fits its memory", "", NULL},
         {"gpu,model,seq_len,micro_batch,task,step_time_ms", "h100-sxm,gpt2,1024,4,self-supervised,90", "", NULL},
         {"gpu,model,micro_batch,task,step_time_ms", "h100-sxm,vit-b-16,4,self-supervised,90", "", "a teacher"},
@@ -1376,6 +1425,44 @@ static void words_are_read_as_meant(void **state)
         if (strstr(rows[i].columns, "outcome") && !rows[i].skipped)
             assert_int_equal(v->fits, !strstr(rows[i].cells, "memory"));
     }
+}
+
+/* As few as hold a run of which nothing says on how many it ran; then no time follows. */
+static void gpus_that_are_not_stated_hold_the_run(void **state)
+{
+    struct mfu_validation *all = table("gpu,model,seq_len,tokens_per_s_gpu,outcome\n"
+                                       "a100-80gb-sxm,llama-2-70b,4096,300,ran\n");
+    const struct mfu_validated *v = &all->rows[0];
+    const char *count = strstr(v->assumed, "gpus=");
+    int gpus;
+
+    (void)state;
+    assert_string_equal(v->skipped, "");
+    assert_non_null(count);
+    assert_int_equal(sscanf(count, "gpus=%d", &gpus), 1);
+    assert_in_range(gpus, 2, 32); /* 69e9 parameters of 16 bytes and a little more */
+    assert_null(strstr(count + 1, "gpus="));
+    assert_true(isnan(v->measured_step_s));
+    assert_int_equal(all->ran_called_fit, 1);
+}
+
+/* However long its cells are, whole. */
+static void all_assumptions_are_listed(void **state)
+{
+    char cpu[700], text[720], small[40] = "";
+    struct mfu_validation *all;
+
+    (void)state;
+    memset(cpu, 'x', sizeof cpu - 1);
+    cpu[sizeof cpu - 1] = '\0';
+    all = table("gpu,model,seq_len,micro_batch,cpu,norm,step_time_ms\nh100-sxm,gpt2,1024,4,%s,batchnorm,90\n", cpu);
+    snprintf(text, sizeof text, "cpu=unknown for %s; ", cpu);
+    if (!strstr(all->rows[0].assumed, text) || !strstr(all->rows[0].assumed, "norm: the model's, not batchnorm"))
+        fail_msg("%s", all->rows[0].assumed);
+    mfu_words_add(small, sizeof small, "one");
+    mfu_words_add(small, sizeof small, "a piece that is longer than the room");
+    mfu_words_add(small, sizeof small, "another that is longer than the room");
+    assert_string_equal(small, "one; and more");
 }
 
 static void other_tables_are_refused(void **state)
@@ -1448,6 +1535,8 @@ int main(void)
         cmocka_unit_test(an_assumed_trainer_has_its_runtime),
         cmocka_unit_test(what_is_not_stated_is_not_one),
         cmocka_unit_test(words_are_read_as_meant),
+        cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
+        cmocka_unit_test(all_assumptions_are_listed),
         cmocka_unit_test(other_tables_are_refused),
     };
 

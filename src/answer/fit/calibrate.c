@@ -174,7 +174,10 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
     struct run *r;
 
     if (stated.batch_open || stated.fill_open || stated.other_program || stated.shape_alone) {
-        leave_out(w, stated.other_program ? "the program is not known" : "the micro-batch is not stated");
+        leave_out(w,
+                  stated.other_program     ? "the program is not known"
+                      : stated.shape_alone ? "nothing is known of the model but its shape"
+                                           : "the micro-batch is not stated");
         return 0;
     }
     if (w->out->n_runs == MOST_RUNS) {

@@ -114,16 +114,16 @@ static bool assume_what_fits(struct mfu_plan *p, struct mfu_simulation *simulati
     struct mfu_scenario other, both;
 
     for (int i = 0; i < run->n_open; i++)
-        for (const char *const *value = run->open[i]->values; *value; value++)
+        for (const char *const *value = run->open[i]->values; *value && !run->open[i]->takes_more; value++)
             if (could_be(p, simulation, run, run->open[i]->key, *value, &other)) {
                 run->scenario = other;
                 take_open(run, v, i, *value);
                 return true;
             }
     for (int i = 0; i < run->n_open; i++)
-        for (const char *const *value = run->open[i]->values; *value; value++)
+        for (const char *const *value = run->open[i]->values; *value && !run->open[i]->takes_more; value++)
             for (int j = i + 1; j < run->n_open; j++)
-                for (const char *const *second = run->open[j]->values; *second; second++) {
+                for (const char *const *second = run->open[j]->values; *second && !run->open[j]->takes_more; second++) {
                     both = run->scenario;
                     if (mfu_scenario_set(&both, run->open[i]->key, *value, NULL) < 0
                         || mfu_scenario_set(&both, run->open[j]->key, *second, NULL) < 0
@@ -137,11 +137,12 @@ static bool assume_what_fits(struct mfu_plan *p, struct mfu_simulation *simulati
     return false;
 }
 
-/* Where nothing says how many GPUs there were and one does not hold the run: the fewest of these that share all. */
+/* Where nothing says how many GPUs there were and one does not hold the run: the fewest of these that share all.  More may
+ * have been there, and each takes another time. */
 static void assume_gpus(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
                         struct mfu_validated *v)
 {
-    static const char *const counts[] = {"8", "64", "512"};
+    static const char *const counts[] = {"2", "4", "8", "16", "32", "64", "128", "256", "512"};
     const struct mfu_scenario one = run->scenario;
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -152,11 +153,21 @@ static void assume_gpus(struct mfu_plan *p, struct mfu_simulation *simulation, s
             || mfu_scenario_set(&run->scenario, "zero", "3", NULL) < 0
             || !(suits(p, simulation, run, &run->scenario) || assume_what_fits(p, simulation, run, v)))
             continue;
-        snprintf(text, sizeof text, "gpus=%s, zero=3: not stated, and fewer would not hold the run", counts[i]);
+        snprintf(text, sizeof text,
+                 "gpus=%s, zero=3: not stated, and half as many would not hold the run; its time is not compared",
+                 counts[i]);
         note(v, text);
+        run->step_s = run->mfu = run->hfu = run->rate_flops = NAN;
         return;
     }
     run->scenario = one;
+}
+
+/* Where nothing says how many there were and one holds the run, or nothing does. */
+static void say_one_gpu(const struct mfu_measured_run *run, struct mfu_validated *v)
+{
+    if (run->gpus_open && run->scenario.setting[MFU_S_GPUS] == 1)
+        note(v, "gpus=1");
 }
 
 /* The 90 % interval of what the row has measured: with the context or without. */
@@ -404,6 +415,7 @@ static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulatio
     bool found;
 
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
+    say_one_gpu(run, v);
     take_predicted(v, p, run);
     v->measured_seq = run->seq;
     found = key.kind != MFU_KEY_NONE
@@ -421,6 +433,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
 {
     struct mfu_error err = {0};
     struct possible all;
+    bool ran_beyond;
 
     if (plan(p, simulation, &run->scenario, &err) == 0) {
         mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
@@ -444,11 +457,17 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         return;
     }
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    if (((run->ran == 1 && !p->memory.fits) || holds_too_much(p, run)) && !assume_what_fits(p, simulation, run, v)
-        && run->gpus_open && run->ran == 1 && !p->memory.fits)
-        assume_gpus(p, simulation, run, v);
-    if (run->layout_open && run->ran == 1 && plan(p, simulation, &run->scenario, &err) == 0
-        && states_of(p) > p->memory.capacity_bytes) {
+    ran_beyond = run->ran == 1 && !p->memory.fits;
+    if (ran_beyond || holds_too_much(p, run)) {
+        if (!assume_what_fits(p, simulation, run, v) && run->gpus_open && ran_beyond)
+            assume_gpus(p, simulation, run, v);
+        if (plan(p, simulation, &run->scenario, &err) < 0) { /* the last trial was another */
+            snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+            return;
+        }
+    }
+    say_one_gpu(run, v);
+    if (run->layout_open && run->ran == 1 && states_of(p) > p->memory.capacity_bytes) {
         snprintf(v->skipped, sizeof v->skipped,
                  "not predictable: tp, pp and sharding are not stated, and no GPU holds the whole model");
         return;

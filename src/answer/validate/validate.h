@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "read/runs/measured_run.h"
+
 struct mfu_catalog;
 struct mfu_error;
 
@@ -29,7 +31,7 @@ struct mfu_validated {
     bool fits_known;                    /* unless the card is not stated */
     double measured_seq, predicted_seq; /* tokens of the longest sequence that fits; NAN: the row states none */
     bool trains_other;                  /* skipped: the row states another number of weights that train */
-    char assumed[640];                  /* separated by "; " */
+    char assumed[MFU_ASSUMED_TEXT];     /* separated by "; " */
     char skipped[200];                  /* the reason, or "" */
 };
 

@@ -107,15 +107,13 @@ static void take_part(struct parts *p, const char *word)
                                           "consumer", "professional", "ram",   "vram",    "memory",   "with",   NULL};
     static const char *const forms[] = {"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "pcie", "nvl", NULL};
     static const char *const systems[] = {"dgx", "hgx", NULL}; /* of boards that are SXM */
-    double gb;
-    int end = 0;
-    size_t n = strlen(p->core);
+    static const char *const watts[] = {"w", "watt", "watts", NULL}, *const gigabytes[] = {"g", "gb", "gib", NULL};
+    size_t n = strlen(p->core), end = strspn(word, "0123456789.");
 
-    if (sscanf(word, "%lf%n", &gb, &end) == 1 && end
-        && (strcmp(word + end, "w") == 0 || strcmp(word + end, "watt") == 0))
-        p->watts = gb;
-    else if (end && (strcmp(word + end, "g") == 0 || strcmp(word + end, "gb") == 0 || strcmp(word + end, "gib") == 0))
-        p->gb = gb;
+    if (end && among(watts, word + end))
+        p->watts = strtod(word, NULL);
+    else if (end && among(gigabytes, word + end))
+        p->gb = strtod(word, NULL);
     else if (among(forms, word) || (among(systems, word) && !*p->form))
         snprintf(p->form, sizeof p->form, "%.7s", among(systems, word) ? "sxm" : word);
     else if (!among(nothing, word) && !is_count(word)) {
@@ -130,34 +128,54 @@ static void take_part(struct parts *p, const char *word)
     }
 }
 
-/* Whether a number counts cards ("4 x RTX 4090") or the machines that a maker made before ("DGX-2 V100"). */
-static bool is_number_of(const struct parts *p, const char *word, const char *behind)
+/* Whether a number counts cards ("4 x RTX 4090", "3090 x 4": the smaller of two) or the machines that a maker made before
+ * ("DGX-2 V100"). */
+static bool is_number_of(const struct parts *p, const char *word, const char *before, const char *behind)
 {
-    if (*p->core || word[strspn(word, "0123456789")])
+    bool times = strncasecmp(behind, " x ", 3) == 0;
+    char *end;
+    double other = times ? strtod(behind + 3, &end) : NAN;
+
+    if (word[strspn(word, "0123456789")])
         return false;
-    return strncasecmp(behind, " x ", 3) == 0 || (*p->form && !word[1]);
+    if (*p->core)
+        return strcmp(before, "x") == 0;
+    return (times && (end == behind + 3 || isalnum((unsigned char)*end) || strtod(word, NULL) < other))
+        || (*p->form && !word[1]);
+}
+
+/* The unit that stands apart behind a number ("80 GB", "350 watt"); NULL: none does. */
+static const char *unit_behind(const char *text)
+{
+    static const char *const units[] = {"gb", "gib", "w", "watt", "watts"};
+
+    for (size_t i = 0; i < sizeof units / sizeof *units && *text == ' '; i++)
+        if (strncasecmp(text + 1, units[i], strlen(units[i])) == 0
+            && !isalnum((unsigned char)text[1 + strlen(units[i])]))
+            return units[i];
+    return NULL;
 }
 
 static void take_apart(struct parts *p, const char *text)
 {
-    char word[32];
+    char word[32], before[32] = "";
 
     *p = (struct parts){.gb = NAN, .watts = NAN};
     while (*text && *text != '(') {
-        size_t n = 0, digits;
+        const char *unit;
+        size_t n = 0;
 
         for (; isalnum((unsigned char)*text) || *text == '.'; text++)
             if (n + 1 < sizeof word)
                 word[n++] = (char)tolower((unsigned char)*text);
         word[n] = '\0';
-        digits = strspn(word, "0123456789");
-        if (digits > 0 && !word[digits] && text[0] == ' ' && toupper((unsigned char)text[1]) == 'G'
-            && toupper((unsigned char)text[2]) == 'B' && !isalnum((unsigned char)text[3])) {
-            snprintf(word + n, sizeof word - n, "gb"); /* "80 GB" */
-            text += 3;
+        if (n > 0 && strspn(word, "0123456789") == n && (unit = unit_behind(text))) {
+            snprintf(word + n, sizeof word - n, "%s", unit);
+            text += 1 + strlen(unit);
         }
-        if (*word && !is_number_of(p, word, text))
+        if (*word && !is_number_of(p, word, before, text))
             take_part(p, word);
+        memcpy(before, word, sizeof before);
         while (*text && *text != '(' && !isalnum((unsigned char)*text))
             text++;
     }
@@ -188,12 +206,13 @@ static bool swap_words(struct parts *p)
     return true;
 }
 
-/* The card of such parts, by any order in which its file may have them; NULL: there is none. */
+/* The card of such parts, by any order in which its file may have them; where the power of a board is said, first one that
+ * has it.  NULL: there is none. */
 static const struct mfu_gpu *card_of(const struct mfu_row *r, const struct parts *p)
 {
     static const char *const brands[] = {"", "rtx-", "gtx-"};
     const char *forms[] = {p->form, *p->form ? "sxm" : "", *p->form ? "" : "sxm", *p->form ? "" : "pcie"};
-    const struct mfu_gpu *gpu;
+    const struct mfu_gpu *gpu, *first = NULL;
     char name[128], gb[16] = "";
 
     if (!*p->core)
@@ -210,10 +229,14 @@ static const struct mfu_gpu *card_of(const struct mfu_row *r, const struct parts
                 snprintf(name, sizeof name, "%s%s%s%s%s%s", brands[b], p->core, order == 0 ? gb : "", dash, form,
                          order == 1 ? gb : "");
                 gpu = mfu_catalog_gpu(r->catalog, name, NULL);
-                if (gpu && suits(gpu, p))
+                if (!gpu || !suits(gpu, p))
+                    continue;
+                if (!(p->watts > 0) || gpu->power_w == p->watts)
                     return gpu;
+                if (!first)
+                    first = gpu;
             }
-    return NULL;
+    return first;
 }
 
 /* What accelerators are called that are no GPUs, as a word or its beginning. */

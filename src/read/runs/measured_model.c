@@ -117,18 +117,53 @@ static const struct mfu_model *named_like(const struct mfu_row *r, const char *f
     return best;
 }
 
+/* Whether a name says of itself that it is a decoder: the word alone, or how the name ends ("StarLM"). */
+static bool says_decoder(const char *name)
+{
+    static const char *const words[] = {"decoder", "causal", "gpt", "lm"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+
+        for (const char *p = strcasestr(name, words[i]); p; p = strcasestr(p + 1, words[i]))
+            if (!isalnum((unsigned char)p[n]) && (p == name || !isalnum((unsigned char)p[-1]) || p[n] == '\0'))
+                return true;
+    }
+    return false;
+}
+
+/* A vocabulary that is not stated may be several times as large as that of the graph: of the products of a token it may be
+ * this share (chosen). */
+#define MOST_OF_WORDS 0.15
+
+/* The share of the products of a token that are the head's, where the row states no vocabulary; else 0. */
+static double share_of_words(const struct mfu_row *r, const struct mfu_model *m)
+{
+    double values[MFU_MAX_DIMS], head, layers = 12 * mfu_cell_number(r, "n_layer") * mfu_cell_number(r, "n_embd");
+    int dim = mfu_model_dim_find(m, "vocab_size", NULL);
+
+    if (!mfu_cell_empty(r, "vocab") || strcasestr(mfu_row_cell(r, "notes"), "vocab") || dim < 0)
+        return 0;
+    mfu_model_dim_values(m, values);
+    head = values[dim];
+    return head / (head + layers);
+}
+
 /* A decoder that nothing here is called by, whose shape is stated: with Llama's blocks, where its MLP is gated or not four
- * times as wide as it is, else with GPT-2's.  What is no transformer's is none, nor what sees images. */
+ * times as wide as it is, else with GPT-2's.  What does not say that it is one is none, nor what sees images. */
 static const struct mfu_model *decoder_of_shape(struct mfu_row *r, const char *family)
 {
     static const char *const others[] = {"rwkv",    "retnet", "hyena", "xlstm",   "lstm", "rnn",  "griffin", "conv",
                                          "encoder", "encdec", "t5",    "seq2seq", "unet", "uvit", "mamba"};
     const char *mlp = mfu_row_cell(r, "mlp"), *name = mfu_row_cell(r, "model"), *slug, *other;
+    const struct mfu_model *m;
     double wide = mfu_cell_number(r, "d_ff") / mfu_cell_number(r, "n_embd");
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcasestr(family, others[i]) || strcasestr(name, others[i]))
             return NULL;
+    if (!says_decoder(family) && !says_decoder(name) && !*mlp && !*mfu_row_cell(r, "pos"))
+        return NULL;
     if (!(mfu_cell_number(r, "n_layer") > 0) || !(mfu_cell_number(r, "n_head") > 0)
         || !(mfu_cell_number(r, "n_embd") > 0) || !(mfu_cell_number(r, "seq_len") > 0)
         || !mfu_cell_empty(r, "img_size"))
@@ -137,9 +172,21 @@ static const struct mfu_model *decoder_of_shape(struct mfu_row *r, const char *f
         if (*other)
             return NULL; /* of several families that are known, one */
     slug = *mlp ? (strcasestr(mlp, "glu") ? "llama-2-7b" : "gpt2") : isnan(wide) || wide == 4 ? "gpt2" : "llama-2-7b";
+    if (isnan(wide) && strcmp(slug, "gpt2") != 0) {
+        mfu_row_skip(r, "family '%s' is not known, nor the width of its gated MLP (d_ff)", family);
+        return NULL;
+    }
+    if (!(m = mfu_catalog_model(r->catalog, slug, NULL)))
+        return NULL;
+    if (share_of_words(r, m) > MOST_OF_WORDS) {
+        mfu_row_skip(r,
+                     "family '%s' is not known, nor its vocabulary (vocab), of which much is made in so small a model",
+                     family);
+        return NULL;
+    }
     mfu_row_assume(r, "graph of %s for %s: nothing more is known of it than its shape", slug, family);
     r->run->shape_alone = true;
-    return mfu_catalog_model(r->catalog, slug, NULL);
+    return m;
 }
 
 /* The graph of the stated family; NULL and, unless the model's name is known, the reason. */
@@ -382,11 +429,25 @@ static bool first_letters(char letters[32], const char *name)
     return word && isdigit((unsigned char)*name) && sscanf(word + 1, "%31[A-Za-z]", letters) == 1;
 }
 
-/* Experts beside a family that has none: Mixtral's, whose layers are Llama's. */
-static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_model *m)
+/* Experts beside a family that has none: Mixtral's, whose layers are Llama's; NULL: they are of other layers, or `named`, a
+ * model of its own, has none. */
+static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_model *m, bool named)
 {
-    if (!(mfu_cell_number(r, "n_experts") > 1) || mfu_model_dim_find(m, "n_experts", NULL) >= 0)
+    double stated = mfu_cell_number(r, "n_experts"), values[MFU_MAX_DIMS];
+    int dim = mfu_model_dim_find(m, "n_experts", NULL);
+
+    if (dim >= 0) {
+        mfu_model_dim_values(m, values);
+        if (named && stated != values[dim] && !isnan(stated))
+            mfu_row_assume(r, "n_experts=%g, not the %g of %s", stated, values[dim], m->slug);
         return m;
+    }
+    if (!(stated > 1))
+        return m;
+    if (named || strcmp(m->family, "llama") != 0) {
+        mfu_row_skip(r, "n_experts %g: %s has no experts", stated, m->slug);
+        return NULL;
+    }
     mfu_row_assume(r, "graph of mixtral-8x7b: %s has no experts", m->slug);
     return mfu_catalog_model(r->catalog, "mixtral-8x7b", NULL);
 }
@@ -448,10 +509,12 @@ bool mfu_row_choose_model(struct mfu_row *r)
         mfu_row_assume(r, "family=%s", named->family);
     if (!named && model && (named = of_these_sizes(r, model)))
         model = named;
-    mfu_scenario_model(&r->run->scenario, named ? named : with_experts(r, model));
+    if (!(model = with_experts(r, named ? named : model, named != NULL)))
+        return false;
+    mfu_scenario_model(&r->run->scenario, model);
     if (mfu_cell_number(r, "cached_latents") != 0)
         return true;
-    if (mfu_model_dim_find(named ? named : model, "autoencoder", NULL) < 0)
+    if (mfu_model_dim_find(model, "autoencoder", NULL) < 0)
         return mfu_row_skip(r, "its autoencoder in the step is not modelled (cached_latents)");
     return mfu_row_set(r, "autoencoder", "1");
 }

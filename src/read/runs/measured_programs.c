@@ -148,7 +148,8 @@ bool mfu_row_set_beside_method(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "method");
 
-    return mfu_row_set_software_words(r, "method", text + strcspn(text, "+"));
+    return mfu_row_set_software_words(r, "method", r->software)
+        && mfu_row_set_software_words(r, "method", text + strcspn(text, "+"));
 }
 
 /* What programs do that no other column says, by the program that the source or the notes name. */

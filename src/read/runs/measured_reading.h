@@ -20,8 +20,10 @@ struct mfu_row {
     const struct mfu_csv *csv;
     size_t row;
     struct mfu_measured_run *run;
-    char method[48];  /* what trains, without the software that its column names */
-    char targets[64]; /* that the column of the method names behind it */
+    char method[48]; /* what trains, without the software that its column names */
+    /* What that column says in parentheses: */
+    char targets[64], rank[16], quant[32]; /* as the columns of adapters, */
+    char software[64];                     /* else words of software */
 };
 
 /* The cell as it stands; "" where there is none. */

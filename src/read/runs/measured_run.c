@@ -40,7 +40,7 @@ static int outcome(const struct mfu_row *r)
     const char *text = mfu_row_cell(r, "outcome");
 
     if (strcasestr(text, "not fit") || strcasestr(text, "n't fit") || strcasestr(text, "never fit")
-        || mfu_says_word(text, "oom") || mfu_says_word(text, "out of memory")
+        || mfu_says_word(text, "oom") || mfu_says_word(text, "out of memory") || mfu_says_word(text, "out-of-memory")
         || mfu_same_letters(text, "OutOfMemoryError"))
         return 0;
     for (const char *const *word = ran; *word; word++)
@@ -66,8 +66,49 @@ static bool choose_cpu(struct mfu_row *r)
     return mfu_row_set(r, "cpu", mfu_processor_names[cpu]);
 }
 
-/* The method itself, without the software behind it, peft's name before it, and its targets in parentheses behind it, where
- * no column has them: "qlora+unsloth", "PEFT-LoRA", "LoRA (qkvo)". */
+/* Whether it names modules that adapters can sit on. */
+static bool are_targets(const struct mfu_row *r, const char *text)
+{
+    struct mfu_scenario other = r->run->scenario;
+
+    return mfu_row_has_word("lora_targets", text) || mfu_scenario_set(&other, "lora_targets", text, NULL) == 0;
+}
+
+/* What stands in parentheses behind the method: "r=64", "rank 64, qkvo", "4-bit", "Unsloth". */
+static void read_inside(struct mfu_row *r, const char *text)
+{
+    char rest[sizeof r->targets] = "";
+
+    while (*(text += strspn(text, ",; ")) && *text != ')') {
+        size_t n = strcspn(text, ",;)"), used = strlen(rest);
+        char piece[64], number[sizeof r->rank];
+        int end = 0;
+
+        snprintf(piece, sizeof piece, "%.*s", (int)n, text);
+        text += n;
+        for (char *p = piece; *p; p++)
+            *p = (char)tolower((unsigned char)*p);
+        if ((sscanf(piece, "r%*[ =:]%15[0-9] %n", number, &end) == 1
+             || sscanf(piece, "rank%*[ =:-]%15[0-9] %n", number, &end) == 1)
+            && end && !piece[end])
+            memcpy(r->rank, number, sizeof number);
+        else if (mfu_row_has_word("quant", piece) || mfu_base_in(piece))
+            snprintf(r->quant, sizeof r->quant, "%.31s", piece);
+        else
+            snprintf(rest + used, sizeof rest - used, "%s%.*s", used ? "," : "", (int)(sizeof rest - used), piece);
+    }
+    if (*rest)
+        memcpy(are_targets(r, rest) ? r->targets : r->software, rest, sizeof rest);
+}
+
+/* The cell of a column of adapters, else what stands in parentheses behind the method. */
+static const char *or_inside(const struct mfu_row *r, const char *column, const char *inside)
+{
+    return mfu_cell_empty(r, column) && *inside ? inside : mfu_row_cell(r, column);
+}
+
+/* The method itself, without the software behind it, peft's name before it, and what is in parentheses behind it:
+ * "qlora+unsloth", "PEFT-LoRA", "LoRA (qkvo)". */
 static void read_method(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "method"), *inside;
@@ -81,7 +122,7 @@ static void read_method(struct mfu_row *r)
         n--;
     snprintf(r->method, sizeof r->method, "%.*s", (int)n, text);
     if (inside)
-        snprintf(r->targets, sizeof r->targets, "%.*s", (int)strcspn(inside + 1, ")"), inside + 1);
+        read_inside(r, inside + 1);
 }
 
 /* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
@@ -713,9 +754,10 @@ static bool set_batch(struct mfu_row *r)
     if (isnan(gpus) && parts > 1)
         return mfu_row_skip(r, "the number of GPUs is not stated (n_gpus): tp, pp and cp make groups of %.0f", parts);
     if (isnan(gpus)) {
-        mfu_row_assume(r, "gpus=1");
         gpus = 1;
         r->run->gpus_open = isnan(mfu_cell_number(r, "tokens_per_s")) && isnan(mfu_cell_number(r, "samples_per_s"));
+        if (!r->run->gpus_open) /* else it is said once it is known what holds the run */
+            mfu_row_assume(r, "gpus=1");
     }
     if (!set_gpus(r, gpus))
         return false;
@@ -952,9 +994,9 @@ static bool set_adapter_type(struct mfu_row *r)
 /* In which form the frozen weights are held. */
 static bool set_base(struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "quant"), *own = mfu_row_word(r, "quant", text), *base;
+    const char *text = or_inside(r, "quant", r->quant), *own = mfu_row_word(r, "quant", text), *base;
 
-    if (mfu_cell_empty(r, "quant") && strcasecmp(mfu_row_method(r), "qlora") == 0) {
+    if (mfu_cell_empty(r, "quant") && !*r->quant && strcasecmp(mfu_row_method(r), "qlora") == 0) {
         mfu_row_assume(r, "base_precision=nf4, usual for %s", mfu_row_method(r));
         return mfu_row_set(r, "base_precision", "nf4");
     }
@@ -969,10 +1011,11 @@ static bool set_base(struct mfu_row *r)
 static bool set_adapters(struct mfu_row *r)
 {
     static const char beside[] = "; embedding and lm_head trained in full";
-    const char *method = mfu_row_word(r, "method", mfu_row_method(r)), *target, *rank = mfu_row_cell(r, "lora_rank");
+    const char *method = mfu_row_word(r, "method", mfu_row_method(r)), *target;
+    const char *rank = or_inside(r, "lora_rank", r->rank);
     const struct mfu_method_row *row;
     int choice = method ? -1 : mfu_row_choice_in(MFU_S_ADAPTER, mfu_row_method(r));
-    bool sized = mfu_cell_number(r, "lora_rank") > 0;
+    bool sized = mfu_cell_number(r, "lora_rank") > 0 || *r->rank;
     char text[200], *more, size[32];
 
     if (!method && choice <= 0)
@@ -1001,11 +1044,11 @@ static bool set_adapters(struct mfu_row *r)
             mfu_row_assume(r, "lora=%s: peft's default", rank);
         r->run->size_open =
             !sized || choice == MFU_METHOD_ADALORA; /* whose factors begin with more than it ends with */
-    } else if (mfu_cell_empty(r, "lora_rank")) {
+    } else if (!sized) {
         rank = "16";
         mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
     }
-    snprintf(text, sizeof text, "%s", mfu_cell_empty(r, "lora_targets") ? r->targets : mfu_row_cell(r, "lora_targets"));
+    snprintf(text, sizeof text, "%s", or_inside(r, "lora_targets", r->targets));
     r->run->targets_open = !*text && row->takes & MFU_TAKES_TARGETS;
     if ((more = strstr(text, beside)))
         *more = '\0';
@@ -1211,23 +1254,23 @@ static bool set_runtime(struct mfu_row *r)
 
 /* Cells that decide much and are often empty: what else the run may have been. */
 static const struct mfu_open opens[] = {
-    {"sharding", "zero", {"1", "2", "3"}},
-    {"act_ckpt", "checkpoint", {"full", "none"}},
-    {"precision", "precision", {"bf16-pure", "fp16", "tf32"}},
-    {"compile", "runtime", {"compile"}},
-    {"attention", "attention", {"flash", "math"}},
-    {"lora_rank", "lora", {"8", "64"}},
+    {"sharding", "zero", {"1", "2", "3"}, false},
+    {"act_ckpt", "checkpoint", {"full", "none"}, false},
+    {"precision", "precision", {"bf16-pure", "fp16", "tf32"}, false},
+    {"compile", "runtime", {"compile"}, false},
+    {"attention", "attention", {"flash", "math"}, false},
+    {"lora_rank", "lora", {"8", "64"}, false},
 };
 static const struct mfu_open plain_bf16 = {
-    "precision", "precision", {"bf16-pure"}}; /* autocast, or weights in it, too */
+    "precision", "precision", {"bf16-pure"}, false}; /* autocast, or weights in it, too */
 static const struct mfu_open parts_first = {
-    "act_ckpt", "checkpoint", {"selective", "full", "none"}}; /* of trainers that know parts of a layer */
+    "act_ckpt", "checkpoint", {"selective", "full", "none"}, false}; /* of trainers that know parts of a layer */
 static const struct mfu_open no_zero_init = {
-    "sharding", "memory_efficient_linear", {"off"}}; /* a model that was there before the engine's settings */
+    "sharding", "memory_efficient_linear", {"off"}, true}; /* a model that was there before the engine's settings */
 static const struct mfu_open of_pipeline = {
-    "sharding", "zero", {"1"}}; /* stages that shard more sum and gather in every microbatch: nobody's choice */
+    "sharding", "zero", {"1"}, false}; /* stages that shard more sum and gather in every microbatch: nobody's choice */
 static const struct mfu_open other_program = {
-    "compile", "runtime", {"fused", "compile"}}; /* a stack that is not known */
+    "compile", "runtime", {"fused", "compile"}, false}; /* a stack that is not known */
 _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
 
 static void leave_open(struct mfu_row *r)
@@ -1239,13 +1282,13 @@ static void leave_open(struct mfu_row *r)
         r->run->open[r->run->n_open++] = &plain_bf16;
     if (r->run->other_program)
         r->run->open[r->run->n_open++] = &other_program;
-    if (set[MFU_S_ZERO] == 3 && mfu_trainers[(int)set[MFU_S_TRAINER]].half_shards)
+    if (set[MFU_S_ZERO] == 3 && !megatron && mfu_trainers[(int)set[MFU_S_TRAINER]].half_shards)
         r->run->open[r->run->n_open++] = &no_zero_init;
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
         if (*mfu_row_cell(r, opens[i].column) == '\0'
             && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1)
             && (strcmp(opens[i].column, "lora_rank") != 0
-                || (r->run->scenario.setting[MFU_S_LORA] > 0
+                || (r->run->scenario.setting[MFU_S_LORA] > 0 && !*r->rank
                     && r->run->scenario.setting[MFU_S_ADAPTER] == MFU_METHOD_LORA)))
             r->run->open[r->run->n_open++] = strcmp(opens[i].column, "sharding") == 0 && set[MFU_S_PP] > 1
                 ? &of_pipeline

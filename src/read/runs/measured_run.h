@@ -19,8 +19,11 @@ struct mfu_plan;
 struct mfu_open {
     const char *column, *key;
     const char *values[MFU_OPEN_VALUES + 1]; /* ends with NULL */
+    bool takes_more;                         /* each value takes more memory than the scenario's own */
 };
 #define MFU_OPEN_KEYS 7 /* the most of one row */
+
+#define MFU_ASSUMED_TEXT 4096 /* of all that a row leaves open, with what its cells say */
 
 struct mfu_measured_run {
     struct mfu_scenario scenario;
@@ -31,7 +34,7 @@ struct mfu_measured_run {
     bool batch_open;                 /* the micro-batch is not stated and does not follow: the scenario's is 1 */
     double rank_batch;               /* then, sequences of a rank's step; NAN: not stated */
     bool fill_open;                  /* nor how many microbatches fill the pipeline */
-    bool gpus_open;                  /* nor how many there are, and no rate of all */
+    bool gpus_open;                  /* nor how many there are, and no rate of all: the scenario's is 1 */
     bool shape_alone;                /* nothing is known of the model but its shape */
     bool other_program;              /* nothing is known of the software that is named */
     bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */
@@ -43,15 +46,15 @@ struct mfu_measured_run {
     double seq;                      /* tokens of a sequence */
     char mfu_convention[64];
     double allocated_bytes, reserved_bytes;
-    bool reserved_is_smi; /* the figure is nvidia-smi's */
-    bool of_last_rank;    /* the memory is the last rank's, which has a pipeline's last stage */
-    int ran;              /* 1, 0 (out of memory), -1: not stated */
-    bool limit;           /* seq is the longest that fits */
-    bool targets_open;    /* what adapters sit on is not stated, */
-    bool size_open;       /* nor their size */
-    bool trains_other;    /* skipped: the row states another number of weights that train */
-    char assumed[640];    /* what was filled in or mapped */
-    char skipped[200];    /* why it cannot be modelled, or "" */
+    bool reserved_is_smi;           /* the figure is nvidia-smi's */
+    bool of_last_rank;              /* the memory is the last rank's, which has a pipeline's last stage */
+    int ran;                        /* 1, 0 (out of memory), -1: not stated */
+    bool limit;                     /* seq is the longest that fits */
+    bool targets_open;              /* what adapters sit on is not stated, */
+    bool size_open;                 /* nor their size */
+    bool trains_other;              /* skipped: the row states another number of weights that train */
+    char assumed[MFU_ASSUMED_TEXT]; /* what was filled in or mapped */
+    char skipped[200];              /* why it cannot be modelled, or "" */
 };
 
 /* Refuses a table that has no column of a run: another separator, another table. */

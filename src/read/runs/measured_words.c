@@ -166,12 +166,30 @@ const char *mfu_sharding_in(const char *text)
                                    : NULL;
 }
 
+/* Whether "every" stands before something else than layers or blocks: "every second layer". */
+static bool every_of_a_part(const char *text)
+{
+    static const char *const units[] = {"layer", "layers", "block", "blocks"};
+    const char *every = word_at(text, "every");
+
+    if (!every)
+        return false;
+    every += strlen("every");
+    every += strspn(every, " -_");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strncasecmp(every, units[i], strlen(units[i])) == 0 && !isalnum((unsigned char)every[strlen(units[i])]))
+            return false;
+    return true;
+}
+
 const char *mfu_checkpoint_in(const char *text)
 {
     static const char *const nothing[] = {"none", "off", "disabled", "false", NULL};
-    static const char *const some[] = {"of", "other", "half", "first", "last", "some", "except", NULL};
+    static const char *const some[] = {"of",        "other",       "half",   "first",  "last",
+                                       "some",      "except",      "second", "fourth", "third",
+                                       "alternate", "alternating", "odd",    "even",   NULL};
     static const char *const part[] = {"selective", "sac", "partial", NULL};
-    static const char *const all[] = {"full", "all",  "layer",   "layers", "block",   "on",
+    static const char *const all[] = {"full", "all",  "layer",   "layers", "block",   "blocks", "on",
                                       "yes",  "true", "enabled", "enable", "uniform", NULL};
     static const char *const again[] = {"recompute",
                                         "recomputation",
@@ -193,7 +211,8 @@ const char *mfu_checkpoint_in(const char *text)
         return has_any(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
     if (has_any(own, nothing))
         return "none";
-    if (has_any(own, some) || (strpbrk(own, "0123456789") && (strcasestr(own, "layer") || mfu_has_word(own, "every"))))
+    if (has_any(own, some) || every_of_a_part(own)
+        || (strpbrk(own, "0123456789") && (strcasestr(own, "layer") || mfu_has_word(own, "every"))))
         return NULL; /* of the layers a part */
     return has_any(own, part) ? "selective" : has_any(own, all) || has_any(own, again) ? "full" : NULL;
 }
