@@ -582,6 +582,20 @@ static void a_name_of_sharding_says_all_of_it(void **state)
         }
 }
 
+/* What a trainer does is asked before a model is chosen, too. */
+static void trainers_are_known_without_a_model(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MFU_TRAINER_COUNT; i++) {
+        struct mfu_scenario s = mfu_scenario_start(NULL, mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+        struct mfu_config config;
+
+        assert_int_equal(mfu_scenario_set(&s, "trainer", mfu_trainer_names[i], NULL), 0);
+        mfu_scenario_resolve(&s, &config, NULL);
+        assert_int_equal(config.setting[MFU_S_TRAINER], i);
+    }
+}
+
 /* `load_in_8bit false` says that weights are not in those 8 bits, and nothing else. */
 static void a_form_of_weights_is_denied_alone(void **state)
 {
@@ -682,6 +696,7 @@ int main(void)
         cmocka_unit_test(weights_that_stay_gathered_are_sharded),
         cmocka_unit_test(weights_that_are_whole_stay_so),
         cmocka_unit_test(a_name_of_sharding_says_all_of_it),
+        cmocka_unit_test(trainers_are_known_without_a_model),
         cmocka_unit_test(a_form_of_weights_is_denied_alone),
         cmocka_unit_test(sharded_gradients_of_megatron_are_summed_beside_backward),
         cmocka_unit_test(sharding_takes_16_bit_weights),
