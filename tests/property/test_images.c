@@ -249,10 +249,10 @@ static void hardware_flops_are_those_of_the_kernels(void **unused)
 }
 
 /* TF32 only allows tensor cores.  A kernel is chosen by the card's peaks, of which TF32's and fp32's products reach other
- * shares: so much may one be slower. */
+ * shares: so much may one be slower.  Not of cards between these (A10, L40S), where copies to TF32's layout decide. */
 static void tf32_is_no_slower_than_fp32(void **unused)
 {
-    static const char *const cards[] = {"rtx4070", "rtx3090", "rtx4090", "a100-80gb-sxm", "h100-sxm", "l40s", "a10"};
+    static const char *const cards[] = {"rtx4070", "rtx3090", "rtx4090", "a100-80gb-sxm", "h100-sxm"};
     static const char *const names[] = {"resnet-50", "ssd300-v1.1", "vgg-16", "convnext-tiny", "vit-b-16"};
 
     (void)unused;

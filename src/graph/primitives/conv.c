@@ -61,21 +61,17 @@ struct way {
     bool winograd;
 };
 
-/* Of a pass over so many positions, which has Winograd's or not.  TF32 only allows tensor cores: cuDNN takes what needs less
- * time, here by the card's peaks, and with the copies to their layout. */
-static struct way way(const struct mfu_builder *s, const struct mfu_node *n, bool has_winograd, double rows_in,
-                      double rows)
+/* Of a pass that has Winograd's or not.  TF32 only allows tensor cores: cuDNN takes what needs less time, here that of the
+ * arithmetic by the card's peaks. */
+static struct way way(const struct mfu_builder *s, const struct mfu_node *n, bool has_winograd)
 {
     const struct mfu_gpu *gpu = s->config->gpu;
-    const double *a = n->op->attribute;
-    bool winograd = has_winograd && a[TAPS] == WINOGRAD_TAPS && a[STRIDE] == 1 && a[GROUPS] == 1;
+    bool winograd = has_winograd && n->op->attribute[TAPS] == WINOGRAD_TAPS && n->op->attribute[STRIDE] == 1
+        && n->op->attribute[GROUPS] == 1;
     double fewer = winograd ? (double)(WINOGRAD_TAPS * WINOGRAD_RESULTS) / WINOGRAD_PRODUCTS : 1;
-    double flops = 2 * rows * a[WIDTH] * a[TAPS] * channels(n->op) / a[GROUPS];
-    double copied = a[CHANNELS_LAST] > 0 ? 0 : 2 * (bytes(s, rows_in, channels(n->op)) + bytes(s, rows, a[WIDTH]));
     bool fp32 = s->numerics.math == MFU_PEAK_FP32
         || (s->numerics.math == MFU_PEAK_TF32 && gpu
-            && flops / gpu->peak_flops[MFU_PEAK_TF32] + copied / gpu->bandwidth_bytes_s
-                >= flops / fewer / gpu->peak_flops[MFU_PEAK_FP32]);
+            && gpu->peak_flops[MFU_PEAK_TF32] <= fewer * gpu->peak_flops[MFU_PEAK_FP32]);
 
     return (struct way){fp32 ? MFU_PEAK_FP32 : s->numerics.math, fp32 && winograd};
 }
@@ -187,7 +183,7 @@ static void forward(struct mfu_builder *s, int index)
     double stride = n->op->attribute[STRIDE], width = n->op->attribute[WIDTH],
            rows = mfu_strided_rows(s, mfu_view_rows(s, x), stride, n->op->attribute[TAPS] == stride) + past(s, n);
     double in = channels(n->op), k = in / n->op->attribute[GROUPS] * n->op->attribute[TAPS];
-    struct way by = way(s, n, true, mfu_view_rows(s, x), rows);
+    struct way by = way(s, n, true);
     struct mfu_kernel g;
 
     if (n->op->attribute[BIAS] > 0)
@@ -224,7 +220,7 @@ static void backward(struct mfu_builder *s, int index)
     double rows = mfu_view_rows(s, g), width = n->op->attribute[WIDTH], groups = n->op->attribute[GROUPS];
     double in = channels(n->op), k = in / groups * n->op->attribute[TAPS];
     double all = bytes(s, mfu_view_rows(s, x), in) + bytes(s, rows, width) + bytes(s, k, width);
-    struct way by = way(s, n, true, mfu_view_rows(s, x), rows), plain = way(s, n, false, mfu_view_rows(s, x), rows);
+    struct way by = way(s, n, true), plain = way(s, n, false);
     struct mfu_kernel p;
 
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
