@@ -185,6 +185,7 @@ const struct mfu_lever_row mfu_lever_rows[] = {
 
     /* Environment. */
     {"expandable segments", {KEY("expandable_segments", "1")}, "expandable_segments == 0", NULL, 0, ""},
+    {"the engine's linear layers", {KEY("memory_efficient_linear", "1")}, "memory_efficient_linear == 0", NULL, 0, ""},
     {"prefetching loader", {KEY("dataloader_ms", "0")}, "dataloader_ms > 0", NULL, HERE,
      "the loader must keep up: more workers, memory-mapped tokens, pinned memory"},
     {"no power limit", {KEY("power_w", "0")}, "power_w > 0", NULL, HERE, "heat and noise"},
