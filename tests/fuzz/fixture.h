@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "yaml_leak.h"
+
 #define REQUIRE(law) ((law) ? (void)0 : (fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #law), abort()))
 
 static char fixture_folder[] = "/tmp/mfuplan-fuzz-XXXXXX";
