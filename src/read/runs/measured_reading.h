@@ -100,6 +100,9 @@ bool mfu_says_beginning(const char *text, const char *begin);
  * "--overlap_param_gather" have "overlap" and "param-gather". */
 bool mfu_says_together(const char *text, const char *one, const char *other);
 
+/* Puts dashes between words, so that "tensor_model parallel-size" has one form. */
+void mfu_join_words(char *text);
+
 /* Sets what prose says.  False: the row is skipped. */
 bool mfu_row_set_said(struct mfu_row *);
 
@@ -139,6 +142,10 @@ bool mfu_row_choose_gpu(struct mfu_row *);
 
 /* The cluster of this GPU whose network is nearest to the stated one; without, its usual one. */
 bool mfu_row_choose_cluster(struct mfu_row *);
+
+/* How many GPUs there were, in what arrangement, and the batch of each, with what the notes say of them.  False: the row is
+ * skipped. */
+bool mfu_row_set_layout(struct mfu_row *);
 
 /* Chooses the scenario's model: the graph of the stated family; the catalog's model of that name for what else the row
  * leaves empty.  False: the row is skipped. */

@@ -514,6 +514,13 @@ bool mfu_says_beginning(const char *text, const char *begin)
 /* Columns whose words can name a property. */
 static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "task", "notes"};
 
+void mfu_join_words(char *text)
+{
+    for (; *text; text++)
+        if (strchr("_ ", *text))
+            *text = '-';
+}
+
 bool mfu_says_together(const char *text, const char *one, const char *other)
 {
     static const char *const denials[] = {"no", "not", "non", "without", "off", "false", "disabled", "unknown"};
@@ -525,9 +532,7 @@ bool mfu_says_together(const char *text, const char *one, const char *other)
         n = strcspn(text, ".;:,()=");
         denies = strchr(":(=", text[n]) && turned_off(text + n);
         snprintf(part, sizeof part, "%.*s", (int)n, text);
-        for (char *p = part; *p; p++)
-            if (strchr("_ ", *p))
-                *p = '-'; /* words are apart by one mark */
+        mfu_join_words(part);
         for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
             denies |= mfu_has_word(part, denials[i]);
         if (!denies && strcasestr(part, one) && strcasestr(part, other))

@@ -1,0 +1,279 @@
+/*
+ * measured_layout.c - which GPUs a row of a table of runs had, how they shared the model, and the batch of each.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "read/runs/measured_reading.h"
+#include "read/runs/measured_run.h"
+#include "scenario/setting.h"
+
+/* Words that begin with one that names a trainer ("deepspeed zero-3", "fsdp2"): that is set, and what is left returned. */
+static const char *behind_trainer(struct mfu_row *r, const char *text)
+{
+    char word[32];
+    int n = snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " -_+"), text),
+        trainer = mfu_setting_choice(MFU_S_TRAINER, word, NULL);
+
+    if (trainer <= MFU_TRAINER_FSDP || !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
+        return text;
+    return text[n] ? text + n + 1 : text;
+}
+
+/* "zero1 (group 8)", "fsdp2 (32)": so many GPUs hold a copy between them, where there are more. */
+static bool set_group(struct mfu_row *r, const char *text)
+{
+    double group, replicas = mfu_row_replicas(r->run->scenario.setting);
+    const char *inside = strchr(text, '(');
+    char size[16];
+
+    if (!inside || (sscanf(inside, "(%lf)", &group) != 1 && sscanf(inside, "(group %lf)", &group) != 1) || !(group > 1)
+        || group >= replicas || fmod(replicas, group) != 0)
+        return true;
+    snprintf(size, sizeof size, "%.0f", group);
+    mfu_row_assume(r, "dp_shard=%s for %s", size, text);
+    return mfu_row_set(r, "dp_shard", size);
+}
+
+/* Whether the notes have optimizer states sharded: parameters are gathered where no rank updates all of them. */
+static bool shards_states(const struct mfu_row *r)
+{
+    const char *notes = mfu_row_cell(r, "notes");
+
+    return mfu_says_together(notes, "param-gather", "") || mfu_says_together(notes, "distributed-optimizer", "");
+}
+
+/* Who holds what, where there are several GPUs. */
+static bool set_sharding(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "sharding");
+    double copies, shards;
+
+    if (mfu_cell_empty(r, "sharding") && strcasecmp(text, "none") != 0) {
+        bool states = shards_states(r);
+
+        mfu_row_assume(r, states ? "sharding=zero1, by the notes" : "sharding=ddp");
+        return mfu_row_set(r, "sharding", states ? "zero1" : "ddp");
+    }
+    if (mfu_same_letters(text, "fsdp"))
+        mfu_row_assume(r, "sharding=fsdp-full for fsdp");
+    if (!mfu_same_letters(text, "hsdp") && !mfu_same_letters(text, "hybrid_shard")) {
+        const char *known = mfu_sharding_in(text), *own = behind_trainer(r, text);
+        struct mfu_scenario try = r->run->scenario;
+
+        if (!known || mfu_scenario_set(&try, "sharding", own, NULL) == 0)
+            return mfu_row_set(r, "sharding", own);
+        mfu_row_assume(r, "sharding=%s for %s", known, text);
+        if (strcmp(known, "hsdp") != 0)
+            return mfu_row_set(r, "sharding", known) && set_group(r, text);
+    }
+    if (sscanf(text, "%*[^0-9(](%lf x %lf", &copies, &shards) == 2
+        && copies * shards == mfu_row_replicas(r->run->scenario.setting)) {
+        char size[16];
+
+        snprintf(size, sizeof size, "%.0f", shards);
+        mfu_row_assume(r, "dp_shard=%s for %s", size, text);
+        return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", size);
+    }
+    if (mfu_cell_empty(r, "gpus_per_node"))
+        return mfu_row_set(r, "zero", "3");
+    mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
+    return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"));
+}
+
+/* Degrees of Megatron's axes (megatron/training/arguments.py) or of all together ("model-parallel size 16") that the
+ * notes have, each from 1 to the number of GPUs; 0: not said. */
+enum degree { ALL_RANKS, TENSOR_RANKS, STAGES, OTHER_RANKS, DEGREES };
+
+static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
+{
+    static const struct {
+        const char *before;
+        enum degree of;
+    } axes[] = {
+        {"virtual-pipeline-", OTHER_RANKS}, {"expert-", OTHER_RANKS}, {"tensor-", TENSOR_RANKS}, {"pipeline-", STAGES}};
+    static const char phrase[] = "model-parallel-size";
+    char *text = strdup(notes);
+
+    memset(degree, 0, DEGREES * sizeof *degree);
+    if (text)
+        mfu_join_words(text);
+    for (const char *p = text; p && (p = strcasestr(p, phrase)); p += strlen(phrase)) {
+        const char *number = p + strlen(phrase) + strspn(p + strlen(phrase), "-=:");
+        enum degree of = ALL_RANKS;
+        char *end;
+        long value = strtol(number, &end, 10);
+
+        for (size_t i = 0; i < sizeof axes / sizeof *axes && of == ALL_RANKS; i++) {
+            size_t n = strlen(axes[i].before);
+
+            if ((size_t)(p - text) >= n && strncasecmp(p - n, axes[i].before, n) == 0)
+                of = axes[i].of;
+        }
+        if (end > number && value >= 1 && value <= gpus && !mfu_denied(text, p))
+            degree[of] = value;
+    }
+    free(text);
+}
+
+#define USUAL_NODE 8 /* GPUs, where the row does not say: as DGX and HGX machines have */
+
+/* What the notes say of the GPUs that hold one copy of the model, where no column says more: tensor ranks and stages, or all
+ * together, of which tensor ranks are as many as a node has (Narayanan et al. 2021, arXiv 2104.04473, takeaway 1). */
+static bool set_model_parallel(struct mfu_row *r, double gpus)
+{
+    double stated = mfu_cell_number(r, "gpus_per_node"), node = stated >= 1 ? stated : USUAL_NODE;
+    double heads = mfu_cell_number(r, "n_head");
+    char tp[24], pp[24];
+    long degree[DEGREES], ranks, stages;
+
+    read_degrees(mfu_row_cell(r, "notes"), gpus, degree);
+    ranks = degree[TENSOR_RANKS];
+    stages = degree[STAGES];
+    if ((!ranks && !stages && !degree[ALL_RANKS]) || !mfu_cell_empty(r, "tp") || !mfu_cell_empty(r, "pp"))
+        return true;
+    r->run->layout_open = false;
+    if (ranks || stages) {
+        ranks += !ranks;
+        stages += !stages;
+        mfu_row_assume(r, "tp=%ld, pp=%ld, by the notes", ranks, stages);
+    } else {
+        long size = degree[ALL_RANKS];
+
+        for (ranks = (long)fmin((double)size, node);
+             ranks > 1 && (size % ranks || (!isnan(heads) && fmod(heads, (double)ranks) != 0));)
+            ranks--;
+        stages = size / ranks;
+        if (size > 1)
+            mfu_row_assume(r,
+                           "tp=%ld, pp=%ld: model-parallel size %ld by the notes, tensor ranks within a node of %.0f%s",
+                           ranks, stages, size, node, stated >= 1 ? "" : ", the usual");
+    }
+    snprintf(tp, sizeof tp, "%ld", ranks);
+    snprintf(pp, sizeof pp, "%ld", stages);
+    return mfu_row_set(r, "tp", tp) && mfu_row_set(r, "pp", pp);
+}
+
+/* Whether ZeRO is stated, which one GPU has, too: 16-bit weights beside masters, hooks of stage 3. */
+static bool is_zero(const struct mfu_row *r)
+{
+    const char *known = mfu_sharding_in(mfu_row_cell(r, "sharding"));
+
+    return known && strncmp(known, "zero", 4) == 0;
+}
+
+/* Whether a stage has GPUs for ep alone, not for tensor ranks of each expert, too, which Megatron has by default. */
+static bool ranks_share_no_expert(struct mfu_row *r, double gpus)
+{
+    double ep = mfu_cell_number(r, "ep"), tp = mfu_cell_number(r, "tp"),
+           stage = gpus / fmax(1, mfu_cell_number(r, "pp"));
+
+    if (!(ep > 1) || !(tp > 1) || !mfu_cell_empty(r, "etp") || fmod(stage, ep * tp) == 0 || fmod(stage, ep) != 0)
+        return false;
+    mfu_row_assume(r, "etp=1: ep %.0f and tp %.0f together do not divide a stage", ep, tp);
+    return true;
+}
+
+/* How many GPUs, in what arrangement. */
+static bool set_gpus(struct mfu_row *r, double gpus)
+{
+    static const char *const axes[] = {"tp", "pp", "vpp", "cp", "ep", "etp"};
+    char text[32];
+
+    snprintf(text, sizeof text, "%.0f", gpus);
+    if (!mfu_row_set(r, "gpus", text))
+        return false;
+    r->run->layout_open =
+        gpus > 1 && mfu_cell_empty(r, "tp") && mfu_cell_empty(r, "pp") && mfu_cell_empty(r, "sharding");
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
+            return false;
+    if (ranks_share_no_expert(r, gpus) && !mfu_row_set(r, "etp", "1"))
+        return false;
+    if ((gpus > 1 && !set_model_parallel(r, gpus)) || ((gpus > 1 || is_zero(r)) && !set_sharding(r)))
+        return false;
+    return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? mfu_row_set(r, "sp", "on") : true;
+}
+
+/* Micro-steps by the tokens of a step; 1 where those are not stated. */
+static double accum_of_tokens(const struct mfu_row *r, double micro, double gpus)
+{
+    double tokens = mfu_cell_number(r, "tokens_per_s") * mfu_cell_number(r, "step_time_ms") * 1e-3;
+    double accum = round(tokens / (gpus * micro * mfu_cell_number(r, "seq_len")));
+
+    return accum >= 1 ? accum : 1;
+}
+
+/* A micro-batch that is not stated: one sequence, and what else it may be is left open, unless a rank's step has one. */
+static double one_of_a_step(struct mfu_row *r, double rank_batch)
+{
+    r->run->rank_batch = rank_batch;
+    r->run->batch_open = rank_batch != 1;
+    if (rank_batch == 1)
+        mfu_row_assume(r, "batch=1: a step has one sequence for each rank");
+    return isnan(rank_batch) || rank_batch == floor(rank_batch) ? 1 : rank_batch;
+}
+
+/* Microbatches of a pipeline of which only a rate is measured and no batch is stated.  One alone would leave all stages
+ * but one idle: a batch that the stages divide is a rank's, in microbatches of one sequence, as torchtitan's
+ * local_batch_size is; beside a smaller one nothing says how many there are. */
+#define USUAL_FILL 8 /* microbatches for each stage (chosen) */
+
+static double fill_pipeline(struct mfu_row *r, double *micro)
+{
+    double stages = mfu_cell_number(r, "pp"), batch = *micro;
+
+    if (!r->run->batch_open && fmod(batch, stages) == 0) {
+        *micro = 1;
+        mfu_row_assume(r, "batch=1, accum=%.0f: micro_batch %.0f is that of a rank, which the pipeline cuts", batch,
+                       batch);
+        return batch;
+    }
+    r->run->fill_open = true;
+    mfu_row_assume(r, "accum=%.0f: microbatches of the pipeline, not stated", USUAL_FILL * stages);
+    return USUAL_FILL * stages;
+}
+
+bool mfu_row_set_layout(struct mfu_row *r)
+{
+    double micro = mfu_cell_number(r, "micro_batch"), accum = mfu_cell_number(r, "grad_accum");
+    double global = mfu_cell_number(r, "global_batch"), gpus = mfu_cell_number(r, "n_gpus");
+    double parts =
+        fmax(1, mfu_cell_number(r, "tp")) * fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "cp"));
+    char text[32];
+
+    if (isnan(gpus) && parts > 1)
+        return mfu_row_skip(r, "the number of GPUs is not stated (n_gpus): tp, pp and cp make groups of %.0f", parts);
+    if (isnan(gpus)) {
+        gpus = 1;
+        r->run->gpus_open = isnan(mfu_cell_number(r, "tokens_per_s")) && isnan(mfu_cell_number(r, "samples_per_s"));
+        if (!r->run->gpus_open) /* else it is said once it is known what holds the run */
+            mfu_row_assume(r, "gpus=1");
+    }
+    if (!set_gpus(r, gpus))
+        return false;
+    gpus = mfu_row_replicas(r->run->scenario.setting); /* those that get sequences of their own */
+    if (isnan(micro))
+        micro = global / accum / gpus;
+    if (isnan(micro))
+        micro = one_of_a_step(r, global / gpus);
+    if (micro != floor(micro))
+        return mfu_row_skip(r, "global_batch %.0f over grad_accum and n_gpus: no whole micro-batch", global);
+    if (isnan(accum) && global > 0)
+        accum = fmax(1, round(global / micro / gpus));
+    if (isnan(accum) && isnan(mfu_cell_number(r, "step_time_ms")) && mfu_cell_number(r, "pp") > 1)
+        accum = fill_pipeline(r, &micro);
+    if (isnan(accum)) {
+        accum = accum_of_tokens(r, micro, gpus);
+        if (!r->run->batch_open)
+            mfu_row_assume(r, "accum=%.0f", accum);
+    }
+    snprintf(text, sizeof text, "%.0f", micro);
+    if (!mfu_row_set(r, "batch", text))
+        return false;
+    snprintf(text, sizeof text, "%.0f", accum);
+    return mfu_row_set(r, "accum", text);
+}
