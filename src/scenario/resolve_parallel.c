@@ -202,7 +202,8 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
     if (check_keys(c, err) < 0)
         return -1;
     if (c->setting[MFU_S_SP] > 0 && fmod(c->tokens, c->setting[MFU_S_TP]) != 0)
-        return mfu_fail(err, MFU_EINPUT, "sp: %.0f tokens do not divide by tp %.0f", c->tokens, c->setting[MFU_S_TP]);
+        return mfu_fail(err, MFU_EINPUT, "sp: %.0f tokens do not divide by tp %.0f (sp off splits none)", c->tokens,
+                        c->setting[MFU_S_TP]);
     return 0;
 }
 
@@ -228,7 +229,14 @@ static int check_heads(const struct mfu_config *c, const char *dim, double copie
         c->setting[MFU_S_TP], divisors(heads, 1, heads, which, sizeof which));
 }
 
-/* Parts of a sequence, with cp or sp: no kernel fetches the rows around a part, and trainers split tokens, not pictures. */
+/* Whether tensor ranks may each have a part of the rows: trainers split tokens, not pictures, and no kernel fetches the
+ * rows around a part. */
+static bool splits_rows(const struct mfu_config *c)
+{
+    return c->model && !mfu_config_has(c, MFU_READS_BESIDE) && !mfu_model_samples(c->model);
+}
+
+/* Parts of a sequence, with cp or sp. */
 static int check_parts(const struct mfu_config *c, struct mfu_error *err)
 {
     const char *samples;
@@ -662,6 +670,7 @@ static void derive_trainer(struct mfu_config *c)
     mfu_derive(c, MFU_S_TP_OVERLAP,
                c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                                   : t->tp_overlap);
+    mfu_derive(c, MFU_S_SP, t->splits_rows && c->setting[MFU_S_TP] > 1 && splits_rows(c));
     mfu_derive(c, MFU_S_DISPATCHER, recipe_dispatcher(c, t));
     mfu_derive(c, MFU_S_ZERO_GRAD, fills_gradients(c, t) ? MFU_ZERO_GRAD_FILL : MFU_ZERO_GRAD_FREE);
     derive_experts(c);

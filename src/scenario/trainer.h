@@ -94,7 +94,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .torch_fsdp = true, .overlaps_reduce = true,                     \
       .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
       .sums_wide = true, .avoids_record_streams = true, .whole_experts = true, .compiles_layers = true,                \
-      .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER,                          \
+      .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER, .splits_rows = true,     \
       .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
@@ -143,6 +143,9 @@ struct mfu_trainer {
     const char *aliases;           /* of other programs, the same; separated by blanks, NULL: none */
     const char *stands_for;        /* others that are planned as this one; as aliases */
     enum mfu_runtime_kind runtime; /* that it runs where none is chosen */
+    bool splits_rows;              /* tensor parallelism splits rows of tokens between its products, too, if nothing is
+                                      said (torchtitan v0.2.2, models/llama3/infra/parallelize.py: SequenceParallel; later
+                                      config/configs.py: enable_sequence_parallel = True) */
     bool transformer_engine;       /* which chooses the attention where nothing is said */
     bool overlaps_reduce;          /* gradients are summed beside backward, else after it */
     bool fsdp_overlaps;            /* or always where gradients are sharded (Megatron-LM 00119989,

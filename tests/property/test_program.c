@@ -221,13 +221,10 @@ static void a_pipeline_gathers_and_sums_once_a_step(void **state)
         for (size_t a = 0; a < LENGTH(accums); a++)
             for (size_t l = a == 0; l < LENGTH(layouts); l++)
                 for (int stage = 0; stage < 2; stage++) {
-                    const char *const settings[] = {"pp",          "2",
-                                                    "dp",          "4",
-                                                    "zero",        "3",
-                                                    "trainer",     trainers[t],
-                                                    "accum",       accums[a],
-                                                    layouts[l][0], layouts[l][1],
-                                                    "checkpoint",  a ? "full" : "none",
+                    const char *const settings[] = {"pp",          "2",           "dp",         "4",
+                                                    "zero",        "3",           "trainer",    trainers[t],
+                                                    "sp",          "off",         "accum",      accums[a],
+                                                    layouts[l][0], layouts[l][1], "checkpoint", a ? "full" : "none",
                                                     NULL};
                     struct mfu_peak_memory peak[2];
                     double whole, gathers[2];

@@ -43,6 +43,28 @@ static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
     }
 }
 
+/* torchtitan's tensor ranks have a part of the rows each, unless that is set or cannot be. */
+static void tensor_ranks_split_rows_as_their_trainer_does(void **state)
+{
+    static const struct {
+        const char *trainer, *model, *sp;
+        bool splits;
+    } rows[] = {{"torchtitan", "llama-3-8b", NULL, true}, {"torchtitan", "llama-3-8b", "off", false},
+                {"torchtitan", "vit-b-16", NULL, false},  {"fsdp", "llama-3-8b", NULL, false},
+                {"fsdp", "llama-3-8b", "on", true},       {"megatron-te", "llama-3-8b", NULL, false}};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        plan(&p, "h100-sxm", rows[i].model,
+             (const char *[]){"gpus", "8", "trainer", rows[i].trainer, "tp", "2", rows[i].sp ? "sp" : NULL, rows[i].sp,
+                              NULL});
+        assert_int_equal(p.config.setting[MFU_S_SP], rows[i].splits);
+    }
+    plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", "8", "trainer", "torchtitan", NULL});
+    assert_int_equal(p.config.setting[MFU_S_SP], 0);
+}
+
 /* ZeRO 3's host handles each weight as often as its module runs: in backward once more where that is run again. */
 static void weights_are_gathered_for_each_pass(void **state)
 {
@@ -648,6 +670,7 @@ int main(void)
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(weights_are_gathered_for_each_pass),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
+        cmocka_unit_test(tensor_ranks_split_rows_as_their_trainer_does),
         cmocka_unit_test(gradients_stayed_before_zero_grad_freed_them),
         cmocka_unit_test(weight_gradients_are_added_once),
         cmocka_unit_test(transformer_engine_chooses_its_attention),
