@@ -11,12 +11,26 @@
 
 static double stream_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p);
 
-/* A vector for each of many channels fills no tile: the kernels of depthwise convolutions multiply on the CUDA cores
- * (torch native/cuda/DepthwiseConv2d.cu). */
+/* Products that the kernels of depthwise convolutions do in a clock on an SM: indices, bounds and loads hold them up, not
+ * the multiplier (torch native/cuda/DepthwiseConv2d.cu). */
+static enum mfu_coefficient depthwise_rate(const struct mfu_kernel *k)
+{
+    return k->depthwise == MFU_DEPTHWISE_HALF       ? MFU_C_RATE_DEPTHWISE_HALF
+        : k->depthwise == MFU_DEPTHWISE_GRADIENT ? MFU_C_RATE_DEPTHWISE_GRADIENT
+                                           : MFU_C_RATE_DEPTHWISE;
+}
+
+/* How much faster a window is that the compiler unrolls (pytorch#1708). */
+#define UNROLLED 2
+
+/* A vector for each of many channels fills no tile. */
 static double product_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
     struct mfu_tiling t;
+    double rate = m->c[depthwise_rate(k)] * (k->depthwise == MFU_DEPTHWISE_UNROLLED ? UNROLLED : 1) * m->sm_clock_hz;
 
+    if (k->depthwise != MFU_NOT_DEPTHWISE && rate > 0)
+        return k->m * k->n * k->k * k->batch / rate;
     if (k->n == 1 && k->batch > 1)
         return stream_s(m, k, p);
     t = mfu_gemm_tiling(m, k);
@@ -40,7 +54,8 @@ static struct mfu_grid product_grid(const struct mfu_gpu *g, const struct mfu_ma
 
 static enum mfu_coefficient product_rule(const struct mfu_kernel *k, const struct mfu_price *p)
 {
-    return p->compute_s <= p->memory_s ? p->of_memory
+    return p->compute_s <= p->memory_s  ? p->of_memory
+        : k->depthwise != MFU_NOT_DEPTHWISE ? depthwise_rate(k)
         : k->math == MFU_PEAK_FP32     ? MFU_C_GEMM_FP32
                                        : MFU_C_GEMM_EFFICIENCY;
 }

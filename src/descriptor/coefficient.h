@@ -104,6 +104,12 @@ struct mfu_yaml;
     X(RATE_NORM, "rate.norm", MFU_COUNT, 0, 1000, "the same of LayerNorm and RMSNorm")                                 \
     X(RATE_DEQUANTISE, "rate.dequantise", MFU_COUNT, 0, 1000,                                                          \
       "weights per clock and SM that are made 16-bit ones of 4- and 8-bit ones, whatever runs the step; 0: no limit")  \
+    X(RATE_DEPTHWISE, "rate.depthwise", MFU_COUNT, 0, 1000,                                                            \
+      "products per clock and SM of PyTorch's own kernels of depthwise convolutions, whose windows are loops; 0: no "  \
+      "limit")                                                                                                         \
+    X(RATE_DEPTHWISE_GRADIENT, "rate.depthwise_gradient", MFU_COUNT, 0, 1000, "the same of the weight's gradient")     \
+    X(RATE_DEPTHWISE_HALF, "rate.depthwise_half", MFU_COUNT, 0, 1000,                                                  \
+      "the same of cuDNN's kernels of 16 bits, mean of three passes")                                                  \
     X(L2_SPEED, "l2.speed", MFU_RATIO, 1, 20, "L2 bandwidth relative to DRAM bandwidth")                               \
     X(L2_SHARE, "l2.share", MFU_RATIO, 0, 1, "share of L2 within which a kernel's working set is served from L2")      \
     X(KERNEL_OVERHEAD, "kernel.overhead", MFU_SECONDS, 0, 1e-3,                                                        \

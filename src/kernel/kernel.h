@@ -18,9 +18,19 @@
 #include "kernel/documents.h"
 #include "kernel/kind.h"
 
+/* How a kernel goes over the windows of a depthwise convolution, which fill no tile: on the CUDA cores. */
+enum mfu_depthwise {
+    MFU_NOT_DEPTHWISE,
+    MFU_DEPTHWISE_HALF,     /* cuDNN's, of 16 bits */
+    MFU_DEPTHWISE_UNROLLED, /* PyTorch's own, of a size that it was compiled for */
+    MFU_DEPTHWISE_LOOPED,   /* of any size */
+    MFU_DEPTHWISE_GRADIENT, /* of the weight: a thread block for each of its elements */
+};
+
 struct mfu_kernel {
     enum mfu_kind kind : 8;
-    enum mfu_peak math : 7;                /* arithmetic whose peak bounds it */
+    enum mfu_peak math : 4;                /* arithmetic whose peak bounds it */
+    enum mfu_depthwise depthwise : 3;      /* of a depthwise convolution */
     enum mfu_coefficient traffic : 8;      /* the DRAM efficiency of its class */
     enum mfu_attention_kind attention : 6; /* of a fused attention */
     bool winograd : 1;                     /* of a GEMM: four results of a window of 3 x 3 by 16 products, not 36 */

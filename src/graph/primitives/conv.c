@@ -76,6 +76,35 @@ static struct way way(const struct mfu_builder *s, const struct mfu_node *n, boo
     return (struct way){fp32 ? MFU_PEAK_FP32 : s->numerics.math, fp32 && winograd};
 }
 
+/* Windows of channels that do not meet. */
+static bool depthwise(const struct mfu_node *n)
+{
+    return n->op->attribute[GROUPS] > 1 && n->op->attribute[GROUPS] == channels(n->op)
+        && n->op->attribute[GROUPS] == n->op->attribute[WIDTH];
+}
+
+#define FIRST_DEPTHWISE 2022 /* year of PyTorch 1.11: of fp16 cuDNN has all of these but in channels last, too (#58749) */
+#define FIRST_UNROLLED 2025  /* and of those of 5 x 5 of its own (2.4 and 2.5, #125362, #129609) */
+#define SMALL_TAPS 9
+#define MIDDLE_TAPS 25
+
+/* Which kernel has these windows (torch 2.6 native/Convolution.cpp: use_cudnn_depthwise; native/cuda/DepthwiseConv2d.cu:
+ * sizes of its templates, of which the weight's gradient has none). */
+static enum mfu_depthwise window(const struct mfu_builder *s, const struct mfu_node *n, bool of_weight)
+{
+    double year = s->config->setting[MFU_S_SOFTWARE], taps = n->op->attribute[TAPS];
+    bool half = mfu_type_bytes[s->numerics.compute] == 2, fp16 = s->numerics.math == MFU_PEAK_FP16;
+    bool cudnn = n->op->attribute[CHANNELS_LAST] > 0
+        || (fp16 && taps <= (year > 0 && year < FIRST_DEPTHWISE ? SMALL_TAPS : MIDDLE_TAPS));
+
+    if (!depthwise(n))
+        return MFU_NOT_DEPTHWISE;
+    return half && cudnn ? MFU_DEPTHWISE_HALF
+        : of_weight      ? MFU_DEPTHWISE_GRADIENT
+        : taps <= (year > 0 && year < FIRST_UNROLLED ? SMALL_TAPS : MIDDLE_TAPS) ? MFU_DEPTHWISE_UNROLLED
+                                                                                : MFU_DEPTHWISE_LOOPED;
+}
+
 /* A product that reads and writes whole tensors instead of windows; channels are filled up to eight. */
 static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_node *n, double m, double width,
                                  double k, struct way way, double read, double written)
@@ -86,6 +115,7 @@ static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_n
         : mfu_kernel_gemm(way.math, m, width / groups, k, groups, e, e, false);
 
     g.winograd = way.winograd;
+    g.depthwise = window(s, n, m < k);
     g.read_bytes = read;
     g.write_bytes = written;
     g.aligned = true;
@@ -118,7 +148,7 @@ static void transpose(struct mfu_builder *s, const struct mfu_node *n, const cha
     double both = elements * mfu_type_bytes[s->numerics.compute];
     bool last = n->op->attribute[CHANNELS_LAST] > 0;
 
-    if (way.math == MFU_PEAK_FP32 || (last && !lacks_kernel(s, n, widest)))
+    if (way.math == MFU_PEAK_FP32 || depthwise(n) || (last && !lacks_kernel(s, n, widest)))
         return;
     if (last) {
         both = elements * mfu_type_bytes[MFU_F32];
