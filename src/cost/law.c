@@ -15,9 +15,9 @@ static double stream_s(const struct mfu_machine *m, const struct mfu_kernel *k, 
  * the multiplier (torch native/cuda/DepthwiseConv2d.cu). */
 static enum mfu_coefficient depthwise_rate(const struct mfu_kernel *k)
 {
-    return k->depthwise == MFU_DEPTHWISE_HALF       ? MFU_C_RATE_DEPTHWISE_HALF
+    return k->depthwise == MFU_DEPTHWISE_HALF    ? MFU_C_RATE_DEPTHWISE_HALF
         : k->depthwise == MFU_DEPTHWISE_GRADIENT ? MFU_C_RATE_DEPTHWISE_GRADIENT
-                                           : MFU_C_RATE_DEPTHWISE;
+                                                 : MFU_C_RATE_DEPTHWISE;
 }
 
 /* How much faster a window is that the compiler unrolls (pytorch#1708). */
@@ -54,10 +54,10 @@ static struct mfu_grid product_grid(const struct mfu_gpu *g, const struct mfu_ma
 
 static enum mfu_coefficient product_rule(const struct mfu_kernel *k, const struct mfu_price *p)
 {
-    return p->compute_s <= p->memory_s  ? p->of_memory
+    return p->compute_s <= p->memory_s      ? p->of_memory
         : k->depthwise != MFU_NOT_DEPTHWISE ? depthwise_rate(k)
-        : k->math == MFU_PEAK_FP32     ? MFU_C_GEMM_FP32
-                                       : MFU_C_GEMM_EFFICIENCY;
+        : k->math == MFU_PEAK_FP32          ? MFU_C_GEMM_FP32
+                                            : MFU_C_GEMM_EFFICIENCY;
 }
 
 /* ---- attention ----------------------------------------------------------- */

@@ -71,6 +71,7 @@ static const struct thread {
                {MFU_C_DISPATCH_COMPILE, MFU_PROCESSOR_USUAL},
                {MFU_C_DISPATCH_C, MFU_PROCESSOR_USUAL},
                {MFU_C_DISPATCH_ZERO, MFU_PROCESSOR_USUAL},
+               {MFU_C_HOST_JPEG, MFU_PROCESSOR_USUAL},
                {MFU_C_HOST_MEGATRON, MFU_PROCESSOR_USUAL},
                {MFU_C_HOST_TE, DGX_H100},
                {MFU_C_HOST_EXPERTS, DGX_H100},

@@ -163,6 +163,8 @@ struct mfu_yaml;
       "flat code (dispatch.eager)")                                                                                    \
     X(HOST_LOADER, "host.loader", MFU_SECONDS, 0, 100,                                                                 \
       "what the loader takes for a sequence, beside the GPU, where dataloader_ms does not say")                        \
+    X(HOST_JPEG, "host.jpeg", MFU_SECONDS, 0, 100,                                                                     \
+      "what a loader's worker takes to read, decode and crop a photograph (dataloader jpeg)")                          \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \

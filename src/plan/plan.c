@@ -203,10 +203,19 @@ bool mfu_plan_states_loader(const struct mfu_plan *p)
     return p->config.setting_origin[MFU_S_DATALOADER_MS] != MFU_ORIGIN_DEFAULT;
 }
 
+/* Whether the loader's workers decode photographs. */
+static bool decodes(const struct mfu_plan *p)
+{
+    return (int)p->config.setting[MFU_S_DATALOADER] == MFU_LOADER_JPEG;
+}
+
 double mfu_plan_micro_loader_s(const struct mfu_plan *p)
 {
-    return mfu_plan_states_loader(p) ? p->config.setting[MFU_S_DATALOADER_MS] * 1e-3
-                                     : p->machine.c[MFU_C_HOST_LOADER] * p->config.batch;
+    if (mfu_plan_states_loader(p))
+        return p->config.setting[MFU_S_DATALOADER_MS] * 1e-3;
+    return p->config.batch
+        * (decodes(p) ? p->machine.c[MFU_C_HOST_JPEG] / p->config.setting[MFU_S_LOADER_WORKERS]
+                      : p->machine.c[MFU_C_HOST_LOADER]);
 }
 
 double mfu_plan_loader_s(const struct mfu_plan *p)
@@ -445,11 +454,23 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
         slope[i] = (mfu_coefficient_rows[i].dim == MFU_SECONDS ? 1 : -1) * p->sums.rules_s[i] / p->step.time_s;
     slope[p->host_rules] =
         p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s, 0) / p->step.time_s;
-    slope[MFU_C_HOST_LOADER] = p->limit == MFU_LIMIT_INPUT && !mfu_plan_states_loader(p);
+    if (p->limit == MFU_LIMIT_INPUT && !mfu_plan_states_loader(p))
+        slope[decodes(p) ? MFU_C_HOST_JPEG : MFU_C_HOST_LOADER] = 1;
     slope[MFU_C_LINK_PAGED] = -p->paging_s / p->step.time_s;
     if (nested_modules(p) && p->host_rules == MFU_C_DISPATCH_EAGER)
         slope[MFU_C_HOST_PEFT] = slope[p->host_rules];
     slope[MFU_C_SYSTEM] = alike ? 0 : 1;
+}
+
+/* Of workers whose number is not stated: 3 to 14 (chosen). */
+#define WORKERS_SIGMA 0.5
+
+/* How far the time of a loader that decodes is known: logarithmic. */
+static double loader_sigma(const struct mfu_plan *p)
+{
+    bool stated = p->config.setting_origin[MFU_S_LOADER_WORKERS] == MFU_ORIGIN_USER;
+
+    return hypot(p->config.gpu->coefficients.sigma[MFU_C_HOST_JPEG], stated ? 0 : WORKERS_SIGMA);
 }
 
 /* A 90 % interval: coefficients vary as they are known, alone or together, each moving the share of
@@ -461,7 +482,7 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double slope[MFU_COEFFICIENT_COUNT], variance, coefficients, excess, unseen = 0, above_s, late_s,
+    double slope[MFU_COEFFICIENT_COUNT], variance, coefficients, excess, unseen = 0, workers = 0, above_s, late_s,
                                                                          total = p->step.time_s;
     double slower[MFU_PHASE_COUNT];
     struct mfu_overlap late;
@@ -479,6 +500,9 @@ static void interval(struct mfu_plan *p)
         variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_ADAPTERS], 2);
     if (mfu_model_samples(p->config.model) != NULL)
         variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_IMAGES], 2);
+    if (slope[MFU_C_HOST_JPEG] > 0)
+        workers = pow(loader_sigma(p), 2) - pow(known->sigma[MFU_C_HOST_JPEG], 2);
+    variance += workers;
     p->step.low_s = total * exp(fmin(excess - MFU_SIGMAS * sqrt(variance), 0));
     if (!runtime->c_program)
         unseen = p->machine.c[MFU_C_MODEL_UNSEEN];
@@ -494,9 +518,11 @@ static void interval(struct mfu_plan *p)
     late = beside_host(p, slower);
     late_s = fmax(late.alone_s + late.exposed_s - p->step.beside_host_s - p->loader_wait_s, 0);
     p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
-    /* however fast it is, the kernels take their time. */
-    slope[p->host_rules] = slope[MFU_C_HOST_PEFT] = 0;
-    variance += mfu_coefficients_variance(known, slope) - coefficients;
+    if (decodes(p) && !mfu_plan_states_loader(p)) /* nor a loader that just keeps up */
+        p->step.high_s = fmax(p->step.high_s, mfu_plan_loader_s(p) * exp(MFU_SIGMAS * loader_sigma(p)));
+    /* however fast they are, the kernels take their time. */
+    slope[p->host_rules] = slope[MFU_C_HOST_PEFT] = slope[MFU_C_HOST_LOADER] = slope[MFU_C_HOST_JPEG] = 0;
+    variance += mfu_coefficients_variance(known, slope) - coefficients - workers;
     p->step.low_s = fmax(p->step.low_s, p->step.busy_s * exp(fmin(excess - MFU_SIGMAS * sqrt(variance), 0)));
 }
 

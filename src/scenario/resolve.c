@@ -199,6 +199,8 @@ static void derive_loader(struct mfu_config *c)
            rate = c->setting[MFU_S_STORAGE_RATE];
     double read_s = rate > 0 ? c->setting[MFU_S_SAMPLE_BYTES] * c->ranks / c->setting[MFU_S_NODES] / rate : 0;
 
+    if ((int)c->setting[MFU_S_DATALOADER] == MFU_LOADER_JPEG)
+        mfu_derive(c, MFU_S_LOADER_WORKERS, MFU_USUAL_WORKERS);
     if (fmax(cpu_s, read_s) > 0)
         mfu_derive(c, MFU_S_DATALOADER_MS, 1e3 * samples * fmax(cpu_s, read_s));
 }

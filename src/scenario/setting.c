@@ -33,6 +33,7 @@ const char *const mfu_dispatcher_names[] = {"alltoall", "flex", NULL};
 const char *const mfu_reduce_names[] = {"as-added", "fp32", "bf16", NULL};
 const char *const mfu_zero_grad_names[] = {"free", "fill", NULL};
 const char *const mfu_ema_names[] = {"off", "lerp", "foreach", "loop", NULL};
+const char *const mfu_dataloader_names[] = {"nothing", "jpeg", NULL};
 const char *const mfu_debug_names[] = {"off", "info", "detail", NULL};
 const char *const mfu_rank_order_names[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
 

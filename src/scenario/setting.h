@@ -273,6 +273,10 @@ struct mfu_error;
       "the allocator's expandable segments (PYTORCH_CUDA_ALLOC_CONF)", .keeps_graph = true)                            \
     X(VRAM_RESERVED, "vram_reserved", "", MFU_BYTES, 0, 1e13, 0, NULL, "environment",                                  \
       "memory that the desktop and other processes hold", .keeps_graph = true)                                         \
+    X(DATALOADER, "dataloader", "", MFU_COUNT, 0, 1, 0, mfu_dataloader_names, "environment",                           \
+      "what a loader does beside the step where dataloader_ms does not say: nothing, or jpeg: its workers read, "      \
+      "decode and crop photographs (host.jpeg)",                                                                       \
+      .keeps_graph = true)                                                                                             \
     X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment",                                   \
       "loading time per micro-batch, in ms; levers, sweep, search and solve scale it with the batch",                  \
       .keeps_graph = true, .fractional = true)                                                                         \
@@ -354,6 +358,12 @@ extern const char *const mfu_zero_grad_names[MFU_ZERO_GRAD_COUNT + 1];
  * training_utils.py: EMAModel.step). */
 enum { MFU_EMA_OFF, MFU_EMA_LERP, MFU_EMA_FOREACH, MFU_EMA_LOOP, MFU_EMA_COUNT };
 extern const char *const mfu_ema_names[MFU_EMA_COUNT + 1];
+
+/* What a loader does. */
+enum { MFU_LOADER_NOTHING, MFU_LOADER_JPEG, MFU_LOADER_COUNT };
+#define MFU_USUAL_WORKERS                                                                                              \
+    6 /* that decode for a GPU: cores for each in p4d; 4 in torch's and timm's examples, 5 in DGX-1, 10 in DeiT */
+extern const char *const mfu_dataloader_names[MFU_LOADER_COUNT + 1];
 
 #define MFU_DEBUG_DETAIL 2 /* TORCH_DISTRIBUTED_DEBUG, of off, info, detail */
 extern const char *const mfu_debug_names[];

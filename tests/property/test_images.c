@@ -120,6 +120,33 @@ static void larger_images_are_no_less_work(void **unused)
     assert_true(n > 50);
 }
 
+/* A step is no shorter than the time in which its loader decodes the photographs, nor than without it; more workers hold
+ * it up less, and an interval knows that a loader may be slower. */
+static void photographs_hold_up_a_step(void **unused)
+{
+    int waits = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        struct mfu_scenario s;
+        struct mfu_error err = {0};
+        double image, few_s;
+
+        if (!any_images(&s, &image, &err) || mfu_plan_make(&plan, &s, &err) < 0
+            || mfu_scenario_set(&s, "dataloader", "jpeg", NULL) < 0
+            || mfu_scenario_set(&s, "host.jpeg", any(2) ? "1s" : "10ms", NULL) < 0
+            || !replan(&other, &s, "dataloader_workers", 1))
+            continue;
+        few_s = other.step.time_s;
+        waits += other.limit == MFU_LIMIT_INPUT;
+        HOLDS(few_s >= plan.step.time_s * (1 - EXACT) && few_s >= mfu_plan_loader_s(&other) * (1 - EXACT));
+        HOLDS(other.step.high_s >= plan.step.high_s * (1 - EXACT));
+        if (replan(&other, &s, "dataloader_workers", 2 + (double)any(60)))
+            HOLDS(other.step.time_s <= few_s * (1 + EXACT));
+    }
+    assert_true(waits > 20);
+}
+
 static bool as_much(double a, double b)
 {
     return fabs(a - b) <= EXACT * b;
@@ -280,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_planned_or_refused_with_what_works),
         cmocka_unit_test(larger_images_are_no_less_work),
+        cmocka_unit_test(photographs_hold_up_a_step),
         cmocka_unit_test(windows_side_by_side_leave_out_the_edge),
         cmocka_unit_test(turned_pictures_cost_as_much),
         cmocka_unit_test(buckets_lie_between_their_sizes),

@@ -313,12 +313,48 @@ static void no_kernel_is_faster_than_its_elements(void **unused)
     }
 }
 
+/* Whatever the memory: a depthwise convolution takes what its kernel's instructions do, a loop no less than what is
+ * unrolled. */
+static void no_depthwise_convolution_is_faster_than_its_kernel(void **unused)
+{
+    static const struct {
+        enum mfu_depthwise depthwise;
+        enum mfu_coefficient rate;
+        double faster; /* the most */
+    } kinds[] = {{MFU_DEPTHWISE_HALF, MFU_C_RATE_DEPTHWISE_HALF, 1},
+                 {MFU_DEPTHWISE_LOOPED, MFU_C_RATE_DEPTHWISE, 1},
+                 {MFU_DEPTHWISE_UNROLLED, MFU_C_RATE_DEPTHWISE, 2},
+                 {MFU_DEPTHWISE_GRADIENT, MFU_C_RATE_DEPTHWISE_GRADIENT, 1}};
+
+    (void)unused;
+    for (int i = 0; i < KERNELS / 10; i++) {
+        int which = whole(0, (int)(sizeof kinds / sizeof *kinds) - 1);
+        struct mfu_kernel k =
+            mfu_kernel_gemm(MFU_PEAK_FP32, whole(1, 1e6), 1, whole(1, 121), whole(2, 4096), 4, 4, false);
+        struct mfu_machine m;
+        struct mfu_price p, looped;
+        double rate;
+
+        some_machine(&m);
+        m.bandwidth_bytes_s *= between(1, 100);
+        k.depthwise = kinds[which].depthwise;
+        mfu_price_kernel(&m, &k, 0, 0, &p);
+        rate = m.c[kinds[which].rate] * kinds[which].faster * m.sm_clock_hz;
+        assert_true(!(rate > 0) || p.time_s * rate >= k.m * k.k * k.batch * (1 - EXACT));
+        k.depthwise = MFU_DEPTHWISE_LOOPED;
+        mfu_price_kernel(&m, &k, 0, 0, &looped);
+        if (kinds[which].depthwise == MFU_DEPTHWISE_UNROLLED)
+            assert_true(p.time_s <= looped.time_s * (1 + EXACT));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_faster_than_its_roof),
         cmocka_unit_test(a_larger_attention_takes_no_less_time),
         cmocka_unit_test(no_kernel_is_faster_than_its_elements),
+        cmocka_unit_test(no_depthwise_convolution_is_faster_than_its_kernel),
         cmocka_unit_test(products_apart_take_no_less_than_at_once),
         cmocka_unit_test(a_little_more_of_a_coefficient_changes_little),
         cmocka_unit_test(what_rules_a_kernel_moves_it),

@@ -76,15 +76,16 @@ static struct way way(const struct mfu_builder *s, const struct mfu_node *n, boo
     return (struct way){fp32 ? MFU_PEAK_FP32 : s->numerics.math, fp32 && winograd};
 }
 
-/* Windows of channels that do not meet. */
+/* Windows of channels that do not meet, but of a mixer's, which has a kernel of its own (causal_conv1d). */
 static bool depthwise(const struct mfu_node *n)
 {
-    return n->op->attribute[GROUPS] > 1 && n->op->attribute[GROUPS] == channels(n->op)
-        && n->op->attribute[GROUPS] == n->op->attribute[WIDTH];
+    return !(n->op->attribute[CAUSAL] > 0) && n->op->attribute[GROUPS] > 1
+        && n->op->attribute[GROUPS] == channels(n->op) && n->op->attribute[GROUPS] == n->op->attribute[WIDTH];
 }
 
-#define FIRST_DEPTHWISE 2022 /* year of PyTorch 1.11: of fp16 cuDNN has all of these but in channels last, too (#58749) */
-#define FIRST_UNROLLED 2025  /* and of those of 5 x 5 of its own (2.4 and 2.5, #125362, #129609) */
+#define FIRST_DEPTHWISE                                                                                                \
+    2022 /* year of PyTorch 1.11: of fp16 cuDNN has all of these but in channels last, too (#58749) */
+#define FIRST_UNROLLED 2025 /* and of those of 5 x 5 of its own (2.4 and 2.5, #125362, #129609) */
 #define SMALL_TAPS 9
 #define MIDDLE_TAPS 25
 
@@ -99,10 +100,10 @@ static enum mfu_depthwise window(const struct mfu_builder *s, const struct mfu_n
 
     if (!depthwise(n))
         return MFU_NOT_DEPTHWISE;
-    return half && cudnn ? MFU_DEPTHWISE_HALF
-        : of_weight      ? MFU_DEPTHWISE_GRADIENT
+    return half && cudnn                                                         ? MFU_DEPTHWISE_HALF
+        : of_weight                                                              ? MFU_DEPTHWISE_GRADIENT
         : taps <= (year > 0 && year < FIRST_UNROLLED ? SMALL_TAPS : MIDDLE_TAPS) ? MFU_DEPTHWISE_UNROLLED
-                                                                                : MFU_DEPTHWISE_LOOPED;
+                                                                                 : MFU_DEPTHWISE_LOOPED;
 }
 
 /* A product that reads and writes whole tensors instead of windows; channels are filled up to eight. */

@@ -196,6 +196,8 @@ static const struct {
     {"nanoGPT", "zero_grad", "free", NULL, NULL, false, NULL}, /* train.py: set_to_none=True */
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
     {"benchmark.py", "step.constant", "0", NULL, NULL, false, NULL},
+    /* ConvNets/configs.yml: workers of DGX A100 (8 of DGX-1), data_backend pytorch. */
+    {"DeepLearningExamples", "dataloader_workers", "10", NULL, NULL, false, "resnet efficientnet"},
     {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
     {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
@@ -357,7 +359,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
         return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if ((strcmp(programs[i].key, "trainer") != 0) == late && is_named(r, i)
-            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager"))
+            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile"))
             && (!programs[i].method || strstr(mfu_row_method(r), programs[i].method))
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
             && (strcmp(programs[i].key, "zero") != 0 || mfu_cell_empty(r, "sharding"))

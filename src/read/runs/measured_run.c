@@ -471,6 +471,29 @@ static bool check_views(struct mfu_row *r)
     return !column || !views || mfu_row_skip(r, "views and a teacher beside the model: not modelled (%s)", column);
 }
 
+/* Photographs of a training are decoded beside it; a benchmark's are random numbers on the GPU. */
+static const struct mfu_open of_photographs = {"dataloader", "dataloader", {"jpeg"}, false};
+
+static bool set_loader(struct mfu_row *r)
+{
+    static const char *const none[] = {"benchmark.py", "synthetic", "random", "dummy", "fake", "no data loader"},
+                             *const real[] = {"real", "imagenet", "laion", "epochs", "days", "hours", "dali"};
+    const struct mfu_scenario *s = &r->run->scenario;
+
+    if (!mfu_model_samples(s->model) || mfu_cell_number(r, "cached_latents") > 0 || s->setting_given[MFU_S_DATALOADER])
+        return true;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (mfu_where_said(r, none[i]))
+            return true;
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
+        if (mfu_where_said(r, real[i])) {
+            mfu_row_assume(r, "dataloader=jpeg: '%s'", real[i]);
+            return mfu_row_set(r, "dataloader", "jpeg");
+        }
+    r->run->open[r->run->n_open++] = &of_photographs;
+    return true;
+}
+
 static bool set_dims(struct mfu_row *r)
 {
     static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
@@ -1165,7 +1188,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
         && mfu_row_set_program(&r, false) && set_runtime(&r) && mfu_row_set_transformers(&r) && set_adapters(&r)
         && mfu_row_set_program(&r, true) && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r)
         && mfu_row_set_beside_method(&r) && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r)
-        && pad_vocabulary(&r) && copy_kv_heads(&r) && set_links(&r) && set_debug(&r))
+        && pad_vocabulary(&r) && copy_kv_heads(&r) && set_links(&r) && set_debug(&r) && set_loader(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);

@@ -21,7 +21,7 @@ struct mfu_open {
     const char *values[MFU_OPEN_VALUES + 1]; /* ends with NULL */
     bool takes_more;                         /* each value takes more memory than the scenario's own */
 };
-#define MFU_OPEN_KEYS 7 /* the most of one row */
+#define MFU_OPEN_KEYS 8 /* the most of one row */
 
 #define MFU_ASSUMED_TEXT 4096 /* of all that a row leaves open, with what its cells say */
 
