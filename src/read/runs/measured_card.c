@@ -290,6 +290,39 @@ static const struct mfu_gpu *card_in(const struct mfu_row *r, const struct mfu_c
     return NULL;
 }
 
+/* Boards of less power than the usual ones, at PyTorch's developers, whose tables do not say so: pytorch/torchtitan @b5bcd76c
+ * benchmarks/llama3_h100_202412_torchtitan.md (96 GB, 2.4 TB/s, 500 W), pytorch/ao @36027d8 torchao/testing/training/
+ * roofline_utils.py ("custom to Meta's H100 variant": 2.4 TB/s) for what its tables call H100; pytorch/helion#347,
+ * benchmarks/run_input_shard.sh: 500 W for an H100, 750 W for a B200. */
+static const struct {
+    const char *core, *gpu;
+    double limited_w; /* where a row says that power is limited, not to what; 0: the card has that limit */
+} developers[] = {{"h100", "h100-sxm-96gb", 0}, {"b200", "b200", 750}};
+
+/* Takes that card for a row of theirs which names neither memory nor power; watts: where only these differ, they. */
+static void choose_developers(struct mfu_row *r, struct parts *p)
+{
+    static const char *const theirs[] = {"pytorch/", "meta-pytorch/", "torchao", "TorchTitan"};
+    const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
+    struct mfu_scenario *s = &r->run->scenario;
+    bool by_them = false;
+
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+        by_them = by_them || strncasecmp(source, theirs[i], strlen(theirs[i])) == 0;
+    for (size_t i = 0; by_them && i < sizeof developers / sizeof *developers; i++) {
+        const struct mfu_gpu *gpu = mfu_catalog_gpu(r->catalog, developers[i].gpu, NULL);
+
+        if (!gpu || strcmp(p->core, developers[i].core) != 0 || !isnan(p->gb) || !isnan(p->watts)
+            || strstr(s->gpu->slug, "pcie"))
+            continue;
+        if (developers[i].limited_w > 0 && (mfu_says(notes, "power-limited") || mfu_says(notes, "power limited")))
+            p->watts = developers[i].limited_w;
+        if (gpu != s->gpu)
+            mfu_row_assume(r, "gpu=%s: that of PyTorch's developers", gpu->slug);
+        s->gpu = gpu;
+    }
+}
+
 /* A limit of the board's power that stands beside its name: "H100 500W". */
 static bool set_power(struct mfu_row *r, double watts)
 {
@@ -333,6 +366,7 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
         return mfu_row_skip(r, "%s", err.text);
     if (!mfu_same_letters(s->gpu->slug, name))
         mfu_row_assume(r, "gpu=%s for %s", s->gpu->slug, name);
+    choose_developers(r, &parts);
     return set_power(r, parts.watts);
 }
 
