@@ -150,6 +150,12 @@ int mfu_tape_shared(struct mfu_tape *t, bool trains, double rows, double columns
     return weight(t, SHARED, rows, columns, t->s ? mfu_adapter_type(t->s) : MFU_F32, trains);
 }
 
+int mfu_tape_kept(struct mfu_tape *t, double rows, double columns)
+{
+    t->weights.kept += rows * columns;
+    return weight(t, SHARED, rows, columns, t->s ? mfu_adapter_type(t->s) : MFU_F32, false);
+}
+
 int mfu_tape_fixed(struct mfu_tape *t, double rows, double columns)
 {
     t->weights.fixed += rows * columns;

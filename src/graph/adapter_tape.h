@@ -31,11 +31,13 @@ void mfu_tape_divides(struct mfu_tape *, double a, double b);
 void mfu_tape_holds(struct mfu_tape *, double all, double some);
 
 /* Values: what the product reads and gives; a weight that trains (0 or 1: of which of two parameters it is a part) or one
- * that many adapters share; numbers that stay as they are, of this adapter (4 bytes each) or of all; the frozen weight. */
+ * that many adapters share; parameters or, of 4 bytes, other numbers of this adapter that stay as they are; the
+ * frozen weight. */
 int mfu_tape_input(struct mfu_tape *);
 int mfu_tape_base(struct mfu_tape *);
 int mfu_tape_weight(struct mfu_tape *, int parameter, double rows, double columns);
 int mfu_tape_shared(struct mfu_tape *, bool trains, double rows, double columns);
+int mfu_tape_kept(struct mfu_tape *, double rows, double columns);
 int mfu_tape_fixed(struct mfu_tape *, double rows, double columns);
 int mfu_tape_frozen(struct mfu_tape *);
 
@@ -93,7 +95,8 @@ enum mfu_type mfu_tape_type(const struct mfu_tape *, int a);
 /* The primitive's functions: the elements of a method's weights, and its kernels. */
 struct mfu_tape_weights {
     double weight[2]; /* that train */
-    double fixed;     /* of 4 bytes, of each adapter */
+    double kept;      /* that do not */
+    double fixed;     /* of 4 bytes, of each adapter; no parameters */
     double shared, shared_trains;
     bool uneven; /* something does not divide what it must, or is more than there is */
 };

@@ -372,9 +372,12 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
         hold(&z, w.weight, bytes, true);
         hold(&z, w.bias, bytes, true);
         z.summed += s->split[op] == MFU_SPLIT_NONE && s->summed[op][0] ? w.weight + w.bias : 0;
-        hold(&z, method_of(s)->fixed, bytes, false);
-        if (method_of(s)->form == MFU_FORM_STEPS)
-            z.bytes += 4 * mfu_adapter_method_weights(a).fixed;
+        if (method_of(s)->form == MFU_FORM_STEPS) {
+            struct mfu_tape_weights more = mfu_adapter_method_weights(a);
+
+            hold(&z, more.kept, bytes, false);
+            z.bytes += 4 * more.fixed;
+        }
         z.tensors += 1, z.trained_tensors += 1; /* A and B stand in one place */
     }
     return z;

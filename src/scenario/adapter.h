@@ -95,7 +95,7 @@ enum mfu_adapter_setting {
     X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8,                                                      \
       .takes = MFU_TAKES_EACH_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora",                                        \
       .says = "two narrow matrices beside each target: two products more forward, four backward")                      \
-    X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 12, .fixed = 1,           \
+    X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 12,                       \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says = "three factors beside each target, whose ranks are pruned on the way")                                   \
     X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 256,                            \
@@ -148,6 +148,37 @@ enum mfu_adapter_setting {
     X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .form = MFU_FORM_STEPS, .size = 1, .unsized = true,                \
       .takes = MFU_TAKES_EACH | MFU_TAKES_INPUTS,                                                                      \
       .says = "a factor of each column: no product more, only passes over memory")                                     \
+    X(METHOD_ROAD_2, "road-2", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 1, .unsized = true,         \
+      .takes = MFU_TAKES_EACH, .aliases = "road_2", .says = "RoAd with an angle and a factor of each column")          \
+    X(METHOD_LORA_FA, "lora-fa", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8,                        \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .aliases = "lorafa lora_fa",                                                \
+      .says = "LoRA whose first matrix does not train: backward needs its narrow result, not its input")               \
+    X(METHOD_MICA, "mica", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8,                              \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "LoRA whose second matrix does not train")                          \
+    X(METHOD_BEFT, "beft", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 1, .unsized = true,             \
+      .takes = MFU_TAKES_EACH, .says = "a number added to each column of a target's result")                           \
+    X(METHOD_DEFT, "deft", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8,                              \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
+      .says = "some directions of each target's result, taken out and replaced in fp32: four products more")           \
+    X(METHOD_PARA, "para", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8, .takes = MFU_TAKES_EACH,     \
+      .says = "some directions of each target's result, taken out in fp32: two products more")                         \
+    X(METHOD_GLORA, "glora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8, .takes = MFU_TAKES_EACH,   \
+      .says = "two pairs of matrices that make a new weight in every pass, beside the target's own product")           \
+    X(METHOD_GLORA_VECTOR, "glora-vector", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 1,              \
+      .unsized = true, .takes = MFU_TAKES_EACH, .says = "GLoRA with two factors of each row")                          \
+    X(METHOD_PEANUT, "peanut", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 32,                         \
+      .takes = MFU_TAKES_EACH, .says = "two matrices that make of each target's weight another, in every pass")        \
+    X(METHOD_PSOFT, "psoft", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 32,                           \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
+      .says = "a rotation between two fixed matrices beside each target: three products more, in fp32")                \
+    X(METHOD_TINYLORA, "tinylora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 2,                      \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
+      .says = "64 numbers between two fixed matrices beside each target: three narrow products more")                  \
+    X(METHOD_TINYLORA_TIED, "tinylora-tied", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 2,            \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "TinyLoRA whose 64 numbers are the same of all targets")            \
+    X(METHOD_UNILORA, "unilora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 4,                        \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
+      .says = "two narrow matrices beside each target, looked up in one vector of 256 numbers")                        \
     X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .takes = MFU_TAKES_LAYERS,      \
       .aliases = "ln_tuning", .says = "the norms, as copies: no product more")                                         \
     X(METHOD_PROMPT, "prompt-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .aliases = "prompt_tuning",              \
@@ -173,7 +204,6 @@ struct mfu_method_row {
     enum mfu_adapter_place place;
     enum mfu_adapter_form form; /* of what is added */
     double size;
-    double fixed;      /* elements of an adapter that do not train */
     bool unsized;      /* nothing sizes it: 1 */
     bool coarser;      /* a larger size trains less */
     bool trains_norms; /* of the model */

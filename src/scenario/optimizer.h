@@ -40,7 +40,7 @@
       .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15, .aliases = "foreach-adamw",        \
       .stands_for = "decoupled_adamw nadam radam schedule-free")                                                       \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .meaning = "kernels for each tensor", .states = 2, .p = 5, .g = 2, .s = 9,    \
-      .launches_per_tensor = 12, .flops = 15)                                                                          \
+      .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa")                                                 \
     X(ADAM8BIT, "adam8bit", "adam8bit", .meaning = "moments in 8 bits (bitsandbytes)", .states = 2,                    \
       .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
       .lacks = MFU_ON(MFU_METAL), .aliases = "adamw8bit adamw_bnb_8bit ao_adamw_8bit adamw_torch_8bit")                \

@@ -529,14 +529,21 @@ def method_cases(pure, ckpt):
     half = dict(base="bf16", batch=2, seq=1024)
     qv, every = " lora_targets=q_proj,v_proj", " lora_targets=" + ",".join(MODULES["attention"] + MODULES["mlp"])
     sized = dict(adalora=12, vera=256, miss=64, loha=32, lokr=32, oft=32, boft=8, hra=8, fourierft=1000, waveft=2592, randlora=32,
-                 vblora=4, c3a=64, shira=32, delora=8, hira=32, gralora=32, pvera=256)
+                 vblora=4, c3a=64, shira=32, delora=8, hira=32, gralora=32, pvera=256, mica=32, deft=32, para=32, glora=8, peanut=32, psoft=256,
+                 tinylora=8, unilora=32)
     for method, size in sized.items():
         yield row(f"{method}-llama-qv-pure", "llama", adapter=f"adapter={method} lora={size}" + qv, **pure, **half)
         yield row(f"{method}-llama-all-amp", "llama", adapter=f"adapter={method} lora={size // 4}" + every, **half)
-        yield row(f"{method}-qwen2-all-pure-ckpt", "qwen2", adapter=f"adapter={method} lora={size // 2}" + every, **pure, **half, **ckpt)
+        if method != "glora":                                   # of products with a bias it is another
+            yield row(f"{method}-qwen2-all-pure-ckpt", "qwen2", adapter=f"adapter={method} lora={size // 2}" + every, **pure, **half, **ckpt)
     yield row("road-llama-qv-pure", "llama", adapter="adapter=road" + qv, **pure, **half)
     yield row("road-llama-all-amp", "llama", adapter="adapter=road" + every, **half)
     yield row("road-qwen2-all-pure-ckpt", "qwen2", adapter="adapter=road" + every, **pure, **half, **ckpt)
+    for method in ("road-2", "beft", "glora-vector", "tinylora-tied"):
+        yield row(f"{method}-llama-qv-pure", "llama", adapter=f"adapter={method}" + qv, **pure, **half)
+        yield row(f"{method}-llama-all-amp", "llama", adapter=f"adapter={method}" + every, **half)
+    yield row("lora-fa-llama-qv-pure", "llama", adapter="adapter=lora-fa lora=32" + qv, **pure, **half)
+    yield row("lora-fa-llama-all-drop", "llama", adapter="adapter=lora-fa lora=8 lora_dropout=0.05" + every, **half)
     yield row("oft-llama-qv-blocks", "llama", adapter="adapter=oft adapter_blocks=16" + qv, **pure, **half)
     yield row("lokr-llama-qv-factor", "llama", adapter="adapter=lokr lora=16 lokr_factor=4" + qv, **pure, **half)
     yield row("vera-llama-all-drop", "llama", adapter="adapter=vera lora=64 lora_dropout=0.05" + every, **pure, **half)
@@ -1024,6 +1031,19 @@ def adapter_config(keys):
         "gralora": lambda: peft.GraloraConfig(r=size, gralora_dropout=drop, **modules, **common),
         "pvera": lambda: peft.PveraConfig(r=size, pvera_dropout=drop, **modules, **common),
         "ia3": lambda: peft.IA3Config(feedforward_modules=keys.get("ia3_inputs", "down_proj").split(","), **modules, **common),
+        "road-2": lambda: peft.RoadConfig(variant="road_2", **modules, **common),
+        "lora-fa": lambda: peft.LoraConfig(r=size, lora_alpha=16, lora_dropout=drop, **modules, **common),
+        "mica": lambda: peft.LoraConfig(r=size, lora_alpha=16, lora_dropout=drop, init_lora_weights="mica", **modules, **common),
+        "beft": lambda: peft.BeftConfig(**modules, **common),
+        "deft": lambda: peft.DeftConfig(r=size, deft_dropout=drop, **modules, **common),
+        "para": lambda: peft.DeftConfig(r=size, para=True, decomposition_method="qr", **modules, **common),
+        "glora": lambda: peft.GloraConfig(r=size, **modules, **common),
+        "glora-vector": lambda: peft.GloraConfig(config_A_B="vector", config_C="vector", **modules, **common),
+        "peanut": lambda: peft.PeanutConfig(r=size, **modules, **common),
+        "psoft": lambda: peft.PsoftConfig(r=size, psoft_dropout=drop, **modules, **common),
+        "tinylora": lambda: peft.TinyLoraConfig(r=size, tinylora_dropout=drop, **modules, **common),
+        "tinylora-tied": lambda: peft.TinyLoraConfig(weight_tying=1.0, **modules, **common),
+        "unilora": lambda: peft.UniLoraConfig(r=size, unilora_dropout=drop, **modules, **common),
         "ln-tuning": lambda: peft.LNTuningConfig(
             target_modules=["input_layernorm", "post_attention_layernorm", "norm"], **common),
         "prompt-tuning": lambda: peft.PromptTuningConfig(num_virtual_tokens=size, **common),
@@ -1041,7 +1061,9 @@ def is_adapter(module):
 
 
 def without_values():
-    """Two methods look where a mask is set: here everywhere, or in as many places as there are weights."""
+    """Three methods look at values: where a mask is set (here everywhere, or in as many places as there are weights),
+    how often a place was drawn (once)."""
+    torch.bincount = lambda places, minlength: torch.ones(minlength, dtype=torch.int64, device=places.device)
     layer = peft.tuners.shira.layer.ShiraLayer
     update = layer.update_layer
 
@@ -1088,7 +1110,9 @@ def with_adapters(c, model):
                         torch.bfloat16 if keys.get("lora_dtype") == "16bit" else torch.float32)))
             if type(module).__name__ == "BufferDict":
                 for name, b in module.named_buffers(recurse=False):
-                    module[name] = b.detach().float().cuda()
+                    module[name] = (b.detach().float() if b.is_floating_point() else b.detach()).cuda()
+        for name, p in wrapped.named_parameters():              # as create_lorafa_optimizer() does
+            p.requires_grad_(p.requires_grad and not (keys.get("adapter") == "lora-fa" and "lora_A" in name))
         return wrapped
     keys = {k: v for k, v in trainable_keys(c).items() if k.startswith("trainable")}
     wanted = [part for word in keys.get("trainable", "").split(",") if word for part in MODULES[word]]

@@ -144,22 +144,34 @@ static int randlora(struct mfu_tape *t)
     return y;
 }
 
-/* RoAd: pairs of columns of the result, rotated and scaled. */
+/* RoAd: pairs of columns of the result, rotated and scaled; variant 1 has an angle and a factor of each pair, 2 of each
+ * column. */
 enum { ROAD_GROUP = 64 };
 
-static int road(struct mfu_tape *t)
+static int rotated(struct mfu_tape *t, bool shares)
 {
-    double width = mfu_tape_width(t), rows = mfu_tape_rows(t);
-    int base = mfu_tape_base(t), y = mfu_tape_as_adapter(t, base), alpha, column[2], turned;
+    double width = mfu_tape_width(t), rows = mfu_tape_rows(t), own = shares ? width / 2 : width;
+    int base = mfu_tape_base(t), y = mfu_tape_as_adapter(t, base), alpha = mfu_tape_weight(t, 1, 1, own),
+        theta = mfu_tape_weight(t, 0, 1, own), column[2], turned;
 
     mfu_tape_divides(t, width, ROAD_GROUP);
-    alpha = mfu_tape_map(t, "road_repeat", mfu_tape_weight(t, 1, 1, width / 2), 1, width, 1, 0);
-    column[0] = mfu_tape_map(t, "road_repeat", mfu_tape_weight(t, 0, 1, width / 2), 1, width, 1, 0);
-    column[1] = mfu_tape_times(t, alpha, mfu_tape_map(t, "road_sin", column[0], 1, width, 1, 1));
-    column[0] = mfu_tape_times(t, alpha, mfu_tape_map(t, "road_cos", column[0], 1, width, 1, 1));
+    alpha = shares ? mfu_tape_map(t, "road_repeat", alpha, 1, width, 1, 0) : alpha;
+    theta = shares ? mfu_tape_map(t, "road_repeat", theta, 1, width, 1, 0) : theta;
+    column[1] = mfu_tape_times(t, alpha, mfu_tape_map(t, "road_sin", theta, 1, width, 1, 1));
+    column[0] = mfu_tape_times(t, alpha, mfu_tape_map(t, "road_cos", theta, 1, width, 1, 1));
     turned = mfu_tape_map(t, "road_turn", y, rows, width, 2, 0);
     y = mfu_tape_plus(t, mfu_tape_times(t, y, column[0]), mfu_tape_times(t, turned, column[1]));
     return mfu_tape_like(t, y, base);
+}
+
+static int road(struct mfu_tape *t)
+{
+    return rotated(t, true);
+}
+
+static int road_2(struct mfu_tape *t)
+{
+    return rotated(t, false);
 }
 
 /* C3A: blocks of circulant matrices, multiplied as transforms; a function with a backward of its own. */
@@ -225,23 +237,42 @@ static int oft(struct mfu_tape *t)
     return y;
 }
 
-/* A Cayley transform of blocks: the solution of a linear system, whose backward solves another and multiplies. */
+/* A Cayley transform of n rows of blocks of b: the solution of a linear system, whose backward solves another and
+ * multiplies. */
+static int solve_blocks(struct mfu_tape *t, double n, double b, int keeps[2])
+{
+    keeps[0] = mfu_tape_pass(t, "cayley_solve", n, 2 * b, 6, MFU_NO_VIEW, MFU_NO_VIEW); /* and its factors */
+    return mfu_view_slice(mfu_tape_builder(t), keeps[0], n, b);
+}
+
+static void blocks_gradient(struct mfu_tape *t, double n, double b, int g, int kept, int d[2])
+{
+    int again = mfu_tape_pass(t, "cayley_solve_grad", n, b, 4, g, kept);
+
+    again = mfu_tape_small(t, MFU_TAPE_FP32, n / b, b, b, b, again, kept, MFU_NO_VIEW);
+    d[0] = mfu_tape_pass(t, "cayley_skew_grad", n, b, 5, again, MFU_NO_VIEW);
+}
+
 static int solve(struct mfu_tape *t, const int in[2], int keeps[2])
 {
-    double b = mfu_tape_block(t), n = mfu_tape_in(t);
-
     (void)in;
-    keeps[0] = mfu_tape_pass(t, "boft_solve", n, 2 * b, 6, MFU_NO_VIEW, MFU_NO_VIEW); /* and its factors */
-    return mfu_view_slice(mfu_tape_builder(t), keeps[0], n, b);
+    return solve_blocks(t, mfu_tape_in(t), mfu_tape_block(t), keeps);
 }
 
 static void solve_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
 {
-    double b = mfu_tape_block(t), n = mfu_tape_in(t);
-    int again = mfu_tape_pass(t, "boft_solve_grad", n, b, 4, g, kept[0]);
+    blocks_gradient(t, mfu_tape_in(t), mfu_tape_block(t), g, kept[0], d);
+}
 
-    again = mfu_tape_small(t, MFU_TAPE_FP32, n / b, b, b, b, again, kept[0], MFU_NO_VIEW);
-    d[0] = mfu_tape_pass(t, "boft_skew_grad", n, b, 5, again, MFU_NO_VIEW);
+static int solve_one(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    (void)in;
+    return solve_blocks(t, mfu_tape_size(t), mfu_tape_size(t), keeps);
+}
+
+static void one_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    blocks_gradient(t, mfu_tape_size(t), mfu_tape_size(t), g, kept[0], d);
 }
 
 /* BOFT: the same with blocks of a Cayley transform, made a whole matrix, and factors of the result's columns. */
@@ -454,6 +485,7 @@ static int adalora(struct mfu_tape *t)
     double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
     int base = mfu_tape_base(t), a, x, y;
 
+    mfu_tape_kept(t, 1, 1); /* the rank */
     a = mfu_tape_map(t, "adalora_e", mfu_tape_weight(t, 0, r, in + 1), r, in, 2, 0); /* once, and thrice in backward */
     x = mfu_tape_as_adapter(t, mfu_tape_input(t));
     y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
@@ -595,6 +627,212 @@ static int ia3(struct mfu_tape *t)
     return mfu_tape_like(t, mfu_tape_times(t, x, mfu_tape_weight(t, 0, 1, mfu_tape_width(t))), given);
 }
 
+/* LoRA-FA and MiCA: LoRA of which one factor stays as it is. */
+static int half_pair(struct mfu_tape *t, bool first_trains)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int base = mfu_tape_base(t), a = first_trains ? mfu_tape_weight(t, 0, r, in) : mfu_tape_kept(t, r, in),
+        b = first_trains ? mfu_tape_kept(t, width, r) : mfu_tape_weight(t, 1, width, r),
+        x = mfu_tape_as_adapter(t, mfu_tape_input(t)), y;
+
+    y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
+    y = added(t, base, mfu_tape_scale(t, mfu_tape_linear(t, y, b, width, r), false));
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+static int lora_fa(struct mfu_tape *t)
+{
+    return half_pair(t, false);
+}
+
+static int mica(struct mfu_tape *t)
+{
+    return half_pair(t, true);
+}
+
+/* BEFT: something is added to each column of the result. */
+static int beft(struct mfu_tape *t)
+{
+    int base = mfu_tape_base(t);
+
+    return added(t, base, mfu_tape_weight(t, 0, 1, mfu_tape_width(t)));
+}
+
+/* DEFT: what the result has in r directions is taken out of it, and another product stands there, in fp32; PaRa has none,
+ * and makes the directions orthogonal. */
+static int orthogonalise(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    double width = mfu_tape_width(t), r = mfu_tape_size(t);
+
+    (void)in;
+    keeps[0] = mfu_tape_pass(t, "para_qr", width + r, r, 4, MFU_NO_VIEW, MFU_NO_VIEW); /* and R */
+    return mfu_view_slice(mfu_tape_builder(t), keeps[0], width, r);
+}
+
+static void orthogonal_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double width = mfu_tape_width(t), r = mfu_tape_size(t);
+
+    mfu_tape_small(t, MFU_TAPE_FP32, 1, r, r, width, kept[0], g, MFU_NO_VIEW);
+    d[0] = mfu_tape_small(t, MFU_TAPE_FP32, 1, width, r, r, kept[0], g, MFU_NO_VIEW);
+    d[0] = mfu_tape_pass(t, "para_qr_grad", width, r, 8, d[0], kept[0]);
+}
+
+static int directions(struct mfu_tape *t, bool injects)
+{
+    static const struct mfu_tape_function qr = {.forward = orthogonalise, .backward = orthogonal_gradient};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int given = mfu_tape_base(t), base = mfu_tape_cast(t, given, MFU_F32), x = x32(t),
+        p = mfu_tape_cast(t, mfu_tape_weight(t, 0, width, r), MFU_F32), right, y;
+
+    if (!injects)
+        p = mfu_tape_call(t, &qr, p, p, width, r);
+    right = injects ? mfu_tape_map(t, "deft_relu", p, width, r, 1, 0) : p;
+    y = mfu_tape_linear(t, mfu_tape_linear(t, base, right, r, width), p, width, r);
+    y = mfu_tape_plus(t, base, y);
+    if (injects) {
+        int injection = mfu_tape_cast(t, mfu_tape_weight(t, 1, r, in), MFU_F32), other;
+
+        injection = mfu_tape_map(t, "deft_scale", injection, r, in, 1, 0);
+        other = mfu_tape_linear(t, mfu_tape_drop(t, x), injection, r, in);
+
+        y = mfu_tape_plus(t, y, mfu_tape_linear(t, other, p, width, r));
+        mfu_tape_hold(t, injection);
+    }
+    mfu_tape_hold(t, x);
+    return mfu_tape_like(t, y, given);
+}
+
+static int deft(struct mfu_tape *t)
+{
+    return directions(t, true);
+}
+
+static int para(struct mfu_tape *t)
+{
+    return directions(t, false);
+}
+
+/* GLoRA of products without a bias: W + W A + B multiplies the input, beside the base's product that is taken off again;
+ * A and B are pairs' products, or a factor of each row. */
+static int prepared(struct mfu_tape *t, bool pairs)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int base = mfu_tape_base(t), frozen = mfu_tape_frozen(t), path[2], w, y;
+
+    for (int i = 0; i < 2; i++) {
+        int first = mfu_tape_weight(t, i, width, pairs ? r : 1);
+
+        path[i] = pairs ? mfu_tape_product(t, first, mfu_tape_weight(t, i, r, in), 1, width, in, r) : first;
+        path[i] = mfu_tape_like(t, path[i], frozen);
+    }
+    w = mfu_tape_plus(t, mfu_tape_plus(t, frozen, mfu_tape_times(t, frozen, path[0])), path[1]);
+    y = mfu_tape_linear(t, mfu_tape_input(t), w, width, in);
+    y = mfu_tape_plus(t, mfu_tape_plus(t, base, y), mfu_tape_scale(t, base, false));
+    mfu_tape_hold(t, w);
+    return mfu_tape_like(t, y, base);
+}
+
+static int glora(struct mfu_tape *t)
+{
+    return prepared(t, true);
+}
+
+static int glora_vector(struct mfu_tape *t)
+{
+    return prepared(t, false);
+}
+
+/* PEANuT: a small network of the frozen weight makes what is added to it; of its usual depth, 0, with two matrices. */
+static int peanut(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int base = mfu_tape_base(t), frozen = mfu_tape_as_adapter(t, mfu_tape_frozen(t)), w, x, y;
+
+    w = mfu_tape_product(t, frozen, mfu_tape_weight(t, 0, r, width), 1, in, r, width);
+    w = mfu_tape_map(t, "peanut_relu", w, in, r, 1, 0);
+    w = mfu_tape_scale(t, mfu_tape_product(t, w, mfu_tape_weight(t, 1, width, r), 1, in, width, r), false);
+    x = mfu_tape_like(t, mfu_tape_input(t), w);
+    y = mfu_tape_like(t, mfu_tape_linear(t, x, w, width, in), base);
+    y = mfu_tape_plus(t, base, y);
+    mfu_tape_hold(t, w);
+    return y;
+}
+
+/* PSOFT: between two fixed matrices, which are the weight's first singular vectors, a rotation of r columns, solved for,
+ * with a factor of each of its rows and columns. */
+static int psoft(struct mfu_tape *t)
+{
+    static const struct mfu_tape_function cayley = {.forward = solve_one, .backward = one_gradient};
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int base = mfu_tape_base(t), a = mfu_tape_fixed(t, r, in), b = mfu_tape_fixed(t, width, r), x = x32(t), turn, y;
+
+    mfu_tape_holds(t, fmin(in, width), r);
+    mfu_tape_fixed(t, fmin(in, width) - r, in); /* the first matrix is a view of all singular vectors */
+    mfu_tape_fixed(t, 4, r * (r - 1) / 2);      /* places of a triangle, of 8 bytes */
+    a = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
+    turn = mfu_tape_map(t, "psoft_skew", mfu_tape_weight(t, 0, 1, r * (r - 1) / 2), r, r, 3, 0);
+    turn = mfu_tape_call(t, &cayley, turn, turn, r, r);
+    turn = mfu_tape_times(t, turn, mfu_tape_weight(t, 1, r, 1));
+    turn = mfu_tape_times(t, turn, mfu_tape_weight(t, 1, 1, r));
+    y = mfu_tape_plus(t, mfu_tape_linear(t, a, turn, r, r), a);
+    y = mfu_tape_scale(t, mfu_tape_linear(t, y, b, width, r), false);
+    y = added(t, base, y);
+    mfu_tape_hold(t, x);
+    return y;
+}
+
+/* TinyLoRA: between two fixed matrices one of r columns that is a weighted sum of random ones: the weights alone train,
+ * those of each product, or the same of all. */
+enum { TINY_WEIGHTS = 64 };
+
+static int weighted(struct mfu_tape *t, bool tied)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int base = mfu_tape_base(t), a = mfu_tape_fixed(t, r, in), b = mfu_tape_fixed(t, width, r),
+        all = mfu_tape_fixed(t, TINY_WEIGHTS, r * r),
+        v = tied ? mfu_tape_shared(t, true, 1, TINY_WEIGHTS) : mfu_tape_weight(t, 0, 1, TINY_WEIGHTS), x, y;
+
+    v = mfu_tape_product(t, v, all, 1, 1, r * r, TINY_WEIGHTS);
+    x = mfu_tape_as_adapter(t, mfu_tape_drop(t, mfu_tape_input(t)));
+    y = mfu_tape_linear(t, mfu_tape_linear(t, x, a, r, in), v, r, r);
+    return added(t, base, mfu_tape_linear(t, y, b, width, r));
+}
+
+static int tinylora(struct mfu_tape *t)
+{
+    return weighted(t, false);
+}
+
+static int tinylora_tied(struct mfu_tape *t)
+{
+    return weighted(t, true);
+}
+
+/* Uni-LoRA: both of LoRA's matrices are looked up in one vector, and scaled. */
+enum { UNI_LENGTH = 256 };
+
+static int look_up(struct mfu_tape *t, int vector, double rows, double columns)
+{
+    int m = mfu_tape_map(t, "unilora_look_up", vector, rows, columns, 1, 0);
+
+    mfu_tape_fixed(t, 2 * rows, columns); /* places, of 8 bytes */
+    return mfu_tape_times(t, m, mfu_tape_fixed(t, rows, columns));
+}
+
+static int unilora(struct mfu_tape *t)
+{
+    double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t);
+    int base = mfu_tape_base(t), vector = mfu_tape_shared(t, true, 1, UNI_LENGTH), a = look_up(t, vector, r, in),
+        b = look_up(t, vector, width, r), x = mfu_tape_as_adapter(t, mfu_tape_input(t)), y;
+
+    y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);
+    y = added(t, base, mfu_tape_linear(t, y, b, width, r));
+    mfu_tape_hold(t, x);
+    return y;
+}
+
 static mfu_adapter_method_fn *const methods[MFU_METHOD_COUNT] = {
     [MFU_METHOD_FOURIERFT] = fourierft,
     [MFU_METHOD_WAVEFT] = waveft,
@@ -616,6 +854,19 @@ static mfu_adapter_method_fn *const methods[MFU_METHOD_COUNT] = {
     [MFU_METHOD_LOHA] = loha,
     [MFU_METHOD_LOKR] = lokr,
     [MFU_METHOD_IA3] = ia3,
+    [MFU_METHOD_ROAD_2] = road_2,
+    [MFU_METHOD_LORA_FA] = lora_fa,
+    [MFU_METHOD_MICA] = mica,
+    [MFU_METHOD_BEFT] = beft,
+    [MFU_METHOD_DEFT] = deft,
+    [MFU_METHOD_PARA] = para,
+    [MFU_METHOD_GLORA] = glora,
+    [MFU_METHOD_GLORA_VECTOR] = glora_vector,
+    [MFU_METHOD_PEANUT] = peanut,
+    [MFU_METHOD_PSOFT] = psoft,
+    [MFU_METHOD_TINYLORA] = tinylora,
+    [MFU_METHOD_TINYLORA_TIED] = tinylora_tied,
+    [MFU_METHOD_UNILORA] = unilora,
 };
 
 static mfu_adapter_method_fn *method_of(const struct mfu_operation *op)

@@ -196,6 +196,43 @@ static bool other_size(struct mfu_row *r, double trainable)
     return mfu_row_set(r, "lora", text);
 }
 
+/* Forms of methods that tables call by the method's name. */
+static const struct {
+    enum mfu_adapter_method of;
+    const char *key, *value;
+} forms[] = {
+    {MFU_METHOD_LORA, "adapter", "lora-fa"},
+    {MFU_METHOD_LORA, "adapter", "mica"},
+    {MFU_METHOD_ROAD, "adapter", "road-2"},
+    {MFU_METHOD_DEFT, "adapter", "para"},
+    {MFU_METHOD_GLORA, "adapter", "glora-vector"},
+    {MFU_METHOD_TINYLORA, "adapter", "tinylora-tied"},
+    {MFU_METHOD_IA3, "ia3_inputs", "gate,up,down"},
+    {MFU_METHOD_LOKR, "lokr_factor", "4"},
+    {MFU_METHOD_LOKR, "lokr_factor", "8"},
+    {MFU_METHOD_LOKR, "lokr_factor", "16"},
+};
+
+/* Takes the form after those that were tried of the method that the row names. */
+static bool other_form(struct mfu_row *r)
+{
+    struct mfu_measured_run *run = r->run;
+
+    if (run->forms_tried == 0)
+        run->named_method = (int)run->scenario.setting[MFU_S_ADAPTER];
+    while (run->forms_tried < sizeof forms / sizeof *forms) {
+        size_t i = run->forms_tried++;
+
+        if ((int)forms[i].of != run->named_method || run->targets_open)
+            continue;
+        mfu_row_assume(r, "%s=%s: tried for what trains", forms[i].key, forms[i].value);
+        if (!mfu_row_set(r, forms[i].key, forms[i].value))
+            return false;
+        return !mfu_methods[(int)run->scenario.setting[MFU_S_ADAPTER]].unsized || mfu_row_set(r, "lora", "1");
+    }
+    return false;
+}
+
 bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i, double trainable)
 {
     /* The last: diffusers' linears of blocks, by name, which the single stream's to_out is not (FLUX.2). */
@@ -208,7 +245,7 @@ bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i, double t
     };
     struct mfu_row r = {.run = run};
 
-    if (run->trains_other && i == 0 && other_size(&r, trainable))
+    if (run->trains_other && ((i == 0 && other_size(&r, trainable)) || other_form(&r)))
         return true;
     if (!run->trains_other || !run->targets_open || i >= sizeof usual / sizeof *usual)
         return false;

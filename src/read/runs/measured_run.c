@@ -796,12 +796,12 @@ static bool set_adapters(struct mfu_row *r)
         rank = size;
         if (!sized)
             mfu_row_assume(r, "lora=%s: peft's default", rank);
-        r->run->size_open =
-            !sized || choice == MFU_METHOD_ADALORA; /* whose factors begin with more than it ends with */
+        r->run->size_open = !sized;
     } else if (!sized) {
         rank = "16";
         mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
     }
+    r->run->size_open |= choice == MFU_METHOD_ADALORA; /* whose factors begin with more than it ends with */
     snprintf(text, sizeof text, "%s", or_inside(r, "lora_targets", r->targets));
     r->run->targets_open = !*text && row->takes & MFU_TAKES_TARGETS;
     if ((more = strstr(text, beside)))

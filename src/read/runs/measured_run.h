@@ -52,6 +52,8 @@ struct mfu_measured_run {
     bool limit;                     /* seq is the longest that fits */
     bool targets_open;              /* what adapters sit on is not stated, */
     bool size_open;                 /* nor their size */
+    size_t forms_tried;             /* of the method's other forms, */
+    int named_method;               /* enum mfu_adapter_method, which the row names */
     bool trains_other;              /* skipped: the row states another number of weights that train */
     char assumed[MFU_ASSUMED_TEXT]; /* what was filled in or mapped */
     char skipped[200];              /* why it cannot be modelled, or "" */
