@@ -171,12 +171,13 @@ enum mfu_adapter_setting {
     X(METHOD_PSOFT, "psoft", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 32,                           \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says = "a rotation between two fixed matrices beside each target: three products more, in fp32")                \
-    X(METHOD_TINYLORA, "tinylora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 2,                      \
+    X(METHOD_TINYLORA, "tinylora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 2, .of_frozen = true,   \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says = "64 numbers between two fixed matrices beside each target: three narrow products more")                  \
     X(METHOD_TINYLORA_TIED, "tinylora-tied", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 2,            \
-      .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "TinyLoRA whose 64 numbers are the same of all targets")            \
-    X(METHOD_UNILORA, "unilora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 4,                        \
+      .of_frozen = true, .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                          \
+      .says = "TinyLoRA whose 64 numbers are the same of all targets")                                                 \
+    X(METHOD_UNILORA, "unilora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 4, .of_frozen = true,     \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \
       .says = "two narrow matrices beside each target, looked up in one vector of 256 numbers")                        \
     X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .takes = MFU_TAKES_LAYERS,      \
@@ -206,6 +207,7 @@ struct mfu_method_row {
     double size;
     bool unsized;      /* nothing sizes it: 1 */
     bool coarser;      /* a larger size trains less */
+    bool of_frozen;    /* the size is of what does not train */
     bool trains_norms; /* of the model */
     bool encoder;      /* learned tokens pass an MLP, whatever prompt_encoder says */
     unsigned takes;    /* bits of enum mfu_adapter_setting */

@@ -362,7 +362,8 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
                         NULL};
 
                     assert_true(make(&plan, "a100-80gb-sxm", "llama-3.2-1b", settings));
-                    assert_true(plan.program.trainable_params > trained);
+                    assert_true(plan.program.trainable_params > trained
+                                || (mfu_methods[m].of_frozen && plan.program.trainable_params == trained));
                     assert_true(plan.program.trainable_params < 0.1 * plan.program.params);
                     assert_true(plan.memory.peak.bytes >= last);
                     trained = plan.program.trainable_params;

@@ -485,7 +485,7 @@ static int adalora(struct mfu_tape *t)
     double in = mfu_tape_in(t), width = mfu_tape_width(t), r = mfu_tape_size(t), rows = mfu_tape_rows(t);
     int base = mfu_tape_base(t), a, x, y;
 
-    mfu_tape_kept(t, 1, 1); /* the rank */
+    mfu_tape_kept(t, 1, 1);                                                          /* the rank */
     a = mfu_tape_map(t, "adalora_e", mfu_tape_weight(t, 0, r, in + 1), r, in, 2, 0); /* once, and thrice in backward */
     x = mfu_tape_as_adapter(t, mfu_tape_input(t));
     y = mfu_tape_linear(t, mfu_tape_drop(t, x), a, r, in);

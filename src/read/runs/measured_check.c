@@ -188,7 +188,8 @@ static bool other_size(struct mfu_row *r, double trainable)
     double size = set[MFU_S_LORA] * (mfu_methods[(int)set[MFU_S_ADAPTER]].coarser ? 1 / ratio : ratio);
     char text[32];
 
-    if (!r->run->size_open || r->run->targets_open || differ(size, round(size), SAME_TRAINED) || size < 1)
+    if (!r->run->size_open || r->run->targets_open || mfu_methods[(int)set[MFU_S_ADAPTER]].of_frozen
+        || differ(size, round(size), SAME_TRAINED) || size < 1)
         return false;
     r->run->size_open = false;
     snprintf(text, sizeof text, "%.0f", round(size));
@@ -201,16 +202,11 @@ static const struct {
     enum mfu_adapter_method of;
     const char *key, *value;
 } forms[] = {
-    {MFU_METHOD_LORA, "adapter", "lora-fa"},
-    {MFU_METHOD_LORA, "adapter", "mica"},
-    {MFU_METHOD_ROAD, "adapter", "road-2"},
-    {MFU_METHOD_DEFT, "adapter", "para"},
-    {MFU_METHOD_GLORA, "adapter", "glora-vector"},
-    {MFU_METHOD_TINYLORA, "adapter", "tinylora-tied"},
-    {MFU_METHOD_IA3, "ia3_inputs", "gate,up,down"},
-    {MFU_METHOD_LOKR, "lokr_factor", "4"},
-    {MFU_METHOD_LOKR, "lokr_factor", "8"},
-    {MFU_METHOD_LOKR, "lokr_factor", "16"},
+    {MFU_METHOD_LORA, "adapter", "lora-fa"},        {MFU_METHOD_LORA, "adapter", "mica"},
+    {MFU_METHOD_ROAD, "adapter", "road-2"},         {MFU_METHOD_DEFT, "adapter", "para"},
+    {MFU_METHOD_GLORA, "adapter", "glora-vector"},  {MFU_METHOD_TINYLORA, "adapter", "tinylora-tied"},
+    {MFU_METHOD_IA3, "ia3_inputs", "gate,up,down"}, {MFU_METHOD_LOKR, "lokr_factor", "4"},
+    {MFU_METHOD_LOKR, "lokr_factor", "8"},          {MFU_METHOD_LOKR, "lokr_factor", "16"},
 };
 
 /* Takes the form after those that were tried of the method that the row names. */

@@ -24,7 +24,7 @@ static const char parts[] = "adapters of other ranks or in some layers only";
 static const struct mfu_import_row rows[] = {
     {"peft_type", "adapter",
      "OFT=oft BOFT=boft HRA=hra FOURIERFT=fourierft WAVEFT=waveft RANDLORA=randlora ROAD=road VBLORA=vblora C3A=c3a "
-     "SHIRA=shira DELORA=delora HIRA=hira GRALORA=gralora PVERA=pvera LORA=lora ADALORA=adalora VERA=vera MISS=miss BONE=miss LOHA=loha LOKR=lokr IA3=ia3 LN_TUNING=ln-tuning "
+     "SHIRA=shira DELORA=delora HIRA=hira GRALORA=gralora PVERA=pvera BEFT=beft DEFT=deft GLORA=glora PEANUT=peanut TINYLORA=tinylora UNILORA=unilora LORA=lora ADALORA=adalora VERA=vera MISS=miss BONE=miss LOHA=loha LOKR=lokr IA3=ia3 LN_TUNING=ln-tuning "
      "PROMPT_TUNING=prompt-tuning P_TUNING=p-tuning PREFIX_TUNING=prefix-tuning",
      NULL, true},
     {"r", "lora", NULL, NULL, false}, {"init_r", "lora", NULL, NULL, false},
@@ -37,6 +37,13 @@ static const struct mfu_import_row rows[] = {
     {"miss_dropout", "lora_dropout", NULL, NULL, false}, {"vblora_dropout", "lora_dropout", NULL, NULL, false},
     {"randlora_dropout", "lora_dropout", NULL, NULL, false}, {"hira_dropout", "lora_dropout", NULL, NULL, false},
     {"gralora_dropout", "lora_dropout", NULL, NULL, false}, {"pvera_dropout", "lora_dropout", NULL, NULL, false},
+    {"deft_dropout", "lora_dropout", NULL, NULL, false}, {"tinylora_dropout", "lora_dropout", NULL, NULL, false},
+    {"unilora_dropout", "lora_dropout", NULL, NULL, false}, {"save_indices", NULL, NULL, names, false},
+    {"decomposition_method", NULL, "relu=-", "another decomposition", true}, {"para", NULL, "false=-", "another form of the method", true},
+    {"config_A_B", NULL, "lora=-", "another form of the method", true}, {"config_C", NULL, NULL, "of products with a bias", false},
+    {"config_D_E", NULL, NULL, "of products with a bias", false}, {"depth", NULL, "0=-", "more matrices", true}, {"act_fn", NULL, NULL, learnt, false},
+    {"u", NULL, "64=-", "other weights", true}, {"weight_tying", NULL, "0.0=- 0=-", "weights of several products", true},
+    {"theta_d_length", NULL, "256=-", "another vector", true}, {"proj_seed", NULL, NULL, learnt, false}, {"projection_seed", NULL, NULL, learnt, false},
     {"boft_dropout", NULL, "0.0=- 0=-", "dropped blocks", true},
     {"boft_n_butterfly_factor", NULL, "1=-", "several factors", true}, {"apply_GS", NULL, "false=-", "orthogonal vectors", true},
     {"coft", NULL, "false=-", "a constraint", true}, {"block_share", NULL, "false=-", "blocks that share weights", true},
