@@ -1162,6 +1162,33 @@ static void machines_and_programs_are_read(void **state)
     }
 }
 
+/* A source names the program of its rows, but not of those that say to run PyTorch's own layers. */
+static void a_source_names_programs_of_their_own_layers(void **state)
+{
+    static const struct {
+        const char *source, *compile, *assumed;
+        bool absent;
+    } rows[] = {
+        {"NeMo on a workstation", "", "trainer=megatron-bridge, as NeMo does", false},
+        {"NeMo on a workstation", "fused", "trainer=megatron-bridge, as NeMo does", false},
+        {"NeMo on a workstation", "eager", "trainer=megatron-bridge", true},
+        {"NeMo on a workstation", "torch.compile", "trainer=megatron-bridge", true},
+        {"NVIDIA-NeMo/Automodel", "", "trainer=torchtitan, as Automodel does", false},
+        {"torchtitan", "eager", "trainer=torchtitan, as torchtitan does", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all =
+            table("source,compile,gpu,model,seq_len,micro_batch,precision,step_time_ms\n%s,%s,h100-sxm,llama-3.2-1b,"
+                  "2048,1,bf16-amp,100\n",
+                  rows[i].source, rows[i].compile);
+
+        if ((strstr(all->rows[0].assumed, rows[i].assumed) == NULL) != rows[i].absent)
+            fail_msg("%s %s: %s %s", rows[i].source, rows[i].compile, all->rows[0].assumed, all->rows[0].skipped);
+    }
+}
+
 /* Without a card memory is compared, of no stated size no outcome, and a time is of one GPU. */
 static void memory_is_compared_without_a_card(void **state)
 {
@@ -1542,6 +1569,7 @@ int main(void)
         cmocka_unit_test(flops_are_times),
         cmocka_unit_test(words_are_not_read_into_others),
         cmocka_unit_test(machines_and_programs_are_read),
+        cmocka_unit_test(a_source_names_programs_of_their_own_layers),
         cmocka_unit_test(layouts_in_prose_are_read),
         cmocka_unit_test(an_assumed_trainer_has_its_runtime),
         cmocka_unit_test(what_is_not_stated_is_not_one),

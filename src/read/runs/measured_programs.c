@@ -198,6 +198,8 @@ static const struct {
     {"benchmark.py", "step.constant", "0", NULL, NULL, false, NULL},
     /* ConvNets/configs.yml: workers of DGX A100 (8 of DGX-1), data_backend pytorch. */
     {"DeepLearningExamples", "dataloader_workers", "10", NULL, NULL, false, "resnet efficientnet"},
+    /* PyTorch's fully_shard over transformers' classes (NeMo Automodel, components/distributed/fsdp2.py). */
+    {"Automodel", "trainer", "torchtitan", NULL, NULL, false, NULL},
     {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
     {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
@@ -341,6 +343,15 @@ static bool is_named(const struct mfu_row *r, size_t i)
         || (families && mfu_says(mfu_row_cell(r, "model"), program));
 }
 
+/* Whether the column of the software says another runtime than the trainer's, which brings layers of its own. */
+static bool runs_other_layers(const struct mfu_row *r, const char *trainer)
+{
+    int runtime = mfu_setting_choice(MFU_S_RUNTIME, mfu_row_cell(r, "compile"), NULL),
+        own = mfu_trainers[mfu_setting_choice(MFU_S_TRAINER, trainer, NULL)].runtime;
+
+    return runtime >= 0 && runtime != own && mfu_runtimes[own].whole_norms;
+}
+
 /* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
  * read. */
 bool mfu_row_set_program(struct mfu_row *r, bool late)
@@ -359,6 +370,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
         return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if ((strcmp(programs[i].key, "trainer") != 0) == late && is_named(r, i)
+            && (late || !runs_other_layers(r, programs[i].value))
             && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile"))
             && (!programs[i].method || strstr(mfu_row_method(r), programs[i].method))
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
