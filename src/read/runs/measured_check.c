@@ -180,15 +180,19 @@ void mfu_measured_check_size(struct mfu_measured_run *run, double params, double
                      trainable / 1e6);
 }
 
-/* The size of which as much trains as the row states. */
+#define MOST_TIMES 8 /* what is larger is met by chance (chosen) */
+
+/* The size of which as much trains as the row states; where it does not say what adapters sit on, either, a small multiple
+ * of the usual one. */
 static bool other_size(struct mfu_row *r, double trainable)
 {
     const double *set = r->run->scenario.setting;
     double ratio = r->run->trainable_m * 1e6 / trainable;
+    bool whole = ratio > 1 && ratio < MOST_TIMES + 0.5 && !differ(ratio, round(ratio), SAME_TRAINED);
     double size = set[MFU_S_LORA] * (mfu_methods[(int)set[MFU_S_ADAPTER]].coarser ? 1 / ratio : ratio);
     char text[32];
 
-    if (!r->run->size_open || r->run->targets_open || mfu_methods[(int)set[MFU_S_ADAPTER]].of_frozen
+    if (!r->run->size_open || (r->run->targets_open && !whole) || mfu_methods[(int)set[MFU_S_ADAPTER]].of_frozen
         || differ(size, round(size), SAME_TRAINED) || size < 1)
         return false;
     r->run->size_open = false;
@@ -219,7 +223,7 @@ static bool other_form(struct mfu_row *r)
     while (run->forms_tried < sizeof forms / sizeof *forms) {
         size_t i = run->forms_tried++;
 
-        if ((int)forms[i].of != run->named_method || run->targets_open)
+        if ((int)forms[i].of != run->named_method)
             continue;
         mfu_row_assume(r, "%s=%s: tried for what trains", forms[i].key, forms[i].value);
         if (!mfu_row_set(r, forms[i].key, forms[i].value))
@@ -239,13 +243,19 @@ bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i, double t
         "mlp",
         "q,k,v,qkv,o,up,gate_up,down,add_q,add_k,add_v,add_o,context_up,context_down",
     };
+    const size_t n = sizeof usual / sizeof *usual;
     struct mfu_row r = {.run = run};
 
-    if (run->trains_other && ((i == 0 && other_size(&r, trainable)) || other_form(&r)))
+    if (!run->trains_other)
+        return false;
+    if (!run->targets_open)
+        return (i == 0 && other_size(&r, trainable)) || other_form(&r);
+    /* With the size and the form that are usual, then, the most targets first, with another size, then with each other form. */
+    if (i > n && i <= 2 * n && other_size(&r, trainable))
         return true;
-    if (!run->trains_other || !run->targets_open || i >= sizeof usual / sizeof *usual)
+    if (i % n == 0 && i >= 2 * n && !other_form(&r))
         return false;
     if (i == 0)
         mfu_row_assume(&r, "lora_targets: of the usual ones those that train so many");
-    return mfu_row_set(&r, "lora_targets", usual[i]);
+    return mfu_row_set(&r, "lora_targets", usual[i < n || i >= 2 * n ? i % n : 2 * n - 1 - i]);
 }
