@@ -94,19 +94,19 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .torch_fsdp = true, .overlaps_reduce = true,                     \
       .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
       .sums_wide = true, .avoids_record_streams = true, .whole_experts = true, .compiles_layers = true,                \
-      .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER, .splits_rows = true,     \
-      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
+      .complex_rotary = true, .usual_checkpoint = MFU_SELECTIVE, .compiles_loss_since = 2025,                          \
+      .context = MFU_CONTEXT_ALL_GATHER, .splits_rows = true, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2") \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .fsdp_overlaps = true, .pads_vocab = 128,                            \
       .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS,                         \
-      .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true, .adds_apart_before = 2022,                    \
+      .tp_overlap_since = 2022, .scatters = true, .flash_since = 2024, .te_since = 2024, .adds_apart_before = 2022,    \
       .usual_checkpoint = MFU_FULL, .selective_since = 2022, .usual_dropout = 0.1, .gathers_adapters = true,           \
       .aliases = "megatron-lm")                                                                                        \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
-      .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .casts_sums = true,                            \
+      .flash_since = 2024, .half_shards = true, .adds_up_wide = true, .casts_sums = true,                              \
       .adds_apart_before = INFINITY, .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1,          \
       .aliases = "gpt-neox deepspeed-megatron")                                                                        \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,              \
@@ -200,7 +200,11 @@ struct mfu_trainer {
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said, */
     double selective_since; /* which is selective from a year of the software on; 0: not (Megatron-LM b83477a3e8,
                                              README.md: "the default and recommended in almost all cases") */
-    bool fuses_softmax;     /* attention in parts with a fused softmax is its default */
+    double flash_since;     /* attention in parts with a fused softmax was usual before this year of the software
+                               (--use-flash-attn, which is off where nothing is said: Megatron-LM d693034ecf, 2022-12,
+                               Megatron-DeepSpeed a2a476e1, 2023-08); 0: it never was */
+    double te_since;        /* TransformerEngine's layers are its default from this year on (Megatron-LM e7b74a4b7e,
+                               2024-04: --transformer-impl), which is another row; 0: never */
     double usual_dropout;
     int usual_software;              /* year of the libraries; 0: not known */
     enum mfu_coefficient host_layer; /* the host's time for a layer; COUNT: its launches alone */

@@ -115,7 +115,8 @@ static void what_is_stated_is_used(void **state)
         {"step_time_ms,pos", "9340,alibi", 9.34, "pos: the model's, not alibi"},
         {"step_time_ms,pos", "9340,none", 9.34, "pos: the model's, not none"},
         {"step_time_ms,norm", "9340,batchnorm", 9.34, "norm: the model's, not batchnorm"},
-        {"step_time_ms,mlp", "9340,relu", 9.34, "mlp: the model's, not relu"},
+        {"step_time_ms,mlp", "9340,relu", 9.34, NULL},
+        {"step_time_ms,mlp", "9340,xielu", 9.34, "mlp: the model's, not xielu"},
         {"step_time_ms,pos,norm,mlp,bias", "9340,Absolute,LayerNorm,GELU,0", 9.34, NULL},
         {"step_time_ms,pos,norm,mlp,bias", "9340,learned,layernorm,gelu,0", 9.34, NULL},
     };
@@ -1380,7 +1381,7 @@ static void words_are_read_as_meant(void **state)
         {"gpu,model,n_gpus,sharding,seq_len,n_experts,micro_batch,step_time_ms",
          "h100-sxm,mixtral-8x7b,8,fsdp,1024,4,1,900", "n_experts=4, not the 8 of mixtral-8x7b", NULL},
         {"gpu,model,mlp,seq_len,micro_batch,step_time_ms", "h100-sxm,Nemotron-4 15B,squared ReLU,4096,1,3000",
-         "mlp: the model's", NULL},
+         "gpus=8, zero=3: not stated", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "h100-sxm,Llama 3 8B,1024,1,300", "", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "h100-sxm,Llama 3 45B,1024,1,300", "", "known is stated"},
         {"gpu,model,n_gpus,tp,pp,compile,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
@@ -1476,7 +1477,8 @@ static void words_are_read_as_meant(void **state)
     }
 }
 
-/* As few as hold a run of which nothing says on how many it ran; then no time follows. */
+/* Where nothing says on how many a run ran that one does not hold: as many as shard it; a rate of each is a time, and an
+ * interval spans what more would take, while a step of a batch that so many share is none. */
 static void gpus_that_are_not_stated_hold_the_run(void **state)
 {
     struct mfu_validation *all = table("gpu,model,seq_len,tokens_per_s_gpu,outcome\n"
@@ -1489,10 +1491,104 @@ static void gpus_that_are_not_stated_hold_the_run(void **state)
     assert_string_equal(v->skipped, "");
     assert_non_null(count);
     assert_int_equal(sscanf(count, "gpus=%d", &gpus), 1);
-    assert_in_range(gpus, 2, 32); /* 69e9 parameters of 16 bytes and a little more */
+    assert_in_range(gpus, 16, 256); /* 69e9 parameters of 16 bytes and a little more */
     assert_null(strstr(count + 1, "gpus="));
-    assert_true(isnan(v->measured_step_s));
+    assert_true(v->measured_step_s > 0);
     assert_int_equal(all->ran_called_fit, 1);
+    all = table("gpu,model,seq_len,global_batch,step_time_ms,outcome\n"
+                "a100-80gb-sxm,llama-2-70b,4096,1024,30000,ran\n");
+    assert_non_null(strstr(all->rows[0].assumed, "gpus="));
+    assert_true(isnan(all->rows[0].measured_step_s));
+}
+
+/* What is not stated is what is usual and fits: the larger of two cards, then what the program shards by, then layers that
+ * are computed again, and weights of 16 bits last, where the program has them. */
+static void what_is_usual_comes_first(void **state)
+{
+    static const struct {
+        const char *columns, *cells, *assumed, *never;
+        bool fits;
+    } rows[] = {
+#define FULL "gpu,model,n_gpus,seq_len,micro_batch,precision,compile,act_ckpt,sharding,step_time_ms,outcome"
+        {FULL, "A100,llama-2-7b,8,2048,1,bf16,,,,900,ran", "zero=3: not stated", "checkpoint=full: not", true},
+        {FULL, "A100,llama-2-7b,8,2048,1,bf16,deepspeed,,,900,ran", "zero=2: not stated", "pure", true},
+        {FULL, "A100,llama-2-7b,8,2048,1,bf16,deepspeed,,ZeRO,900,ran", "gpu=a100-80gb-sxm: not stated", "pure", true},
+        {FULL, "A100 40GB,llama-2-7b,8,2048,1,bf16,deepspeed,,ZeRO,900,ran", "zero=3: not stated", "pure", true},
+        {FULL, "A100 40GB,llama-2-7b,8,2048,1,bf16,deepspeed,,ZeRO-1,900,ran", "", "zero=", false},
+        {FULL, "A100 (Ampere) 80GB,llama-2-7b,8,8192,2,bf16,,,FSDP,9000,ran", "checkpoint=full: not stated", "pure",
+         true},
+        {FULL, "A100 (80 GB),llama-2-7b,1,2048,1,bf16,HF,yes,,900,ran", "precision=bf16-pure: not stated",
+         "gpu=a100-40gb", true},
+        {FULL, "A100 (80 GB),llama-2-7b,1,2048,1,bf16,deepspeed,yes,,900,ran", "", "pure", false},
+        {FULL, "A100,gpt2-xl,1,1024,8,bf16,HF,,,900,ran", "gpu=a100-80gb-sxm: not stated", "pure", true},
+        {FULL, "A100 40GB,gpt2-xl,1,1024,8,bf16,HF,,,900,ran", "checkpoint=full: not stated", "pure", true},
+        {FULL, "V100,gpt2-large,1,1024,4,fp16,HF,,,900,ran", "gpu=v100-32gb-sxm: not stated", "checkpoint=full", true},
+        /* what ran out of memory did so with what is said, and with the least that is usual */
+        {FULL, "A100,gpt2-xl,1,1024,8,bf16,HF,,,,oom", "gpu=a100-40gb-sxm for", "without it", false},
+        {FULL, "A100,llama-2-7b,8,2048,1,bf16,,,,,oom", "sharding=ddp", "without it", false},
+        /* half of the layers where that is enough */
+        {"gpu,model,n_gpus,tp,seq_len,micro_batch,precision,compile,source,step_time_ms,outcome",
+         "a100-80gb-sxm,llama-2-13b,8,2,4096,2,bf16,Megatron-LM,(2025),1900,ran",
+         "checkpoint_layers=20, checkpoint=full: not stated", "zero=3", true},
+        {FULL ",gpus_per_node", "a100-40gb-sxm,llama-2-70b,512,4096,1,bf16,,full,HSDP,9000,ran,8",
+         "dp_shard=", "zero=", true},
+#undef FULL
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = table("%s\n%s\n", rows[i].columns, rows[i].cells);
+        const struct mfu_validated *v = &all->rows[0];
+
+        if (v->skipped[0] || !strstr(v->assumed, rows[i].assumed) || strstr(v->assumed, rows[i].never)
+            || v->fits != rows[i].fits)
+            fail_msg("%s: %d '%s' '%s'", rows[i].cells, v->fits, v->skipped, v->assumed);
+    }
+}
+
+/* A measured time chooses nothing; measured memory does, and is then not compared. */
+static void memory_chooses_and_time_does_not(void **state)
+{
+    const struct mfu_validated *v =
+        table("gpu,model,n_gpus,seq_len,micro_batch,precision,step_time_ms,mem_reserved_gib\n"
+              "a100-80gb-sxm,llama-2-7b,8,2048,1,bf16,900,\n"
+              "a100-80gb-sxm,llama-2-7b,8,2048,1,bf16,3000,\n"
+              "a100-80gb-sxm,llama-2-7b,8,2048,1,bf16,900,26\n"
+              "a100-80gb-sxm,llama-2-7b,8,2048,1,bf16,900,68\n")
+            ->rows;
+
+    (void)state;
+    assert_string_equal(v[0].assumed, v[1].assumed);
+    assert_near(v[0].predicted_step_s, v[1].predicted_step_s, 1e-9);
+    assert_true(v[3].predicted_reserved_bytes > 1.3 * v[2].predicted_reserved_bytes);
+    assert_true(isnan(v[3].measured_reserved_bytes));
+}
+
+/* What a program does where nothing is said depends on its year. */
+static void programs_have_years(void **state)
+{
+    static const struct {
+        const char *source, *compile, *sharding, *assumed, *never;
+    } rows[] = {
+        {"(2021)", "Megatron-LM", "", "attention=math, usual for megatron", "trainer="},
+        {"(2023)", "Megatron-LM", "", "attention=math, usual for megatron", "trainer="},
+        {"(2025)", "Megatron-LM", "", "trainer=megatron-te: megatron's default since 2024", "attention=math"},
+        {"(2023)", "Megatron-DeepSpeed", "", "attention=math, usual for megatron-deepspeed", "trainer="},
+        {"(2025)", "Megatron-DeepSpeed", "", "attention: default", "attention=math"},
+        {"(2025)", "torchtitan", "fsdp2", "checkpoint=selective, usual for torchtitan", "attention=math"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all =
+            table("source,compile,sharding,gpu,model,n_gpus,tp,seq_len,micro_batch,step_time_ms\n"
+                  "%s,%s,%s,a100-80gb-sxm,gpt2-large,8,4,1024,4,900\n",
+                  rows[i].source, rows[i].compile, rows[i].sharding);
+        const struct mfu_validated *v = &all->rows[0];
+
+        if (v->skipped[0] || !strstr(v->assumed, rows[i].assumed) || strstr(v->assumed, rows[i].never))
+            fail_msg("%s %s: '%s' '%s'", rows[i].source, rows[i].compile, v->skipped, v->assumed);
+    }
 }
 
 /* However long its cells are, whole. */
@@ -1585,6 +1681,9 @@ int main(void)
         cmocka_unit_test(an_assumed_trainer_has_its_runtime),
         cmocka_unit_test(what_is_not_stated_is_not_one),
         cmocka_unit_test(words_are_read_as_meant),
+        cmocka_unit_test(what_is_usual_comes_first),
+        cmocka_unit_test(memory_chooses_and_time_does_not),
+        cmocka_unit_test(programs_have_years),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(all_assumptions_are_listed),
         cmocka_unit_test(other_tables_are_refused),

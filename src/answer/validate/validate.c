@@ -79,95 +79,21 @@ static bool holds_too_much(const struct mfu_plan *p, const struct mfu_measured_r
     return fmin(run->allocated_bytes, run->reserved_bytes) < CONTRADICTED * states_of(p); /* whichever is stated */
 }
 
+/* Whether it ran: as stated, else by what was measured. */
+static bool did_run(const struct mfu_measured_run *run)
+{
+    return run->ran == 1
+        || (run->ran < 0 && run->card != MFU_CARD_OPEN
+            && !(isnan(run->step_s) && isnan(run->mfu) && isnan(run->hfu) && isnan(run->rate_flops)));
+}
+
 /* Whether the run may have been so: it can be planned and, where the run ran, fits. */
 static bool suits(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
                   const struct mfu_scenario *other)
 {
     struct mfu_error err = {0};
 
-    return plan(p, simulation, other, &err) == 0 && (p->memory.fits || run->ran != 1) && !holds_too_much(p, run);
-}
-
-/* The scenario with another value of a key that was left open; false where that cannot be. */
-static bool could_be(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
-                     const char *key, const char *value, struct mfu_scenario *other)
-{
-    *other = run->scenario;
-    return mfu_scenario_set(other, key, value, NULL) == 0 && suits(p, simulation, run, other);
-}
-
-/* Takes what was tried for the i-th key that was left open, which is no longer. */
-static void take_open(struct mfu_measured_run *run, struct mfu_validated *v, int i, const char *value)
-{
-    char text[120];
-
-    snprintf(text, sizeof text, "%s=%s: not stated, and without it the run would not have fitted", run->open[i]->key,
-             value);
-    note(v, text);
-    run->open[i] = run->open[--run->n_open];
-}
-
-/* Where the run ran and what is assumed for its empty cells does not fit: the first value that does, else the first two. */
-static bool assume_what_fits(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
-                             struct mfu_validated *v)
-{
-    struct mfu_scenario other, both;
-
-    for (int i = 0; i < run->n_open; i++)
-        for (const char *const *value = run->open[i]->values; *value && !run->open[i]->takes_more; value++)
-            if (could_be(p, simulation, run, run->open[i]->key, *value, &other)) {
-                run->scenario = other;
-                take_open(run, v, i, *value);
-                return true;
-            }
-    for (int i = 0; i < run->n_open; i++)
-        for (const char *const *value = run->open[i]->values; *value && !run->open[i]->takes_more; value++)
-            for (int j = i + 1; j < run->n_open; j++)
-                for (const char *const *second = run->open[j]->values; *second && !run->open[j]->takes_more; second++) {
-                    both = run->scenario;
-                    if (mfu_scenario_set(&both, run->open[i]->key, *value, NULL) < 0
-                        || mfu_scenario_set(&both, run->open[j]->key, *second, NULL) < 0
-                        || !suits(p, simulation, run, &both))
-                        continue;
-                    run->scenario = both;
-                    take_open(run, v, j, *second);
-                    take_open(run, v, i, *value);
-                    return true;
-                }
-    return false;
-}
-
-/* Where nothing says how many GPUs there were and one does not hold the run: the fewest of these that share all.  More may
- * have been there, and each takes another time. */
-static void assume_gpus(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
-                        struct mfu_validated *v)
-{
-    static const char *const counts[] = {"2", "4", "8", "16", "32", "64", "128", "256", "512"};
-    const struct mfu_scenario one = run->scenario;
-
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        char text[120];
-
-        run->scenario = one;
-        if (mfu_scenario_set(&run->scenario, "gpus", counts[i], NULL) < 0
-            || mfu_scenario_set(&run->scenario, "zero", "3", NULL) < 0
-            || !(suits(p, simulation, run, &run->scenario) || assume_what_fits(p, simulation, run, v)))
-            continue;
-        snprintf(text, sizeof text,
-                 "gpus=%s, zero=3: not stated, and half as many would not hold the run; its time is not compared",
-                 counts[i]);
-        note(v, text);
-        run->step_s = run->mfu = run->hfu = run->rate_flops = NAN;
-        return;
-    }
-    run->scenario = one;
-}
-
-/* Where nothing says how many there were and one holds the run, or nothing does. */
-static void say_one_gpu(const struct mfu_measured_run *run, struct mfu_validated *v)
-{
-    if (run->gpus_open && run->scenario.setting[MFU_S_GPUS] == 1)
-        note(v, "gpus=1");
+    return plan(p, simulation, other, &err) == 0 && (p->memory.fits || !did_run(run)) && !holds_too_much(p, run);
 }
 
 /* The 90 % interval of what the row has measured: with the context or without. */
@@ -179,7 +105,7 @@ static void reserved_interval(const struct mfu_plan *p, const struct mfu_measure
     *high = p->memory.smi_high_bytes - context;
 }
 
-/* ---- a micro-batch that is not stated ------------------------------------- */
+/* ---- what is not stated: a micro-batch --------------------------------------- */
 
 /* Sizes that are tried. */
 static const int micro_batches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
@@ -192,12 +118,14 @@ static const int micro_batches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96
 static const double fills[] = {2, 32};
 
 /* The scenario with micro-batches of this size; false where a rank's step has no whole number of them. */
-static bool with_batch(const struct mfu_measured_run *run, int micro, struct mfu_scenario *other)
+static bool with_batch(const struct mfu_measured_run *run, const struct mfu_scenario *of, int micro,
+                       struct mfu_scenario *other)
 {
-    double accum = run->rank_batch / micro;
+    double accum = run->rank_batch / micro * run->scenario.setting[MFU_S_GPUS]
+        / of->setting[MFU_S_GPUS]; /* where these are open */
     char text[32];
 
-    *other = run->scenario;
+    *other = *of;
     snprintf(text, sizeof text, "%d", micro);
     if (mfu_scenario_set(other, "batch", text, NULL) < 0)
         return false;
@@ -221,53 +149,212 @@ static double memory_off(const struct mfu_plan *p, const struct mfu_measured_run
                                        : fabs(log(p->memory.peak.bytes / run->allocated_bytes));
 }
 
-/* Chooses it: of a pipeline one sequence, since so its stages idle least; else the size that takes the memory that was
- * measured, or what fits, up to enough tokens.  What ran out of memory did so with one, or nothing follows. */
-static void settle_batch(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
-                         struct mfu_validated *v)
+/* What decided on a micro-batch. */
+enum settled { UNFIT, STATED, ONE_ALONE, IN_PIPELINE, BY_MEMORY, FILLED, ENOUGH };
+
+/* Chooses the micro-batch where it is open: of a pipeline one sequence, since so its stages idle least; else the size that
+ * takes the memory that was measured, or what fits, up to enough tokens.  Leaves the plan of it. */
+static enum settled settle(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                           struct mfu_scenario *s)
 {
-    const struct mfu_scenario one = run->scenario;
-    double off = memory_off(p, run);
-    bool larger = false, pipeline = one.setting[MFU_S_PP] > 1, by_memory = !isnan(off) && !pipeline;
+    const struct mfu_scenario as_read = *s;
+    bool pipeline = s->setting[MFU_S_PP] > 1, larger = false;
+    enum settled by = ENOUGH;
     struct mfu_error err = {0};
     struct mfu_scenario other;
-    char text[160];
+    double off;
 
-    if (run->ran == 0) {
-        if (p->memory.fits)
-            snprintf(v->skipped, sizeof v->skipped, "the micro-batch is not stated, and one sequence fits");
-        else
-            note(v, "batch=1: no larger one fits");
-        return;
-    }
+    if (run->batch_open && with_batch(run, &as_read, 1, &other))
+        *s = other;
+    if (!suits(p, simulation, run, s))
+        return UNFIT;
+    if (!run->batch_open || run->ran == 0)
+        return STATED;
+    off = memory_off(p, run);
     for (size_t i = 1; i < MICRO_BATCHES; i++) {
-        if (!with_batch(run, micro_batches[i], &other) || plan(p, simulation, &other, &err) < 0)
+        if (!with_batch(run, &as_read, micro_batches[i], &other) || plan(p, simulation, &other, &err) < 0)
             continue;
-        if (!p->memory.fits)
+        if (!p->memory.fits) {
+            by = larger ? FILLED : ONE_ALONE;
             break;
+        }
         larger = true;
-        if (pipeline || (by_memory ? memory_off(p, run) >= off : micro_batches[i] * run->seq > ENOUGH_TOKENS))
+        if (pipeline || (!isnan(off) ? memory_off(p, run) >= off : micro_batches[i] * run->seq > ENOUGH_TOKENS))
             break;
         off = memory_off(p, run);
-        run->scenario = other;
+        *s = other;
     }
-    if (run->by_rate)
-        run->step_s *= samples(&run->scenario) / samples(&one);
-    if (!larger) {
+    plan(p, simulation, s, &err);
+    return !larger ? ONE_ALONE : pipeline ? IN_PIPELINE : !isnan(off) ? BY_MEMORY : by;
+}
+
+/* Says which it is. */
+static void note_batch(struct mfu_measured_run *run, struct mfu_validated *v, enum settled by)
+{
+    char text[160];
+
+    if (by == UNFIT || by == STATED)
+        return;
+    if (by == ONE_ALONE) {
         run->batch_open = false;
         note(v, "batch=1: no usual larger one fits");
         return;
     }
     snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated, %s", run->scenario.setting[MFU_S_BATCH],
              run->scenario.setting[MFU_S_ACCUM],
-             pipeline        ? "usual in pipelines"
-                 : by_memory ? "nearest to the memory that was measured"
-                             : "it fits, and more is not faster");
+             by == IN_PIPELINE     ? "usual in pipelines"
+                 : by == BY_MEMORY ? "nearest to the memory that was measured"
+                                   : "it fits, and more is not faster");
     note(v, text);
-    if (!isnan(off))
+    if (!isnan(fmin(run->allocated_bytes, run->reserved_bytes)))
         note(v, "memory is not compared: it follows the micro-batch");
     run->allocated_bytes = run->reserved_bytes = NAN;
 }
+
+/* ---- what is not stated: settings -------------------------------------------- */
+
+/* What a row leaves open is chosen by how surprising each value would be (struct mfu_open) and how long a sequence takes
+ * with it, since who trains looks for what is fast: as much longer as makes a run e times less likely (chosen). */
+#define SPEED_COUNTS 5
+
+#define MOST_CHANGES 4    /* of what is assumed otherwise, together */
+#define SURPRISE_STEP 0.5 /* in rounds of so much, the least surprising first */
+#define MOST_SURPRISE 6.0
+#define WORTH_A_LOOK 1.0 /* more surprise than the first that suits: by more speed it could not pay (chosen) */
+#define FEW_TOKENS 1024  /* of a micro-batch keep a GPU slow, so that memory for more is looked for (chosen) */
+#define MEMORY_OFF 0.25  /* a standard deviation of planned memory by what is not stated, as a logarithm (chosen) */
+
+struct search {
+    struct mfu_plan *p;
+    struct mfu_simulation *simulation;
+    struct mfu_measured_run *run;
+    double above, most; /* surprise of the round */
+    const struct mfu_open_value *now[MFU_OPEN_KEYS], *taken[MFU_OPEN_KEYS];
+    struct mfu_scenario best;
+    double score; /* of the best, INFINITY: none suits */
+    enum settled by;
+};
+
+/* Sets a value of a key that was left open; false where that cannot be. */
+static bool set_open(const struct mfu_measured_run *run, int i, const struct mfu_open_value *v, struct mfu_scenario *s)
+{
+    if (run->open[i].card) {
+        s->gpu = run->open[i].card;
+        return true;
+    }
+    return mfu_scenario_set(s, run->open[i].key, v->value, NULL) == 0
+        && (!run->open[i].with_key || mfu_scenario_set(s, run->open[i].with_key, run->open[i].with_value, NULL) == 0);
+}
+
+static void consider(struct search *t, struct mfu_scenario *s, double surprise)
+{
+    enum settled by = settle(t->p, t->simulation, t->run, s);
+    double score = surprise + SPEED_COUNTS * log(t->p->step.time_s / samples(s)), off = memory_off(t->p, t->run);
+
+    if (!t->run->batch_open && !isnan(off))
+        score += off * off / (2 * MEMORY_OFF * MEMORY_OFF);
+    if (by == UNFIT || !(score < t->score))
+        return;
+    t->score = score;
+    t->best = *s;
+    t->by = by;
+    memcpy(t->taken, t->now, sizeof t->taken);
+}
+
+/* Tries what differs from the scenario in keys from the first on. */
+static void try_others(struct search *t, int first, const struct mfu_scenario *s, double surprise, int changes)
+{
+    for (int i = first; i < t->run->n_open && changes < MOST_CHANGES; i++) {
+        for (const struct mfu_open_value *v = t->run->open[i].values; v->value; v++) {
+            double all = surprise + v->surprise;
+            struct mfu_scenario other = *s, whole;
+
+            if (all > t->most || !set_open(t->run, i, v, &other))
+                continue;
+            t->now[i] = v;
+            whole = other;
+            if (all > t->above)
+                consider(t, &whole, all);
+            try_others(t, i + 1, &other, all, changes + 1);
+        }
+        t->now[i] = NULL;
+    }
+}
+
+/* Chooses what is open.  What is assumed where nothing is said stays where it suits and memory does not keep it slow; what
+ * ran out of memory did so with it and one sequence, or nothing follows. */
+static void choose(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+                   struct mfu_validated *v)
+{
+    struct search t = {p, simulation, run, 0, 0, {0}, {0}, run->scenario, INFINITY, UNFIT};
+    const struct mfu_scenario as_read = run->scenario;
+    struct mfu_scenario first = as_read;
+    struct mfu_error err = {0};
+    double found;
+    bool fits;
+
+    if (run->ran == 0 && run->batch_open) {
+        if (p->memory.fits)
+            snprintf(v->skipped, sizeof v->skipped, "the micro-batch is not stated, and one sequence fits");
+        else
+            note(v, "batch=1: no larger one fits");
+        return;
+    }
+    consider(&t, &first, 0);
+    fits = t.by != UNFIT;
+    for (int i = 0; i < run->n_open && p->memory.fits; i++) /* on one GPU */
+        if (strcmp(run->open[i].key, "gpus") == 0)
+            run->open[i] = run->open[--run->n_open];
+    found = fits ? 0 : INFINITY;
+    if (!fits
+        || ((t.by == FILLED || t.by == ONE_ALONE) && first.setting[MFU_S_BATCH] * run->seq < FEW_TOKENS
+            && run->rank_batch != 1))
+        for (; t.above < fmin(MOST_SURPRISE, found + WORTH_A_LOOK); t.above = t.most) {
+            t.most = t.above + SURPRISE_STEP;
+            try_others(&t, 0, &as_read, 0, 0);
+            if (isinf(found) && t.by != UNFIT)
+                found = t.most;
+        }
+    if (t.by == UNFIT) {
+        if (run->batch_open) /* what fits may be more than was measured */
+            note_batch(run, v,
+                       with_batch(run, &as_read, 2, &first) && plan(p, simulation, &first, &err) == 0 && p->memory.fits
+                           ? BY_MEMORY
+                           : ONE_ALONE);
+        return;
+    }
+    run->scenario = t.best;
+    for (int i = 0; i < run->n_open; i++) {
+        const struct mfu_open *open = &run->open[i];
+        char text[120];
+
+        if (!t.taken[i])
+            continue;
+        snprintf(text, sizeof text, "%s=%s%s%s%s%s: not stated, and without it the run would %s", open->key,
+                 t.taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
+                 open->with_key ? "=" : "", open->with_key ? open->with_value : "",
+                 fits ? "be slower" : "not have fitted");
+        note(v, text);
+        if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
+            run->step_s = NAN; /* of a batch that as many share as are not known */
+    }
+    if (!fits && t.by == STATED && !isnan(memory_off(p, run))) {
+        note(v, "memory is not compared: the settings follow it");
+        run->allocated_bytes = run->reserved_bytes = NAN;
+    }
+    if (run->by_rate)
+        run->step_s *= samples(&run->scenario) / samples(&as_read);
+    note_batch(run, v, t.by);
+}
+
+/* Where nothing says how many GPUs there were and one holds the run, or nothing does. */
+static void say_one_gpu(const struct mfu_measured_run *run, struct mfu_validated *v)
+{
+    if (run->gpus_open && run->scenario.setting[MFU_S_GPUS] == 1)
+        note(v, "gpus=1");
+}
+
+/* ---- what else it may have been ---------------------------------------------- */
 
 /* Takes in what another value of the column gives, for as many sequences of a step. */
 static void widen(struct possible *all, const struct mfu_plan *p, const struct mfu_measured_run *run,
@@ -288,6 +375,8 @@ static void widen(struct possible *all, const struct mfu_plan *p, const struct m
     all->high_bytes = fmax(all->high_bytes, high_bytes);
 }
 
+#define MOST_UNLIKELY 4 /* what is more so is outside of a 90 % interval: surprise, with its time (chosen) */
+
 static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *simulation,
                                    const struct mfu_measured_run *run, const struct mfu_validated *v)
 {
@@ -298,28 +387,34 @@ static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *si
                            v->reserved_low_bytes,
                            v->reserved_high_bytes,
                            ""};
+    struct mfu_error err = {0};
     struct mfu_scenario other;
-    double most = 0;
+    double most = 0, scale;
 
     for (int i = 0; i < run->n_open; i++)
-        for (const char *const *value = run->open[i]->values; *value; value++)
-            if (could_be(p, simulation, run, run->open[i]->key, *value, &other))
-                widen(&all, p, run, v, 1, run->open[i]->column, &most);
-    for (size_t i = 0; i < MICRO_BATCHES && run->batch_open && run->ran != 0; i++) {
-        struct mfu_error err = {0};
-        double scale;
+        for (const struct mfu_open_value *value = run->open[i].values; value->value; value++) {
+            bool chosen_for_speed = isfinite(value->surprise);
 
-        if (!with_batch(run, micro_batches[i], &other) || plan(p, simulation, &other, &err) < 0)
+            other = run->scenario;
+            if (!set_open(run, i, value, &other)
+                || !(chosen_for_speed ? settle(p, simulation, run, &other) != UNFIT
+                                      : suits(p, simulation, run, &other)))
+                continue;
+            scale = run->by_rate ? samples(&run->scenario) / samples(&other) : 1;
+            if (!chosen_for_speed
+                || value->surprise + SPEED_COUNTS * log(scale * p->step.time_s / v->predicted_step_s) < MOST_UNLIKELY)
+                widen(&all, p, run, v, scale, run->open[i].column, &most);
+        }
+    for (size_t i = 0; i < MICRO_BATCHES && run->batch_open && run->ran != 0; i++) {
+        if (!with_batch(run, &run->scenario, micro_batches[i], &other) || plan(p, simulation, &other, &err) < 0)
             continue;
-        if (run->ran == 1 && !p->memory.fits)
+        if (did_run(run) && !p->memory.fits)
             break;
-        scale = run->by_rate ? samples(&run->scenario) / samples(&other) : 1;
-        widen(&all, p, run, v, scale, "micro_batch", &most);
+        widen(&all, p, run, v, run->by_rate ? samples(&run->scenario) / samples(&other) : 1, "micro_batch", &most);
         if (micro_batches[i] * run->seq > ENOUGH_TOKENS)
             break;
     }
     for (size_t i = 0; i < 2 && run->fill_open; i++) {
-        struct mfu_error err = {0};
         double accum = fills[i] * run->scenario.setting[MFU_S_PP];
         char text[32];
 
@@ -411,7 +506,7 @@ static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulatio
     struct mfu_error err = {0};
     struct mfu_key key = mfu_scenario_key(&run->scenario, "seq", &err);
     struct mfu_solution longest = {0};
-    struct mfu_scenario other;
+    struct mfu_scenario other = run->scenario;
     bool found;
 
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
@@ -422,7 +517,7 @@ static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulatio
         && mfu_solve(&run->scenario, key, SEQ_STEP, true, NULL, p, simulation, &longest, &err) == 0;
     if (found
         || (key.kind != MFU_KEY_NONE && err.code != MFU_ENOMEM && !*mfu_scenario_unpredicted(&run->scenario)
-            && could_be(p, simulation, run, "seq", SHORTEST, &other)))
+            && mfu_scenario_set(&other, "seq", SHORTEST, NULL) == 0 && suits(p, simulation, run, &other)))
         v->predicted_seq = longest.value;
     else
         snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
@@ -433,7 +528,6 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
 {
     struct mfu_error err = {0};
     struct possible all;
-    bool ran_beyond;
 
     if (plan(p, simulation, &run->scenario, &err) == 0) {
         mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
@@ -457,14 +551,12 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         return;
     }
     snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    ran_beyond = run->ran == 1 && !p->memory.fits;
-    if (ran_beyond || holds_too_much(p, run)) {
-        if (!assume_what_fits(p, simulation, run, v) && run->gpus_open && ran_beyond)
-            assume_gpus(p, simulation, run, v);
-        if (plan(p, simulation, &run->scenario, &err) < 0) { /* the last trial was another */
-            snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
-            return;
-        }
+    choose(p, simulation, run, v);
+    if (v->skipped[0])
+        return;
+    if (plan(p, simulation, &run->scenario, &err) < 0) { /* the last trial was another */
+        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+        return;
     }
     say_one_gpu(run, v);
     if (run->layout_open && run->ran == 1 && states_of(p) > p->memory.capacity_bytes) {
@@ -472,10 +564,6 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
                  "not predictable: tp, pp and sharding are not stated, and no GPU holds the whole model");
         return;
     }
-    if (run->batch_open)
-        settle_batch(p, simulation, run, v);
-    if (v->skipped[0] || plan(p, simulation, &run->scenario, &err) < 0)
-        return;
     take_measured(v, p, run);
     if (v->skipped[0] && run->batch_open)
         snprintf(v->skipped, sizeof v->skipped, "the micro-batch is not stated");
@@ -777,8 +865,8 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
         v->ran = run.ran;
         if (!v->skipped[0]) {
-            snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
             predict(&plan, &simulation, &run, v);
+            snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
             if (is_calibrated(run.scenario.gpu)) {
                 all->n_calibrated++;
                 snprintf(all->calibrated_gpu, sizeof all->calibrated_gpu, "%s", v->gpu);

@@ -97,7 +97,8 @@ static bool is_count(const char *word)
         || (*word == 'x' && word[1] && word[1 + strspn(word + 1, "0123456789")] == '\0');
 }
 
-static void take_part(struct parts *p, const char *word)
+/* `aside`: in parentheses, where what is no memory, board or power says nothing of the card. */
+static void take_part(struct parts *p, const char *word, bool aside)
 {
     /* Of makers, of brands that no two cards differ by, of memory and of racks. */
     static const char *const nothing[] = {"nvidia",   "amd",          "tesla", "geforce", "instinct", "radeon", "gpu",
@@ -116,7 +117,7 @@ static void take_part(struct parts *p, const char *word)
         p->gb = strtod(word, NULL);
     else if (among(forms, word) || (among(systems, word) && !*p->form))
         snprintf(p->form, sizeof p->form, "%.7s", among(systems, word) ? "sxm" : word);
-    else if (!among(nothing, word) && !is_count(word)) {
+    else if (!aside && !among(nothing, word) && !is_count(word)) {
         const char *name = strchr(word, 'x');
 
         if (!name || name == word || (size_t)(name - word) != strspn(word, "0123456789")
@@ -159,9 +160,10 @@ static const char *unit_behind(const char *text)
 static void take_apart(struct parts *p, const char *text)
 {
     char word[32], before[32] = "";
+    bool aside = false;
 
     *p = (struct parts){.gb = NAN, .watts = NAN};
-    while (*text && *text != '(') {
+    while (*text) {
         const char *unit;
         size_t n = 0;
 
@@ -174,10 +176,10 @@ static void take_apart(struct parts *p, const char *text)
             text += 1 + strlen(unit);
         }
         if (*word && !is_number_of(p, word, before, text))
-            take_part(p, word);
+            take_part(p, word, aside);
         memcpy(before, word, sizeof before);
-        while (*text && *text != '(' && !isalnum((unsigned char)*text))
-            text++;
+        for (; *text && !isalnum((unsigned char)*text); text++)
+            aside = *text == '(' || (aside && *text != ')');
     }
 }
 
@@ -290,6 +292,36 @@ static const struct mfu_gpu *card_in(const struct mfu_row *r, const struct mfu_c
     return NULL;
 }
 
+/* What stands before and behind the size of memory in a card's name, of which `skip` is left out; NULL: it has no size. */
+static const char *size_part(const char *slug, size_t *skip)
+{
+    for (const char *p = strchr(slug, '-'); p; p = strchr(p + 1, '-')) {
+        *skip = 1 + strspn(p + 1, "0123456789");
+        if (*skip > 1 && strncmp(p + *skip, "gb", 2) == 0 && (!p[*skip + 2] || p[*skip + 2] == '-')) {
+            *skip += 2;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* The same card with the next larger memory, where its names say the size; NULL: there is none. */
+static const struct mfu_gpu *larger_of(const struct mfu_row *r, const struct mfu_gpu *gpu)
+{
+    size_t n, skip, other_skip;
+    const char *const *names = mfu_catalog_gpus(r->catalog, &n), *size = size_part(gpu->slug, &skip), *other_size;
+    const struct mfu_gpu *larger = NULL, *other;
+
+    for (size_t i = 0; size && i < n; i++)
+        if ((other_size = size_part(names[i], &other_skip)) && other_size - names[i] == size - gpu->slug
+            && strncmp(names[i], gpu->slug, (size_t)(size - gpu->slug)) == 0
+            && strcmp(other_size + other_skip, size + skip) == 0
+            && (other = mfu_catalog_gpu(r->catalog, names[i], NULL)) && other->size_bytes > gpu->size_bytes
+            && (!larger || other->size_bytes < larger->size_bytes))
+            larger = other;
+    return larger;
+}
+
 /* Boards of less power than the usual ones, at PyTorch's developers, whose tables do not say so: pytorch/torchtitan @b5bcd76c
  * benchmarks/llama3_h100_202412_torchtitan.md (96 GB, 2.4 TB/s, 500 W), pytorch/ao @36027d8 torchao/testing/training/
  * roofline_utils.py ("custom to Meta's H100 variant": 2.4 TB/s) for what its tables call H100; pytorch/helion#347,
@@ -340,19 +372,17 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
     const char *name = mfu_row_cell(r, "gpu"), *slug = name;
     struct mfu_error err = {0};
     struct mfu_scenario *s = &r->run->scenario;
-    double memory_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
+    double measured_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
     const struct mfu_cluster *k;
     struct parts parts;
 
     if (*slug == '\0')
-        return choose_card(r, memory_gib) || mfu_row_skip(r, "the GPU is not stated");
+        return choose_card(r, measured_gib) || mfu_row_skip(r, "the GPU is not stated");
     if (strcasecmp(slug, "cpu") == 0)
         return mfu_row_skip(r, "measured on a CPU");
     if (other_machine(name))
         return mfu_row_skip(r, "gpu '%.40s' is no GPU: %s is not modelled", name, other_machine(name));
     take_apart(&parts, name);
-    if (strcmp(parts.core, "a100") == 0 && !*parts.form && isnan(parts.gb) && !strchr(name, '(') && memory_gib > 40)
-        slug = "a100-80gb-sxm";
     s->gpu = mfu_catalog_gpu(r->catalog, slug, &err);
     if (!s->gpu && (k = cluster_in(r, name)) && (s->gpu = card_in(r, k, name))) {
         mfu_row_assume(r, "cluster=%s for %s", k->slug, name);
@@ -364,6 +394,12 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
         s->gpu = card_of(r, &parts);
     if (!s->gpu)
         return mfu_row_skip(r, "%s", err.text);
+    if (isnan(parts.gb) && !strstr(name, "p4d"))
+        r->run->larger = larger_of(r, s->gpu);
+    if (r->run->larger && measured_gib > s->gpu->size_bytes / 1e9) {
+        s->gpu = r->run->larger;
+        r->run->larger = NULL;
+    }
     if (!mfu_same_letters(s->gpu->slug, name))
         mfu_row_assume(r, "gpu=%s for %s", s->gpu->slug, name);
     choose_developers(r, &parts);

@@ -60,6 +60,19 @@ static bool is_gated(const char *mlp) /* swiglu, geglu, glu */
     return false;
 }
 
+/* The activation that the words name, as the graphs have them (graph/primitives/activation.c); NULL: another, or GELU. */
+static const char *activation_in(const char *mlp)
+{
+    bool relu = strcasestr(mlp, "relu") != NULL;
+
+    return relu
+            && (strcasestr(mlp, "squared") || strcasestr(mlp, "square") || strpbrk(mlp, "2")
+                || strcasestr(mlp, "sqrelu"))
+        ? "12"
+        : mfu_same_letters(mlp, "relu") ? "3"
+                                        : NULL;
+}
+
 /* Positions that the graphs have: rotated or a table. */
 static bool is_its_position(const struct mfu_model *m, const char *pos)
 {
@@ -87,7 +100,10 @@ static bool check_blocks(struct mfu_row *r)
     } else if (*mlp && is_gated(mlp) != has(m, "multiply"))
         return mfu_row_skip(r, "mlp %.24s: the graph of %s has %s", mlp, m->slug,
                             has(m, "multiply") ? "a gated one" : "one without a gate");
-    if (*mlp && !is_gated(mlp) && !begins(mlp, "gelu") && !mfu_same_letters(mlp, "mlp"))
+    if (*mlp && !is_gated(mlp) && activation_in(mlp) && mfu_model_dim_find(m, "activation", NULL) >= 0) {
+        if (!mfu_row_set(r, "activation", activation_in(mlp)))
+            return false;
+    } else if (*mlp && !is_gated(mlp) && !begins(mlp, "gelu") && !mfu_same_letters(mlp, "mlp"))
         mfu_row_assume(r, "mlp: the model's, not %.24s", mlp);
     if (*norm && !is_its_norm(m, norm))
         mfu_row_assume(r, "norm: the model's, not %.24s", norm);

@@ -80,6 +80,7 @@ static bool set_sharding(struct mfu_row *r)
     }
     if (mfu_cell_empty(r, "gpus_per_node"))
         return mfu_row_set(r, "zero", "3");
+    r->run->group_open = true;
     mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
     return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"));
 }
@@ -250,6 +251,7 @@ bool mfu_row_set_layout(struct mfu_row *r)
     if (isnan(gpus)) {
         gpus = 1;
         r->run->gpus_open = isnan(mfu_cell_number(r, "tokens_per_s")) && isnan(mfu_cell_number(r, "samples_per_s"));
+        r->run->share_open = isnan(micro) && global > 0;
         if (!r->run->gpus_open) /* else it is said once it is known what holds the run */
             mfu_row_assume(r, "gpus=1");
     }

@@ -213,6 +213,19 @@ static bool set_software(struct mfu_row *r)
     return mfu_row_set(r, "software", text);
 }
 
+/* A program whose layers are TransformerEngine's from that year on. */
+static bool set_te(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+    const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
+
+    if (t->te_since == 0 || set[MFU_S_SOFTWARE] < t->te_since)
+        return true;
+    mfu_row_assume(r, "trainer=%s: %s's default since %.0f", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], t->name,
+                   t->te_since);
+    return mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]);
+}
+
 /* The month in which PyTorch 2.0 was released, the first with a fused attention of its own. */
 #define FIRST_FUSED_ATTENTION "2023-03"
 
@@ -229,6 +242,7 @@ static bool before_fused_attention(const struct mfu_row *r)
 static bool set_attention(struct mfu_row *r)
 {
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
+    bool in_parts = r->run->scenario.setting[MFU_S_SOFTWARE] < t->flash_since;
     struct mfu_config config;
 
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
@@ -236,9 +250,9 @@ static bool set_attention(struct mfu_row *r)
         mfu_row_assume(r, "attention=math: the model's code has no other than its parts");
         return mfu_row_set(r, "attention", "math");
     }
-    if (*mfu_row_cell(r, "attention") || (!t->fuses_softmax && !before_fused_attention(r)))
+    if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && before_fused_attention(r))))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
-    if (t->fuses_softmax)
+    if (in_parts)
         mfu_row_assume(r, "attention=math, usual for %s", t->name);
     else
         mfu_row_assume(r, "attention=math: PyTorch had no other before %s", FIRST_FUSED_ATTENTION);
@@ -471,8 +485,15 @@ static bool check_views(struct mfu_row *r)
     return !column || !views || mfu_row_skip(r, "views and a teacher beside the model: not modelled (%s)", column);
 }
 
+static void open_up(struct mfu_row *r, const struct mfu_open *open)
+{
+    if (r->run->n_open < MFU_OPEN_KEYS)
+        r->run->open[r->run->n_open++] = *open;
+}
+
 /* Photographs of a training are decoded beside it; a benchmark's are random numbers on the GPU. */
-static const struct mfu_open of_photographs = {"dataloader", "dataloader", {"jpeg"}, false};
+static const struct mfu_open of_photographs = {
+    .column = "dataloader", .key = "dataloader", .values = {{"jpeg", INFINITY}}};
 
 static bool set_loader(struct mfu_row *r)
 {
@@ -490,7 +511,7 @@ static bool set_loader(struct mfu_row *r)
             mfu_row_assume(r, "dataloader=jpeg: '%s'", real[i]);
             return mfu_row_set(r, "dataloader", "jpeg");
         }
-    r->run->open[r->run->n_open++] = &of_photographs;
+    open_up(r, &of_photographs);
     return true;
 }
 
@@ -991,8 +1012,8 @@ static bool set_runtime(struct mfu_row *r)
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!set_stack(r, functions ? "compile of functions" : "compile")
-        || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_software(r) || !set_attention(r)
-        || !set_checkpoint(r))
+        || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_software(r) || !set_te(r)
+        || !set_attention(r) || !set_checkpoint(r))
         return false;
     if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
         && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
@@ -1006,48 +1027,145 @@ static bool set_runtime(struct mfu_row *r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || mfu_row_set(r, "half_weights", "on"));
 }
 
-/* Cells that decide much and are often empty: what else the run may have been. */
-static const struct mfu_open opens[] = {
-    {"sharding", "zero", {"1", "2", "3"}, false},
-    {"act_ckpt", "checkpoint", {"full", "none"}, false},
-    {"precision", "precision", {"bf16-pure", "fp16", "tf32"}, false},
-    {"compile", "runtime", {"compile"}, false},
-    {"attention", "attention", {"flash", "math"}, false},
-    {"lora_rank", "lora", {"8", "64"}, false},
+/* Cells that decide much and are often empty: what else a run of such a program may have been, and how much more surprising
+ * that is than what is assumed (chosen).  The first row of a column that holds for the program counts. */
+enum program { ANY, PYTORCH, ENGINE, MEGATRON, TITAN, PIPELINE, COPIES, ADAPTED, UNKNOWN_STACK };
+
+static const struct {
+    enum program of;
+    struct mfu_open open;
+} opens[] = {
+    {COPIES,
+     {.column = "sharding",
+      .key = "dp_shard",
+      .values = {{"16", 0.3}, {"32", 0.4}, {"64", 0.5}, {"128", 0.6}, {"256", 0.7}}}},
+    /* Stages that shard more sum and gather in every microbatch: nobody's choice.  Megatron shards its optimizer or all
+     * (--use-distributed-optimizer, its FSDP); DeepSpeed's examples have stage 2 or 3; PyTorch has FSDP. */
+    {PIPELINE, {.column = "sharding", .key = "zero", .values = {{"1", 0.2}}}},
+    {MEGATRON, {.column = "sharding", .key = "zero", .values = {{"1", 0.2}, {"2", 3}, {"3", 3}}}},
+    {ENGINE, {.column = "sharding", .key = "zero", .values = {{"2", 0.4}, {"3", 0.6}, {"1", 0.8}}}},
+    {ANY, {.column = "sharding", .key = "zero", .values = {{"3", 0.3}, {"2", 1}, {"1", 1.5}}}},
+    /* Trainers that know parts of a layer recompute those first. */
+    {MEGATRON,
+     {.column = "act_ckpt", .key = "checkpoint", .values = {{"selective", 0.4}, {"full", 1}, {"none", INFINITY}}}},
+    {TITAN,
+     {.column = "act_ckpt", .key = "checkpoint", .values = {{"selective", 0.3}, {"full", 0.7}, {"none", INFINITY}}}},
+    {ANY, {.column = "act_ckpt", .key = "checkpoint", .values = {{"full", 0.7}, {"none", INFINITY}}}},
+    /* Autocast, or 16-bit weights without masters, which a PyTorch loop may have. */
+    {PYTORCH,
+     {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}, {"fp16", 3}, {"tf32", INFINITY}}}},
+    {ANY, {.column = "precision", .key = "precision", .values = {{"fp16", 3}, {"tf32", INFINITY}}}},
+    {UNKNOWN_STACK, {.column = "compile", .key = "runtime", .values = {{"fused", 3}, {"compile", 3}}}},
+    {ANY, {.column = "compile", .key = "runtime", .values = {{"compile", 3}}}},
+    {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}}},
+    {ADAPTED, {.column = "lora_rank", .key = "lora", .values = {{"8", INFINITY}, {"64", INFINITY}}}},
+    {ANY,
+     {.column = "n_gpus",
+      .key = "gpus",
+      .values = {{"8", 1}, {"4", 1.3}, {"2", 1.5}, {"16", 1.2}, {"64", 1.4}, {"256", 1.6}, {"1024", 1.8}},
+      .with_key = "zero",
+      .with_value = "3"}},
 };
-static const struct mfu_open plain_bf16 = {
-    "precision", "precision", {"bf16-pure"}, false}; /* autocast, or weights in it, too */
-static const struct mfu_open parts_first = {
-    "act_ckpt", "checkpoint", {"selective", "full", "none"}, false}; /* of trainers that know parts of a layer */
-static const struct mfu_open no_zero_init = {
-    "sharding", "memory_efficient_linear", {"off"}, true}; /* a model that was there before the engine's settings */
-static const struct mfu_open of_pipeline = {
-    "sharding", "zero", {"1"}, false}; /* stages that shard more sum and gather in every microbatch: nobody's choice */
-static const struct mfu_open other_program = {
-    "compile", "runtime", {"fused", "compile"}, false}; /* a stack that is not known */
-_Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
+static const struct mfu_open plain_bf16 = {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}}};
+static const struct mfu_open no_zero_init = {/* a model that was there before the engine's settings */
+                                             .column = "sharding",
+                                             .key = "memory_efficient_linear",
+                                             .values = {{"off", INFINITY}}};
+
+static const struct mfu_open interleaved = {
+    .column = "vpp", .key = "vpp", .values = {{"2", INFINITY}, {"4", INFINITY}}};
+
+#define LARGER_CARD 0.2 /* as surprising: the other of two sizes of memory */
+#define HALF_AGAIN 0.7  /* layers that are computed again, as many as are needed (Megatron's --recompute-num-layers) */
+
+/* Half of the layers of a stage; false where that has one. */
+static bool set_half_layers(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+    struct mfu_config config;
+    double layers;
+
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    layers = ceil(mfu_config_dim(&config, "n_layer") / fmax(1, set[MFU_S_PP]) / fmax(1, set[MFU_S_VPP]));
+    snprintf(r->run->half_layers, sizeof r->run->half_layers, "%.0f", ceil(layers / 2));
+    return layers >= 2;
+}
+
+static bool is_of(const struct mfu_row *r, enum program of)
+{
+    const double *set = r->run->scenario.setting;
+    const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
+    bool megatron = t->pads_vocab > 0, engine = t->half_shards && !megatron;
+
+    switch (of) {
+    case ANY: return true;
+    case PYTORCH: return !megatron && !engine;
+    case ENGINE: return engine;
+    case MEGATRON: return megatron;
+    case TITAN: return t->compiles_layers;
+    case PIPELINE: return set[MFU_S_PP] > 1;
+    case COPIES: return r->run->group_open;
+    case ADAPTED: return set[MFU_S_LORA] > 0 && !*r->rank && set[MFU_S_ADAPTER] == MFU_METHOD_LORA;
+    case UNKNOWN_STACK: return r->run->other_program;
+    }
+    return false;
+}
+
+/* "ZeRO", and not of which stage. */
+static bool says_no_stage(const char *sharding)
+{
+    const char *zero = strcasestr(sharding, "zero");
+
+    if (!zero || strcasestr(sharding, "stage") || !mfu_says_word(sharding, "zero"))
+        return false;
+    zero += strlen("zero");
+    return !isdigit((unsigned char)zero[strspn(zero, " -_=:")]);
+}
+
+/* Whether nothing is said of a column that decides something. */
+static bool is_open(const struct mfu_row *r, const char *column)
+{
+    if (strcmp(column, "n_gpus") == 0)
+        return r->run->gpus_open;
+    if (strcmp(column, "sharding") == 0)
+        return r->run->group_open
+            || (r->run->scenario.setting[MFU_S_GPUS] > 1
+                && (!*mfu_row_cell(r, column) || says_no_stage(mfu_row_cell(r, column))));
+    return !*mfu_row_cell(r, column) || (strcmp(column, "compile") == 0 && r->run->other_program);
+}
 
 static void leave_open(struct mfu_row *r)
 {
-    const double *set = r->run->scenario.setting;
-    bool megatron = mfu_trainers[(int)set[MFU_S_TRAINER]].pads_vocab > 0; /* which has masters */
+    const char *before = "";
 
-    if (!megatron && (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16")))
-        r->run->open[r->run->n_open++] = &plain_bf16;
-    if (r->run->other_program)
-        r->run->open[r->run->n_open++] = &other_program;
-    if (set[MFU_S_ZERO] == 3 && !megatron && mfu_trainers[(int)set[MFU_S_TRAINER]].half_shards)
-        r->run->open[r->run->n_open++] = &no_zero_init;
-    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
-        if (*mfu_row_cell(r, opens[i].column) == '\0'
-            && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1)
-            && (strcmp(opens[i].column, "lora_rank") != 0
-                || (r->run->scenario.setting[MFU_S_LORA] > 0 && !*r->rank
-                    && r->run->scenario.setting[MFU_S_ADAPTER] == MFU_METHOD_LORA)))
-            r->run->open[r->run->n_open++] = strcmp(opens[i].column, "sharding") == 0 && set[MFU_S_PP] > 1
-                ? &of_pipeline
-                : megatron && strcmp(opens[i].column, parts_first.column) == 0 ? &parts_first
-                                                                               : &opens[i];
+    if (r->run->larger)
+        open_up(r,
+                &(struct mfu_open){.column = "gpu",
+                                   .key = "gpu",
+                                   .values = {{r->run->larger->slug, LARGER_CARD}},
+                                   .card = r->run->larger});
+    if (is_of(r, PYTORCH) && (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16")))
+        open_up(r, &plain_bf16);
+    if (is_of(r, ENGINE) && r->run->scenario.setting[MFU_S_ZERO] == 3)
+        open_up(r, &no_zero_init);
+    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++) {
+        const char *column = opens[i].open.column;
+
+        if (strcmp(column, before) == 0 || !is_of(r, opens[i].of))
+            continue;
+        before = column;
+        if (is_open(r, column))
+            open_up(r, &opens[i].open);
+    }
+    if (is_open(r, "act_ckpt") && (is_of(r, MEGATRON) || is_of(r, TITAN)) && set_half_layers(r))
+        open_up(r,
+                &(struct mfu_open){.column = "act_ckpt",
+                                   .key = "checkpoint_layers",
+                                   .values = {{r->run->half_layers, HALF_AGAIN}},
+                                   .with_key = "checkpoint",
+                                   .with_value = "full"});
+    if (is_of(r, PIPELINE) && is_of(r, MEGATRON) && mfu_cell_empty(r, "vpp"))
+        open_up(r, &interleaved);
 }
 
 /* As stated, or the model's own. */

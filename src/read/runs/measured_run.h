@@ -12,22 +12,29 @@
 
 struct mfu_catalog;
 struct mfu_error;
+struct mfu_gpu;
 struct mfu_plan;
 
 /* What a row leaves open: a key, and the values beside the scenario's own that the run may have had. */
-#define MFU_OPEN_VALUES 4
+struct mfu_open_value {
+    const char *value;
+    double
+        surprise; /* -log of how much less usual it is than the scenario's own; INFINITY: it widens the interval alone */
+};
+#define MFU_OPEN_VALUES 7
 struct mfu_open {
     const char *column, *key;
-    const char *values[MFU_OPEN_VALUES + 1]; /* ends with NULL */
-    bool takes_more;                         /* each value takes more memory than the scenario's own */
+    struct mfu_open_value values[MFU_OPEN_VALUES + 1]; /* ends with NULL */
+    const char *with_key, *with_value;                 /* that goes with each of them; NULL: none */
+    const struct mfu_gpu *card;                        /* the value's, where the key is the card */
 };
-#define MFU_OPEN_KEYS 8 /* the most of one row */
+#define MFU_OPEN_KEYS 12 /* the most of one row */
 
 #define MFU_ASSUMED_TEXT 4096 /* of all that a row leaves open, with what its cells say */
 
 struct mfu_measured_run {
     struct mfu_scenario scenario;
-    const struct mfu_open *open[MFU_OPEN_KEYS];
+    struct mfu_open open[MFU_OPEN_KEYS];
     int n_open;
     enum { MFU_CARD_STATED, MFU_CARD_OF_SIZE, MFU_CARD_OPEN } card; /* named, known by its memory alone, or unknown */
     bool layout_open;                /* it is not stated how several GPUs share the model */
@@ -35,6 +42,10 @@ struct mfu_measured_run {
     double rank_batch;               /* then, sequences of a rank's step; NAN: not stated */
     bool fill_open;                  /* nor how many microbatches fill the pipeline */
     bool gpus_open;                  /* nor how many there are, and no rate of all: the scenario's is 1 */
+    bool share_open;                 /* then, nor of the micro-batch, but a step's sequences of all */
+    bool group_open;                 /* nor how many GPUs hold a copy, of several: the scenario's are those of a node */
+    char half_layers[8];             /* of a stage */
+    const struct mfu_gpu *larger;    /* the same card with more memory, where its size is not stated; NULL: none */
     bool shape_alone;                /* nothing is known of the model but its shape */
     bool other_program;              /* nothing is known of the software that is named */
     bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */
