@@ -1530,6 +1530,11 @@ static void what_is_usual_comes_first(void **state)
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,precision,compile,source,step_time_ms,outcome",
          "a100-80gb-sxm,llama-2-13b,8,2,4096,2,bf16,Megatron-LM,(2025),1900,ran",
          "checkpoint_layers=20, checkpoint=full: not stated", "zero=3", true},
+        {"gpu,model,n_gpus,pp,ep,seq_len,global_batch,precision,step_time_ms,outcome",
+         "H800 80GB,DeepSeek-V2,1024,16,8,4096,9216,bf16,20000,ran",
+         "recompute_modules=layernorm,moe_act,mla_up_proj, checkpoint=selective: not stated", "checkpoint=full", true},
+        {FULL, "a100-40gb-sxm,llama-2-7b,8,4096,2,bf16,,,fsdp2,4000,ran", "checkpoint=selective: not stated",
+         "checkpoint_layers", true},
         {FULL ",gpus_per_node", "a100-40gb-sxm,llama-2-70b,512,4096,1,bf16,,full,HSDP,9000,ran,8",
          "dp_shard=", "zero=", true},
 #undef FULL
@@ -1575,7 +1580,6 @@ static void programs_have_years(void **state)
         {"(2025)", "Megatron-LM", "", "trainer=megatron-te: megatron's default since 2024", "attention=math"},
         {"(2023)", "Megatron-DeepSpeed", "", "attention=math, usual for megatron-deepspeed", "trainer="},
         {"(2025)", "Megatron-DeepSpeed", "", "attention: default", "attention=math"},
-        {"(2025)", "torchtitan", "fsdp2", "checkpoint=selective, usual for torchtitan", "attention=math"},
     };
 
     (void)state;

@@ -1,6 +1,7 @@
 /*
  * measured_programs.c - what programs do that no column of a table of runs says, and the software that columns name.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -300,13 +301,14 @@ static bool names_program(const char *text)
     return known || mfu_other_stack_in(text);
 }
 
-/* Tensor and pipeline parallelism together are no PyTorch loop's: what most such programs are built on, or like. */
+/* Tensor or expert parallelism beside a pipeline is no PyTorch loop's: what most such programs are built on, or like. */
 static bool implies_megatron(const struct mfu_row *r)
 {
     const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
     const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
 
-    if (!(mfu_cell_number(r, "tp") > 1) || !(mfu_cell_number(r, "pp") > 1) || names_program(mfu_row_cell(r, "compile"))
+    if (!(fmax(mfu_cell_number(r, "tp"), mfu_cell_number(r, "ep")) > 1) || !(mfu_cell_number(r, "pp") > 1)
+        || names_program(mfu_row_cell(r, "compile"))
         || (!mfu_cell_empty(r, "compile") && sharding && strcmp(sharding, "zero1") != 0
             && strcmp(sharding, "ddp") != 0))
         return false; /* or an unknown one with FSDP, say */

@@ -1072,6 +1072,12 @@ static const struct mfu_open no_zero_init = {/* a model that was there before th
                                              .key = "memory_efficient_linear",
                                              .values = {{"off", INFINITY}}};
 
+static const struct mfu_open cheap_modules = {/* of recipes with experts (Megatron-Bridge, DeepSeek-V3 2024, 3.2.3) */
+                                              .column = "act_ckpt",
+                                              .key = "recompute_modules",
+                                              .values = {{"layernorm,moe_act,mla_up_proj", 0.5}},
+                                              .with_key = "checkpoint",
+                                              .with_value = "selective"};
 static const struct mfu_open interleaved = {
     .column = "vpp", .key = "vpp", .values = {{"2", INFINITY}, {"4", INFINITY}}};
 
@@ -1157,7 +1163,9 @@ static void leave_open(struct mfu_row *r)
         if (is_open(r, column))
             open_up(r, &opens[i].open);
     }
-    if (is_open(r, "act_ckpt") && (is_of(r, MEGATRON) || is_of(r, TITAN)) && set_half_layers(r))
+    if (is_open(r, "act_ckpt") && is_of(r, MEGATRON))
+        open_up(r, &cheap_modules);
+    if (is_open(r, "act_ckpt") && is_of(r, MEGATRON) && set_half_layers(r))
         open_up(r,
                 &(struct mfu_open){.column = "act_ckpt",
                                    .key = "checkpoint_layers",
