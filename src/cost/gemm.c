@@ -21,7 +21,8 @@ static const struct {
     int m, n;
 } tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {16, 128}};
 #define FEW 64 /* rows: a tile of fewer is for products that have no more (decoding) */
-static const int splits[] = {1, 2, 3, 4, 8};
+/* Numbers of pieces: cuBLAS takes any; more are worth their sums where K is as long as a batch has pixels. */
+static const int splits[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 /* I256: products per element loaded, of the tile that the rate refers to. */
 #define REFERENCE_INTENSITY (256. * 128 / (256 + 128))
 
@@ -62,10 +63,12 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_
             continue;
         for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
             double s = splits[i], blocks = per_split * s, waves = ceil(blocks / m->sms);
-            double seconds = waves * m->sms * tm * tn * 2 * (k->k / s + k0) / (e * rate);
+            double block_s = m->sms * tm * tn * 2 * (k->k / s + k0) / (e * rate);
+            double sums_s = s > 1 ? m->c[MFU_C_GEMM_SPLIT] + s * partial_sums_s : 0;
+            double seconds = waves * block_s + sums_s;
 
-            if (s > 1)
-                seconds += m->c[MFU_C_GEMM_SPLIT] + s * partial_sums_s;
+            if (blocks / m->sms * block_s + sums_s >= best.compute_s)
+                break; /* not even full rounds of this many pieces are faster, nor are more */
             if (seconds < best.compute_s)
                 best = (struct mfu_tiling){.tile_m = tiles[t].m,
                                            .tile_n = tiles[t].n,
