@@ -448,8 +448,15 @@ static const char *dim_cell(const struct mfu_row *r, const char *column)
                                                                                  : mfu_row_cell(r, column);
 }
 
+/* Whether the model's name or the task says a word. */
+static bool task_says(const struct mfu_row *r, const char *word)
+{
+    return strcasestr(mfu_row_cell(r, "model"), word) || strcasestr(mfu_row_cell(r, "task"), word);
+}
+
 /* What an encoder learns: masked tokens beside the next sentence, of which the head sees no others (NVIDIA
- * DeepLearningExamples, BERT/modeling.py: sequence_output_is_dense), or classes. */
+ * DeepLearningExamples, BERT/modeling.py: sequence_output_is_dense), masked tokens alone (transformers' BertForMaskedLM:
+ * its head sees all), or classes. */
 #define MASKED_SHARE 0.15 /* Devlin et al. 2018, 3.1 */
 #define UNBINNED 128      /* tokens; longer ones are sorted by length (BERT/scripts/run_pretraining.sh: bin_size_64) */
 
@@ -460,7 +467,7 @@ static bool set_encoder_task(struct mfu_row *r)
 
     if (strcmp(r->run->scenario.model->family, "bert") != 0 || *model == '\0')
         return true;
-    if (strcasestr(model, "pre-training") || strcasestr(model, "pretraining")) {
+    if (task_says(r, "pre-training") || task_says(r, "pretraining")) {
         if (mfu_says(mfu_row_cell(r, "source"), "DeepLearningExamples")
             && strtod(dim_cell(r, "seq_len"), NULL) > UNBINNED)
             return mfu_row_skip(r, "sequences of many lengths in bins of 64 tokens: the mean is not stated");
@@ -468,6 +475,10 @@ static bool set_encoder_task(struct mfu_row *r)
         mfu_row_assume(r, "mlm=1, n_labels=2, masked=%s: masked tokens and the next sentence", masked);
         return mfu_row_set(r, "mlm", "1") && mfu_row_set(r, "n_labels", "2") && mfu_row_set(r, "pooler", "1")
             && mfu_row_set(r, "masked", masked);
+    }
+    if (task_says(r, "masked") || task_says(r, "mlm")) {
+        mfu_row_assume(r, "mlm=1: masked tokens");
+        return mfu_row_set(r, "mlm", "1");
     }
     mfu_row_assume(r, "n_labels=2: fine-tuning head");
     return mfu_row_set(r, "n_labels", "2");
