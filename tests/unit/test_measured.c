@@ -240,22 +240,24 @@ static void words_name_what_is_not_modelled(void **state)
 static void encoders_are_read_by_their_task(void **state)
 {
     static const struct {
-        const char *model, *tokens, *assumed, *why; /* why NULL: planned */
+        const char *model, *tokens, *assumed, *why, *task; /* why NULL: planned */
     } rows[] = {
-        {"BERT-large SQuAD", "384", "n_labels=2: fine-tuning head", NULL},
-        {"BERT-large SQuAD", "128", "dropout: the model's", NULL},
-        {"BERT-large pre-training", "128", "masked=19", NULL},
-        {"BERT-large pre-training", "128", "software=2021", NULL},
-        {"BERT-large pre-training", "512", "", "sequences of many lengths"},
+        {"BERT-large SQuAD", "384", "n_labels=2: fine-tuning head", NULL, ""},
+        {"BERT-large SQuAD", "128", "dropout: the model's", NULL, ""},
+        {"BERT-large pre-training", "128", "masked=19", NULL, ""},
+        {"BERT-large", "128", "masked=19", NULL, "masked lm pre-training"},
+        {"BERT-large", "128", "mlm=1: masked tokens", NULL, "masked lm"},
+        {"BERT-large pre-training", "128", "software=2021", NULL, ""},
+        {"BERT-large pre-training", "512", "", "sequences of many lengths", ""},
     };
     double step_s[LENGTH(rows)];
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct mfu_validation *all =
-            table("gpu,source,model,family,tokens,micro_batch,precision,compile,framework,step_time_ms\n"
-                  "a100-80gb-sxm,NVIDIA/DeepLearningExamples,%s,bert,%s,32,fp16-amp,jit,pytorch 21.11 NGC,300\n",
-                  rows[i].model, rows[i].tokens);
+            table("gpu,source,model,family,tokens,task,micro_batch,precision,compile,framework,step_time_ms\n"
+                  "a100-80gb-sxm,NVIDIA/DeepLearningExamples,%s,bert,%s,%s,32,fp16-amp,jit,pytorch 21.11 NGC,300\n",
+                  rows[i].model, rows[i].tokens, rows[i].task);
 
         if (rows[i].why ? !strstr(all->rows[0].skipped, rows[i].why)
                         : all->rows[0].skipped[0] || !strstr(all->rows[0].assumed, rows[i].assumed))
@@ -263,6 +265,27 @@ static void encoders_are_read_by_their_task(void **state)
         step_s[i] = all->rows[0].predicted_step_s;
     }
     assert_true(step_s[1] < step_s[0]);
+}
+
+/* Photographs are decoded beside a training that says so; a run that says neither may be one, and its interval has it. */
+static void images_are_decoded_where_they_are_real(void **state)
+{
+    static const char *const notes[] = {"synthetic data", "", "90 epochs of ImageNet"};
+    struct mfu_validation *all[LENGTH(notes)];
+    double high_s[LENGTH(notes)], step_s[LENGTH(notes)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(notes); i++) {
+        all[i] = table("gpu,model,micro_batch,precision,compile,optimizer,memory_format,img_size,step_time_ms,notes\n"
+                       "h100-sxm,resnet-50,256,fp16-amp,eager,sgd,channels_last,224,100,%s\n",
+                       notes[i]);
+        assert_string_equal(all[i]->rows[0].skipped, "");
+        step_s[i] = all[i]->rows[0].predicted_step_s;
+        high_s[i] = all[i]->rows[0].high_s;
+        assert_true(!strstr(all[i]->rows[0].assumed, "dataloader=jpeg") == (i < 2));
+    }
+    assert_true(step_s[0] == step_s[1] && step_s[1] < step_s[2]);
+    assert_true(high_s[0] < high_s[1] && high_s[1] >= high_s[2] * 0.99);
 }
 
 /* What words and names say of a run that is a setting here. */
@@ -1646,6 +1669,7 @@ int main(void)
         cmocka_unit_test(words_name_what_is_not_modelled),
         cmocka_unit_test(words_that_are_settings_are_set),
         cmocka_unit_test(encoders_are_read_by_their_task),
+        cmocka_unit_test(images_are_decoded_where_they_are_real),
         cmocka_unit_test(adapters_are_read_by_their_columns),
         cmocka_unit_test(the_processor_of_a_row_counts),
         cmocka_unit_test(software_beside_a_method_is_settings),
