@@ -1468,6 +1468,7 @@ static void words_are_read_as_meant(void **state)
         {"gpu,model,seq_len,micro_batch,outcome", "rtx3060,gpt2-xl,1024,8,never fits its memory", "", NULL},
         {"gpu,model,seq_len,micro_batch,task,step_time_ms", "h100-sxm,gpt2,1024,4,self-supervised,90", "", NULL},
         {"gpu,model,micro_batch,task,step_time_ms", "h100-sxm,vit-b-16,4,self-supervised,90", "", "a teacher"},
+        {"gpu,model,micro_batch,task,step_time_ms", "h100-sxm,resnet-50,4,moco,90", "", "a teacher"},
         {"gpu,model,seq_len,micro_batch,notes,step_time_ms", "h100-sxm,gpt2,1024,4,self-supervised with a teacher,90",
          "", "a teacher"},
         {"gpu,model,seq_len,micro_batch,notes,step_time_ms", "h100-sxm,gpt2,1024,4,distillation,90", "", "a teacher"},

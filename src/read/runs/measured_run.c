@@ -487,10 +487,13 @@ static bool set_encoder_task(struct mfu_row *r)
 /* Self-supervised training of images compares views of them, mostly with a teacher's; that of text is the usual one. */
 static bool check_views(struct mfu_row *r)
 {
-    static const char *const signs[] = {"views", "teacher", "dino", "dinov2", "dinov3"};
+    static const char *const signs[] = {"views", "teacher", "dino", "dinov2", "dinov3"},
+                             *const named[] = {"moco", "byol", "simclr", "momentum encoder"};
     const char *column = mfu_where_said(r, "self-supervised");
     bool views = mfu_model_dim_find(r->run->scenario.model, "image", NULL) >= 0;
 
+    for (size_t i = 0; i < sizeof named / sizeof *named && views && !column; i++)
+        column = mfu_where_said(r, named[i]);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         views |= mfu_where_said(r, signs[i]) != NULL;
     return !column || !views || mfu_row_skip(r, "views and a teacher beside the model: not modelled (%s)", column);
