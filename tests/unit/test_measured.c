@@ -753,6 +753,32 @@ static void what_is_open_widens_the_interval(void **state)
     assert_non_null(strstr(all->rows[2].assumed, "not stated, and without it the run would not have fitted"));
 }
 
+/* A pipeline's stages are in parts where few microbatches would leave it idle, and its program has such. */
+static void few_microbatches_are_interleaved(void **state)
+{
+    static const struct {
+        const char *compile, *batch, *vpp, *sharding;
+        bool parts;
+    } rows[] = {
+        {"Megatron-Core", "16", "", "", true},         {"Megatron-Core", "1024", "", "", false},
+        {"Megatron-Core", "16", "1", "", false},       {"torchtitan", "16", "", "fsdp", true},
+        {"Megatron-DeepSpeed", "1024", "", "", false}, {"", "16", "", "fsdp", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = table(
+            "gpu,model,seq_len,n_gpus,tp,pp,vpp,global_batch,micro_batch,precision,compile,sharding,step_time_ms\n"
+            "h100-sxm,llama-3-70b,4096,64,4,8,%s,%s,1,bf16,%s,%s,%d\n",
+            rows[i].vpp, rows[i].batch, rows[i].compile, rows[i].sharding, 100 * atoi(rows[i].batch));
+
+        if (all->rows[0].skipped[0] || (strstr(all->rows[0].assumed, "vpp=") != NULL) != rows[i].parts)
+            fail_msg("%s %s: %s; %s", rows[i].compile, rows[i].batch, all->rows[0].assumed, all->rows[0].skipped);
+        if (!*rows[i].compile)
+            assert_non_null(strstr(all->rows[0].assumed, "trainer=torchtitan: layers are split over GPUs and stages"));
+    }
+}
+
 /* Words as people write them, and the program's own. */
 static void spellings_are_understood(void **state)
 {
@@ -1690,6 +1716,7 @@ int main(void)
         cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(what_is_open_widens_the_interval),
+        cmocka_unit_test(few_microbatches_are_interleaved),
         cmocka_unit_test(spellings_are_understood),
         cmocka_unit_test(a_cell_is_one_assumption),
         cmocka_unit_test(layers_are_of_stages),

@@ -231,7 +231,7 @@ struct search {
     double above, most; /* surprise of the round */
     const struct mfu_open_value *now[MFU_OPEN_KEYS], *taken[MFU_OPEN_KEYS];
     struct mfu_scenario best;
-    double score; /* of the best, INFINITY: none suits */
+    double surprise, score; /* of the best, INFINITY: none suits */
     enum settled by;
 };
 
@@ -255,6 +255,7 @@ static void consider(struct search *t, struct mfu_scenario *s, double surprise)
         score += off * off / (2 * MEMORY_OFF * MEMORY_OFF);
     if (by == UNFIT || !(score < t->score))
         return;
+    t->surprise = surprise;
     t->score = score;
     t->best = *s;
     t->by = by;
@@ -281,12 +282,31 @@ static void try_others(struct search *t, int first, const struct mfu_scenario *s
     }
 }
 
+/* Tries what is chosen for its speed alone beside the best. */
+static void try_faster(struct search *t)
+{
+    const struct mfu_scenario best = t->best;
+    double surprise = t->surprise;
+
+    memcpy(t->now, t->taken, sizeof t->now);
+    for (int i = 0; i < t->run->n_open; i++) {
+        for (const struct mfu_open_value *v = t->run->open[i].values; t->run->open[i].for_speed && v->value; v++) {
+            struct mfu_scenario other = best;
+
+            t->now[i] = v;
+            if (set_open(t->run, i, v, &other))
+                consider(t, &other, surprise + v->surprise);
+        }
+        t->now[i] = t->taken[i];
+    }
+}
+
 /* Chooses what is open.  What is assumed where nothing is said stays where it suits and memory does not keep it slow; what
  * ran out of memory did so with it and one sequence, or nothing follows. */
 static void choose(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
                    struct mfu_validated *v)
 {
-    struct search t = {p, simulation, run, 0, 0, {0}, {0}, run->scenario, INFINITY, UNFIT};
+    struct search t = {p, simulation, run, 0, 0, {0}, {0}, run->scenario, 0, INFINITY, UNFIT};
     const struct mfu_scenario as_read = run->scenario;
     struct mfu_scenario first = as_read;
     struct mfu_error err = {0};
@@ -323,6 +343,7 @@ static void choose(struct mfu_plan *p, struct mfu_simulation *simulation, struct
                            : ONE_ALONE);
         return;
     }
+    try_faster(&t);
     run->scenario = t.best;
     for (int i = 0; i < run->n_open; i++) {
         const struct mfu_open *open = &run->open[i];
@@ -333,7 +354,7 @@ static void choose(struct mfu_plan *p, struct mfu_simulation *simulation, struct
         snprintf(text, sizeof text, "%s=%s%s%s%s%s: not stated, and without it the run would %s", open->key,
                  t.taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
                  open->with_key ? "=" : "", open->with_key ? open->with_value : "",
-                 fits ? "be slower" : "not have fitted");
+                 fits || open->for_speed ? "be slower" : "not have fitted");
         note(v, text);
         if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
             run->step_s = NAN; /* of a batch that as many share as are not known */

@@ -301,8 +301,9 @@ static bool names_program(const char *text)
     return known || mfu_other_stack_in(text);
 }
 
-/* Tensor or expert parallelism beside a pipeline is no PyTorch loop's: what most such programs are built on, or like. */
-static bool implies_megatron(const struct mfu_row *r)
+/* Whether tensor or expert parallelism stands beside a pipeline, which is no PyTorch loop's, and nothing says whose: most such
+ * programs are built on Megatron, or like it; with FSDP, on PyTorch's own as torchtitan is. */
+static bool splits_layers(const struct mfu_row *r)
 {
     const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
     const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
@@ -362,10 +363,13 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
 
     if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
-    if (!late && implies_megatron(r)) {
+    if (!late && splits_layers(r)) {
+        enum mfu_trainer_kind like =
+            mfu_says_word(mfu_row_cell(r, "sharding"), "fsdp") ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
+
         mfu_row_assume(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
-                       mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]);
-        if (!mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]))
+                       mfu_trainer_names[like]);
+        if (!mfu_row_set(r, "trainer", mfu_trainer_names[like]))
             return false;
     }
     if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))

@@ -1092,8 +1092,12 @@ static const struct mfu_open cheap_modules = {/* of recipes with experts (Megatr
                                               .values = {{"layernorm,moe_act,mla_up_proj", 0.5}},
                                               .with_key = "checkpoint",
                                               .with_value = "selective"};
+/* Stages of parts: Megatron's way to fill a pipeline that few microbatches leave idle. */
 static const struct mfu_open interleaved = {
-    .column = "vpp", .key = "vpp", .values = {{"2", INFINITY}, {"4", INFINITY}}};
+    .column = "vpp",
+    .key = "vpp",
+    .values = {{"2", 0.4}, {"3", 0.4}, {"4", 0.5}, {"5", 0.5}, {"6", 0.5}, {"8", 0.6}},
+    .for_speed = true};
 
 #define LARGER_CARD 0.2 /* as surprising: the other of two sizes of memory */
 #define HALF_AGAIN 0.7  /* layers that are computed again, as many as are needed (Megatron's --recompute-num-layers) */
@@ -1186,7 +1190,7 @@ static void leave_open(struct mfu_row *r)
                                    .values = {{r->run->half_layers, HALF_AGAIN}},
                                    .with_key = "checkpoint",
                                    .with_value = "full"});
-    if (is_of(r, PIPELINE) && is_of(r, MEGATRON) && mfu_cell_empty(r, "vpp"))
+    if (is_of(r, PIPELINE) && (is_of(r, MEGATRON) || is_of(r, TITAN)) && mfu_cell_empty(r, "vpp"))
         open_up(r, &interleaved);
 }
 

@@ -27,6 +27,7 @@ struct mfu_open {
     struct mfu_open_value values[MFU_OPEN_VALUES + 1]; /* ends with NULL */
     const char *with_key, *with_value;                 /* that goes with each of them; NULL: none */
     const struct mfu_gpu *card;                        /* the value's, where the key is the card */
+    bool for_speed; /* each is chosen where it is faster by enough, else where it fits */
 };
 #define MFU_OPEN_KEYS 12 /* the most of one row */
 
