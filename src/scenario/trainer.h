@@ -91,11 +91,11 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .stands_for = "composer timm diffusers open-clip fairseq unsloth xtuner swift ms-swift torchtune colossalai")    \
     X(FSDP, "fsdp", .runtime = MFU_EAGER, .torch_fsdp = true, .overlaps_reduce = true, .overlaps_gather = true,        \
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
-    X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .torch_fsdp = true, .overlaps_reduce = true,                     \
-      .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
-      .sums_wide = true, .avoids_record_streams = true, .whole_experts = true, .compiles_layers = true,                \
-      .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER, .splits_rows = true,     \
-      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
+    X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .fp8 = "fp8-current", .torch_fsdp = true,                        \
+      .overlaps_reduce = true, .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true,             \
+      .saves_gathered = true, .sums_wide = true, .avoids_record_streams = true, .whole_experts = true,                 \
+      .compiles_layers = true, .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER, \
+      .splits_rows = true, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                    \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
@@ -190,6 +190,7 @@ struct mfu_trainer {
     bool repeats_keys;        /* exchanging heads over more ranks than there are of keys, it repeats those */
     double shares_keys_since; /* a year of the software: more tensor ranks than heads of keys gather queries, keys and
                                  values, and take theirs (Megatron-LM f7dfb997); 0: never */
+    const char *fp8;          /* the precision that it means by fp8, where its scales are not delayed; NULL */
     bool holds_fp8;           /* weights of linears lie in fp8, where the precision and ZeRO 1 or 2 let them */
     bool gathers_adapters;    /* beside products split by rows: their second product is split by columns */
     bool whole_experts;       /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */

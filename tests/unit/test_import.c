@@ -634,7 +634,7 @@ static void torchtitan_shards_over_the_scenarios_gpus(void **state)
     assert_near(setting(MFU_S_ZERO), 3, 0);
     assert_near(setting(MFU_S_GPUS), 8, 0);
     assert_near(config.accum, 4, 0);
-    assert_int_equal(config.precision, MFU_FP8);
+    assert_int_equal(config.precision, MFU_FP8_CURRENT);
     assert_int_equal(config.runtime, MFU_COMPILE);
     assert_int_equal(config.checkpoint, MFU_NONE);
     assert_int_equal(config.optimizer, MFU_ADAMW);

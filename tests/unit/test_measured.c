@@ -1454,6 +1454,8 @@ static void words_are_read_as_meant(void **state)
          "h100-sxm,llama-2-7b,1024,1,LoRA (rank 64),67.1,qkvo,300", "", NULL},
         {"gpu,model,seq_len,micro_batch,method,trainable_m,step_time_ms",
          "h100-sxm,llama-2-7b,1024,1,\"LoRA (r=64, qkvo)\",67.1,300", "", NULL},
+        {"gpu,source,model,seq_len,micro_batch,precision,step_time_ms",
+         "h100-sxm,pytorch/torchtitan,llama-3-8b,1024,1,fp8,400", "precision=fp8-current: torchao", NULL},
         /* sizes and forms that a row does not state follow from what trains, small multiples of a usual size alone */
         {"gpu,model,seq_len,micro_batch,method,lora_rank,lora_targets,trainable_m,step_time_ms",
          "l40s,llama-3.2-1b,512,1,adalora,8,\"q,v\",1.278336,300", "lora=12: so many", NULL},

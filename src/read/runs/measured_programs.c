@@ -270,11 +270,19 @@ static bool runs_deepspeed(const struct mfu_row *r)
             || strstr(mfu_row_cell(r, "optimizer"), "DeepSpeed"));
 }
 
-/* DeepSpeed casts all that trains to 16 bits, beside fp32 masters (edaa7221, runtime/engine.py). */
+/* DeepSpeed casts all that trains to 16 bits, beside fp32 masters (edaa7221, runtime/engine.py).  torchao's scaling is
+ * dynamic, if not told otherwise (36027d8, float8/config.py: CastConfig). */
 bool mfu_row_set_engine(struct mfu_row *r)
 {
     const double *set_to = r->run->scenario.setting;
 
+    const char *fp8 = mfu_trainers[(int)set_to[MFU_S_TRAINER]].fp8;
+
+    if (fp8 && mfu_precisions[(int)set_to[MFU_S_PRECISION]].delayed
+        && !mfu_says(mfu_row_cell(r, "precision"), "delayed")) {
+        mfu_row_assume(r, "precision=%s: torchao's scales are of the tensor at hand", fp8);
+        return mfu_row_set(r, "precision", fp8);
+    }
     if ((int)set_to[MFU_S_TRAINER] != MFU_TRAINER_DEEPSPEED)
         return true;
     if (mfu_precisions[(int)set_to[MFU_S_PRECISION]].pure && !mfu_row_set(r, "precision", "bf16"))

@@ -202,7 +202,8 @@ static void find_accumulation(struct mfu_import *m)
         mfu_import_leave(all, MFU_UNMODELLED, "is no multiple of the local batch and the ranks that split it");
 }
 
-/* float8 of all linears but the head is what precision fp8 means here. */
+/* float8 of all linears but the head is what precision fp8 means here, with scales of the tensor at hand (pytorch/ao
+ * @36027d8 float8/config.py: CastConfig). */
 static void find_precision(struct mfu_import *m)
 {
     struct mfu_entry *converters = mfu_import_find(m, "model.converters"), *pure = mfu_import_find(m, "training.dtype");
@@ -217,7 +218,7 @@ static void find_precision(struct mfu_import *m)
         if (strncmp(m->entries[i].name, "float8.", 7) == 0 || strncmp(m->entries[i].name, "quantize.", 9) == 0)
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "float8 is not switched on");
     if (e) {
-        mfu_import_set(m, e, "precision", "all linears but the head", "fp8");
+        mfu_import_set(m, e, "precision", "all linears but the head", "fp8-current");
         mfu_import_leave(mixed, MFU_IGNORED, "what is not float8");
     } else if (pure && pure->set)
         mfu_import_leave(mixed, MFU_IGNORED, "the weights are so already");
