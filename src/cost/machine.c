@@ -67,6 +67,7 @@ static const struct thread {
     enum mfu_coefficient id;
     double mark;
 } threads[] = {{MFU_C_DISPATCH_EAGER, MFU_PROCESSOR_USUAL},
+               {MFU_C_DISPATCH_BARE, MFU_PROCESSOR_USUAL},
                {MFU_C_DISPATCH_BACKWARD, MFU_PROCESSOR_USUAL},
                {MFU_C_DISPATCH_COMPILE, MFU_PROCESSOR_USUAL},
                {MFU_C_DISPATCH_C, MFU_PROCESSOR_USUAL},
@@ -79,11 +80,12 @@ static const struct thread {
                {MFU_C_HOST_NANOTRON, P5},
                {MFU_C_HOST_SOFTMAX, MFU_PROCESSOR_USUAL},
                {MFU_C_HOST_MICRO, MFU_PROCESSOR_USUAL},
+               {MFU_C_HOST_LOOP, MFU_PROCESSOR_USUAL},
                {MFU_C_HOST_ENGINE, MFU_PROCESSOR_USUAL},
                {MFU_C_HOST_GENERATE, MFU_PROCESSOR_USUAL}};
 
 /* How much longer the scenario's processor takes than that which a host time is of; where it was measured and says of
- * which, the calibration's. */
+ * which, the calibration's.  Where no processor is known, what is usual beside the card. */
 static double pace(const struct mfu_config *c, const struct thread *t)
 {
     const struct mfu_gpu *g = c->gpu;
@@ -93,7 +95,9 @@ static double pace(const struct mfu_config *c, const struct thread *t)
 
     if (c->scenario && c->scenario->coefficient_given[t->id] == MFU_GIVEN_BY_USER)
         return 1; /* of the host that runs it */
-    return mark > 0 ? positive(its, t->mark) / mark : 1;
+    if (mark > 0)
+        return positive(its, t->mark) / mark;
+    return measured ? 1 : mfu_config_coefficient(c, MFU_C_HOST_THREAD);
 }
 
 double mfu_host_own_sigma(double all)

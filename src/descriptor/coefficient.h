@@ -118,14 +118,16 @@ struct mfu_yaml;
       "what a kernel that is no GEMM takes besides, as far as it reads and writes DRAM: until the first loads arrive " \
       "and after the last")                                                                                            \
     X(DISPATCH_EAGER, "dispatch.eager", MFU_SECONDS, 0, 1e-2,                                                          \
-      "host time to dispatch one forward or optimizer kernel in eager PyTorch")                                        \
+      "host time to dispatch one forward kernel in eager PyTorch, with the modules around it")                         \
+    X(DISPATCH_BARE, "dispatch.bare", MFU_SECONDS, 0, 1e-2,                                                            \
+      "and one that no module and no gradient surrounds: an optimizer's, a copy")                                      \
     X(DISPATCH_BACKWARD, "dispatch.backward", MFU_SECONDS, 0, 1e-2,                                                    \
       "host time of one kernel of the autograd engine's backward")                                                     \
     X(DISPATCH_COMPILE, "dispatch.compile", MFU_SECONDS, 0, 1e-2, "host time of one kernel called from compiled code") \
     X(DISPATCH_C, "dispatch.c", MFU_SECONDS, 0, 1e-2, "host time of one kernel launched by a C program")               \
     X(DISPATCH_GRAPH, "dispatch.graph", MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph")              \
     X(DISPATCH_ZERO, "dispatch.zero", MFU_SECONDS, 0, 1e-2,                                                            \
-      "host time to gather and release one weight tensor in one pass of ZeRO 3")                                       \
+      "host time to gather and release one weight tensor in one pass of ZeRO 3; in PyTorch's FSDP one block")          \
     X(HOST_MEGATRON, "host.megatron", MFU_SECONDS, 0, 1,                                                               \
       "host time of a layer's forward in Megatron-LM without TransformerEngine: Python and launches; the step takes "  \
       "the longer of host and GPU")                                                                                    \
@@ -157,10 +159,10 @@ struct mfu_yaml;
     X(HOST_GENERATE, "host.generate", MFU_SECONDS, 0, 1,                                                               \
       "host time of a layer's forward in transformers' generate, which grows its cache as it goes")                    \
     X(HOST_QUANTISED, "host.quantised", MFU_RATIO, 0.1, 10, "that time with quantised linears, relative")              \
-    X(HOST_PEFT, "host.peft", MFU_RATIO, 0.1, 100,                                                                     \
-      "host time of a launch of forward, run again or not, where peft's modules sit in transformers', relative to "    \
-      "that of "                                                                                                       \
-      "flat code (dispatch.eager)")                                                                                    \
+    X(HOST_LOOP, "host.loop", MFU_SECONDS, 0, 1e-2,                                                                    \
+      "what the loop of transformers' Trainer takes for each weight tensor and micro-step, while the GPU waits")       \
+    X(HOST_THREAD, "host.thread", MFU_RATIO, 0.1, 10,                                                                  \
+      "host times beside such a card, where no processor is known, relative to those of a server")                     \
     X(HOST_LOADER, "host.loader", MFU_SECONDS, 0, 100,                                                                 \
       "what the loader takes for a sequence, beside the GPU, where dataloader_ms does not say")                        \
     X(HOST_JPEG, "host.jpeg", MFU_SECONDS, 0, 100,                                                                     \

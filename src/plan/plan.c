@@ -34,23 +34,13 @@ static bool graphs_all(const struct mfu_plan *p)
         && (p->config.setting[MFU_S_GRAPH_SCOPE] == MFU_GRAPHS_OF_ALL || !(p->program.expert_layers > 0));
 }
 
-/* Whether linears are peft's modules, whose forward launches the kernels. */
-static bool nested_modules(const struct mfu_plan *p)
-{
-    enum mfu_adapter_place place = mfu_methods[(int)p->config.setting[MFU_S_ADAPTER]].place;
-
-    return p->config.setting[MFU_S_LORA] > 0 && (place == MFU_ADAPTS_RESULT || place == MFU_ADAPTS_SCALE)
-        && !graphs_all(p) && mfu_runtimes[p->config.runtime].dispatch_forward == MFU_C_DISPATCH_EAGER
-        && mfu_adapters[(int)p->config.setting[MFU_S_LORA_KERNELS]].nested_modules;
-}
-
 /* Host time of one launch; compiled and captured code is cheaper.  What of forward runs again in backward is
  * forward's code. */
 static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 {
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     const double *c = p->machine.c;
-    double forward_s = c[r->dispatch_forward] * (nested_modules(p) ? c[MFU_C_HOST_PEFT] : 1), again = 0;
+    double again = 0;
 
     if (phase == MFU_OPTIMIZER_PHASE)
         return c[r->dispatch_optimizer];
@@ -58,7 +48,8 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
         return c[MFU_C_DISPATCH_GRAPH];
     if (phase == MFU_BACKWARD && p->sums.launches[phase] > 0)
         again = fmin(p->sums.again_kernels / p->sums.launches[phase], 1);
-    return phase == MFU_BACKWARD ? again * forward_s + (1 - again) * c[r->dispatch_backward] : forward_s;
+    return phase == MFU_BACKWARD ? again * c[r->dispatch_forward] + (1 - again) * c[r->dispatch_backward]
+                                 : c[r->dispatch_forward];
 }
 
 /* The layers that the program holds. */
@@ -148,8 +139,27 @@ static double passes_of(const struct mfu_plan *p, int phase)
     return again > 0 && layers > 0 ? 1 + fmin(again / layers, 1) : 2;
 }
 
-/* Host time per launch of every phase.  ZeRO 3 gathers and releases each
- * weight on its way through forward and backward, on the host even where one
+/* What ZeRO 3 gathers and lets go in one pass of each micro-step: each weight (DeepSpeed 0.14.4, runtime/zero/
+ * partitioned_param_coordinator.py), or a block at once (PyTorch, torch/distributed/fsdp). */
+static double gathers_of(const struct mfu_plan *p)
+{
+    const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
+    const struct mfu_program *g = &p->program;
+
+    return (t->torch_fsdp || t->fsdp_overlaps ? layers_of(g) + 1 : g->weight_tensors)
+        * (mfu_config_gathers_once(&p->config) ? 1 : g->accum);
+}
+
+/* What transformers' Trainer does between two micro-steps of a step: behind its look whether the loss is a number, for
+ * which it waits, it counts all parameters (floating_point_ops()) and sets all modules to train (transformers 4.32,
+ * trainer.py: _inner_training_loop(), training_step()). */
+static double loop_s(const struct mfu_plan *p)
+{
+    return p->config.setting[MFU_S_LOOP] * p->machine.c[MFU_C_HOST_LOOP] * p->program.weight_tensors * p->program.accum;
+}
+
+/* Host time per launch of every phase.  ZeRO 3 gathers and releases
+ * weights on its way through forward and backward, on the host even where one
  * GPU holds everything: that time, and the trainer's own, is spread over the
  * launches of the pass.  Where host and GPU take about as long, each waits for the
  * other now and then: the pass takes their norm (p = 4). */
@@ -159,6 +169,7 @@ static void find_dispatch(struct mfu_plan *p)
 
     p->host_rules = graphs_all(p) ? MFU_C_DISPATCH_GRAPH : mfu_runtimes[p->config.runtime].dispatch_forward;
     p->far_s = far_s(p);
+    p->loop_s = loop_s(p);
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i], checks = checks_s(p, (enum mfu_phase)i);
         bool layers = i == MFU_FORWARD || i == MFU_BACKWARD;
@@ -169,8 +180,7 @@ static void find_dispatch(struct mfu_plan *p)
         if (launches <= 0)
             continue;
         if (layers && p->config.setting[MFU_S_ZERO] >= 3)
-            p->dispatch_s[i] +=
-                p->machine.c[MFU_C_DISPATCH_ZERO] * passes_of(p, i) * g->weight_tensors * g->accum / launches;
+            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * passes_of(p, i) * gathers_of(p) / launches;
         if (host <= 0 && checks <= 0)
             continue;
         if (checks > host)
@@ -269,7 +279,7 @@ static void add_up_time(struct mfu_plan *p)
     s->communication_exposed_s =
         fmin(with.exposed_s, s->communication_s * (1 + p->machine.c[MFU_C_LINK_CONTENTION]) + s->copies_s);
     s->contention_s = 0;
-    gpu_s = s->beside_host_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->paging_s;
+    gpu_s = s->beside_host_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->loop_s + p->paging_s;
     s->time_s = fmax(gpu_s, loader_s);
     p->loader_wait_s = s->time_s - gpu_s;
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s - p->paging_s;
@@ -457,8 +467,7 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
     if (p->limit == MFU_LIMIT_INPUT && !mfu_plan_states_loader(p))
         slope[decodes(p) ? MFU_C_HOST_JPEG : MFU_C_HOST_LOADER] = 1;
     slope[MFU_C_LINK_PAGED] = -p->paging_s / p->step.time_s;
-    if (nested_modules(p) && p->host_rules == MFU_C_DISPATCH_EAGER)
-        slope[MFU_C_HOST_PEFT] = slope[p->host_rules];
+    slope[MFU_C_HOST_LOOP] = p->loop_s / p->step.time_s;
     slope[MFU_C_SYSTEM] = alike ? 0 : 1;
 }
 
@@ -510,18 +519,15 @@ static void interval(struct mfu_plan *p)
     p->step.high_s =
         total * exp(excess) + sqrt(above_s * above_s + unseen * unseen); /* hypot() differs between libraries */
     /* A host that just keeps up may be one that does not; */
-    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
-        double peft = nested_modules(p) && i != MFU_OPTIMIZER_PHASE ? known->sigma[MFU_C_HOST_PEFT] : 0;
-
-        slower[i] = exp(MFU_SIGMAS * sqrt(host * host + peft * peft));
-    }
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        slower[i] = exp(MFU_SIGMAS * host);
     late = beside_host(p, slower);
     late_s = fmax(late.alone_s + late.exposed_s - p->step.beside_host_s - p->loader_wait_s, 0);
     p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
     if (decodes(p) && !mfu_plan_states_loader(p)) /* nor a loader that just keeps up */
         p->step.high_s = fmax(p->step.high_s, mfu_plan_loader_s(p) * exp(MFU_SIGMAS * loader_sigma(p)));
     /* however fast they are, the kernels take their time. */
-    slope[p->host_rules] = slope[MFU_C_HOST_PEFT] = slope[MFU_C_HOST_LOADER] = slope[MFU_C_HOST_JPEG] = 0;
+    slope[p->host_rules] = slope[MFU_C_HOST_LOADER] = slope[MFU_C_HOST_JPEG] = 0;
     variance += mfu_coefficients_variance(known, slope) - coefficients - workers;
     p->step.low_s = fmax(p->step.low_s, p->step.busy_s * exp(fmin(excess - MFU_SIGMAS * sqrt(variance), 0)));
 }

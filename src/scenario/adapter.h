@@ -226,7 +226,7 @@ extern const char *const mfu_base_names[MFU_BASE_COUNT + 1]; /* and NULL */
 
 /* X(identifier, name, fields) */
 #define MFU_ADAPTER_KERNELS(X)                                                                                         \
-    X(ADAPTER_PEFT, "peft", .casts = true, .nested_modules = true, .aliases = "hf trl")                                \
+    X(ADAPTER_PEFT, "peft", .casts = true, .aliases = "hf trl")                                                        \
     X(ADAPTER_PLAIN, "plain", .half_adapters = true, .aliases = "torchtune litgpt")                                    \
     X(ADAPTER_FUSED, "fused", .half_adapters = true, .fused = true, .aliases = "unsloth automodel triton")
 
@@ -240,10 +240,9 @@ enum mfu_adapter_kind {
 struct mfu_adapter_row {
     const char *name;
     const char *aliases, *stands_for;
-    bool casts;          /* the input becomes what the adapter is, the sum what the base's result is */
-    bool nested_modules; /* in transformers' modules: a launch takes the host longer */
-    bool half_adapters;  /* adapters have 16 bits unless they are told otherwise */
-    bool fused;          /* one kernel adds the scaled product; products that share an input keep one */
+    bool casts;         /* the input becomes what the adapter is, the sum what the base's result is */
+    bool half_adapters; /* adapters have 16 bits unless they are told otherwise */
+    bool fused;         /* one kernel adds the scaled product; products that share an input keep one */
 };
 extern const struct mfu_adapter_row mfu_adapters[MFU_ADAPTER_KIND_COUNT];
 extern const char *const mfu_adapter_names[MFU_ADAPTER_KIND_COUNT + 1]; /* and NULL */

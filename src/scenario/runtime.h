@@ -23,14 +23,14 @@
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_EAGER,                                    \
       .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA,      \
       .sigma = MFU_C_MODEL_SIGMA_EAGER, .excess = MFU_C_MODEL_EXCESS_EAGER, .torch_default_optimizer = true,           \
-      .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                                                      \
+      .dispatch_optimizer = MFU_C_DISPATCH_BARE)                                                                       \
     X(COMPILE, "compile", .meaning = "torch.compile: small kernels become one", .fuse = true, .fuse_rows = true,       \
       .recompute = true, .one_cast = true, .gradients_at_end = true, .keeps_wide = true, .pads_matmuls = true,         \
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_COMPILE,                                  \
       .dispatch_backward = MFU_C_DISPATCH_COMPILE, .reserved = MFU_C_RESERVED_COMPILE,                                 \
       .live = MFU_C_MEMORY_SIGMA_COMPILE, .compiled = true, .torch_default_optimizer = true,                           \
       .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .least_capability = 7.0,                               \
-      .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                    \
+      .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_BARE,                     \
       .aliases = "torch.compile inductor dynamo max-autotune")                                                         \
     X(FUSED, "fused", .meaning = "Megatron-LM and TransformerEngine: hand-written fused kernels", .fuse = true,        \
       .whole_scans = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,             \
@@ -38,7 +38,7 @@
       .recompute_attention = true, .heads_in_place = true, .gradient = MFU_GRADIENT_FP32,                              \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
       .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA,                \
-      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .lacks = MFU_ON(MFU_METAL),            \
+      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_BARE, .lacks = MFU_ON(MFU_METAL),             \
       .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
     X(LLMC, "llmc", .meaning = "llm.c: one program in C and CUDA", .fuse = true, .fuse_rows = true,                    \
       .whole_norms = true, .one_cast = true, .half_weights = true, .gemm_accumulates = true, .preallocates = true,     \

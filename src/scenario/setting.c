@@ -35,6 +35,7 @@ const char *const mfu_zero_grad_names[] = {"free", "fill", NULL};
 const char *const mfu_ema_names[] = {"off", "lerp", "foreach", "loop", NULL};
 const char *const mfu_dataloader_names[] = {"nothing", "jpeg", NULL};
 const char *const mfu_debug_names[] = {"off", "info", "detail", NULL};
+const char *const mfu_loop_names[] = {"plain", "transformers", NULL};
 const char *const mfu_rank_order_names[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
 
 const struct mfu_setting mfu_settings[MFU_SETTING_COUNT] = {

@@ -267,6 +267,10 @@ struct mfu_error;
       mfu_debug_names, "environment",                                                                                  \
       "checks of torch.distributed: with detail the hosts agree on every collective before it runs",                   \
       .keeps_graph = true)                                                                                             \
+    X(LOOP, "loop", "", MFU_COUNT, 0, 1, 0, mfu_loop_names, "environment",                                             \
+      "loop around the model: a plain one, or transformers' Trainer, which looks at each loss and walks all weights "  \
+      "while the GPU waits",                                                                                           \
+      .keeps_graph = true)                                                                                             \
     X(SOFTWARE, "software", "", MFU_COUNT, 0, 2100, 0, NULL, "environment",                                            \
       "year of the libraries (CUDA, cuBLAS, PyTorch); 0: today's", .keeps_graph = true, .least_but_0 = 2015)           \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment",             \
@@ -367,6 +371,7 @@ extern const char *const mfu_dataloader_names[MFU_LOADER_COUNT + 1];
 
 #define MFU_DEBUG_DETAIL 2 /* TORCH_DISTRIBUTED_DEBUG, of off, info, detail */
 extern const char *const mfu_debug_names[];
+extern const char *const mfu_loop_names[];
 
 /* Writes a value as `set` would read it back ("bf16", "8", "2 GiB").  `buf` has
  * room for MFU_QUANTITY_MAX. */

@@ -86,6 +86,31 @@ static void the_processor_rules_what_the_host_takes(void **state)
     assert_true(width[2] < 0.99); /* the same host, but known */
 }
 
+/* Beside a GeForce card a thread of a desktop runs, until a processor is named. */
+static void desktops_have_faster_threads(void **state)
+{
+    static const char *const gpus[] = {"a100-80gb-sxm", "rtx4090", "rtx4070-laptop"};
+    double unknown[LENGTH(gpus)], named[LENGTH(gpus)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(gpus); i++) {
+        struct mfu_scenario s = scenario_of(gpus[i], "gpt2", "seq 64");
+        struct mfu_plan *p = calloc(1, sizeof *p);
+
+        assert_non_null(p);
+        assert_int_equal(mfu_plan_make(p, &s, NULL), 0);
+        unknown[i] = p->dispatch_s[MFU_FORWARD];
+        set_all(&s, "cpu_mark 3000");
+        assert_int_equal(mfu_plan_make(p, &s, NULL), 0);
+        named[i] = p->dispatch_s[MFU_FORWARD];
+        mfu_plan_release(p);
+        free(p);
+    }
+    assert_true(unknown[1] < unknown[0] && unknown[2] < unknown[0]);
+    assert_near(named[1], named[0], 1e-9);
+    assert_near(named[2], named[0], 1e-9);
+}
+
 /* Of a machine that the user names the processor follows; of the usual one it is not known, and what he says counts. */
 static void a_named_machine_tells_its_processor(void **state)
 {
@@ -680,6 +705,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processors_are_known_by_what_names_them),
         cmocka_unit_test(the_processor_rules_what_the_host_takes),
+        cmocka_unit_test(desktops_have_faster_threads),
         cmocka_unit_test(a_named_machine_tells_its_processor),
         cmocka_unit_test(values_are_read_as_the_key_means_them),
         cmocka_unit_test(dims_follow_each_other),

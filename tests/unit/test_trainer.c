@@ -90,6 +90,52 @@ static void weights_are_gathered_for_each_pass(void **state)
     }
 }
 
+/* PyTorch's FSDP gathers a block at once, however many weights it has. */
+static void fsdp_gathers_blocks(void **state)
+{
+    static const char *const trainers[] = {"fsdp", "deepspeed"};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof trainers / sizeof *trainers; i++) {
+        double host_s[2];
+
+        for (int slow = 0; slow < 2; slow++) {
+            plan(&p, "a100-80gb-sxm", "gpt2",
+                 (const char *[]){"gpus", "8", "trainer", trainers[i], "zero", "3", "dispatch.zero",
+                                  slow ? "4ms" : "3ms", NULL});
+            host_s[slow] = p.dispatch_s[MFU_FORWARD] * p.sums.launches[MFU_FORWARD];
+        }
+        assert_near(host_s[1] - host_s[0],
+                    1e-3 * (i == 0 ? mfu_config_dim(&p.config, "n_layer") + 1 : p.program.weight_tensors), 1e-9);
+    }
+}
+
+/* The GPU waits for transformers' loop at each micro-step, in the sums and in the simulation, whoever is slower. */
+static void the_loop_is_waited_for(void **state)
+{
+    PLAN p = {0};
+
+    (void)state;
+    for (int long_ones = 0; long_ones < 2; long_ones++) {
+        double step_s[2], simulated_s[2];
+
+        for (int loop = 0; loop < 2; loop++) {
+            struct mfu_simulation s = {0};
+
+            plan(&p, "a100-80gb-sxm", "gpt2",
+                 (const char *[]){"accum", "4", "seq", long_ones ? "1024" : "16", "host.loop", "1ms", "loop",
+                                  loop ? "transformers" : "plain", NULL});
+            step_s[loop] = p.step.time_s;
+            assert_int_equal(mfu_simulate(&p, false, &s, NULL), 0);
+            simulated_s[loop] = p.step.time_s;
+            mfu_simulation_release(&s);
+        }
+        assert_near(step_s[1] - step_s[0], 4e-3 * p.program.weight_tensors, 1e-9);
+        assert_near(simulated_s[1] - simulated_s[0], 4e-3 * p.program.weight_tensors, 1e-9);
+    }
+}
+
 /* Bytes that the kernels of a name write in a micro-step, and calls of them. */
 static double written_by(const struct mfu_plan *p, const char *ending, double *calls)
 {
@@ -663,6 +709,8 @@ static void weight_gradients_are_added_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fsdp_gathers_blocks),
+        cmocka_unit_test(the_loop_is_waited_for),
         cmocka_unit_test(freed_memory_comes_back_when_the_gpu_has_read_it),
         cmocka_unit_test(stages_of_equal_cost_have_all_layers),
         cmocka_unit_test(sums_of_gradients_have_the_type_that_is_set),

@@ -29,7 +29,10 @@ static const struct {
                 {"hf", "upcast_logits", "1"}, /* transformers' loss_utils.py */
                 {"reduce-overhead", "runtime", "compile"},
                 {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */
-                {"cuda-graphs", "cuda_graphs", "on"}};
+                {"cuda-graphs", "cuda_graphs", "on"},
+                /* one module for a layer: bias, GELU, dropout, residual, norm and softmax in kernels of its own (edaa7221,
+                 * csrc/transformer/ds_transformer_cuda.cpp) */
+                {"deepspeed transformer kernel", "runtime", "fused"}};
 
 const char *mfu_row_method(const struct mfu_row *r)
 {
@@ -166,6 +169,7 @@ static const struct {
      * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
      * ds_config_zero2.json: buckets of 2e8 elements). */
     {"QwenLM", "software", "2023", NULL, NULL, false, NULL},
+    {"QwenLM", "loop", "transformers", NULL, NULL, false, NULL},
     {"QwenLM", "trainer", "deepspeed", NULL, "lora", true, NULL},
     {"QwenLM", "zero", "2", NULL, "lora", true, NULL},
     {"QwenLM", "precision", "bf16", NULL, "lora", false, NULL},
@@ -221,9 +225,13 @@ static const struct {
     {"huggingface", "keep_logits", "0", NULL, NULL, false, "gpt2 gpt3"},
     /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
     {"hf", "upcast_logits", "1", NULL, NULL, false, NULL},
+    {"hf", "loop", "transformers", NULL, NULL, false, NULL},
     {"hugging face", "upcast_logits", "1", NULL, NULL, false, NULL},
+    {"hugging face", "loop", "transformers", NULL, NULL, false, NULL},
     {"huggingface transformers", "upcast_logits", "1", NULL, NULL, false, NULL},
+    {"huggingface transformers", "loop", "transformers", NULL, NULL, false, NULL},
     {"transformers trainer", "upcast_logits", "1", NULL, NULL, false, NULL},
+    {"transformers trainer", "loop", "transformers", NULL, NULL, false, NULL},
 };
 
 /* Programs that train the code of transformers' models. */
@@ -249,6 +257,11 @@ bool mfu_row_set_transformers(struct mfu_row *r)
     const double *set = r->run->scenario.setting;
     bool fused = !mfu_cell_empty(r, "attention") && !mfu_attentions[(int)set[MFU_S_ATTENTION]].any_scores;
 
+    if (trains_transformers(r) && !mfu_says_word(mfu_row_cell(r, "compile"), "accelerate")) { /* has no loop */
+        mfu_row_assume(r, "loop=transformers, its Trainer");
+        if (!mfu_row_set(r, "loop", "transformers"))
+            return false;
+    }
     if (strcmp(r->run->scenario.model->family, "gpt2") != 0 || !trains_transformers(r)
         || (fused && set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_FUSED_GPT2))
         return true;

@@ -534,6 +534,7 @@ static void find_sharding(struct mfu_import *m)
         mfu_import_assume(m, "trainer", "deepspeed", "its engine runs the loop");
     else if (!on)
         mfu_import_assume(m, "zero", "0", "neither FSDP nor DeepSpeed");
+    mfu_import_assume(m, "loop", "transformers", "the loop of transformers' Trainer");
 }
 
 /* What one program writes into a block or with a prefix, others have beside the rest: axolotl's trl.num_generations, TRL's
