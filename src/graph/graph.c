@@ -472,7 +472,8 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool cou
     s->eager_loss =
         c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < mfu_trainers[c->trainer].compiles_loss_since;
     s->whole_softmax = s->runtime->whole_norms || mfu_trainers[c->trainer].whole_norms;
-    s->whole_norms = s->whole_softmax || mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_norms;
+    s->whole_norms = (s->whole_softmax && !mfu_trainers[c->trainer].plain_norms)
+        || mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_norms;
     s->whole_gates = mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_gates && !s->runtime->fuse;
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);

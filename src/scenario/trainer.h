@@ -108,7 +108,11 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .flash_since = 2024, .half_shards = true, .adds_up_wide = true, .casts_sums = true,                              \
       .adds_apart_before = INFINITY, .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1,          \
-      .aliases = "gpt-neox deepspeed-megatron")                                                                        \
+      .aliases = "deepspeed-megatron")                                                                                 \
+    X(GPT_NEOX, "gpt-neox", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON,                \
+      .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true, .half_shards = true,       \
+      .adds_up_wide = true, .casts_sums = true, .plain_norms = true, .adds_apart_before = INFINITY,                    \
+      .pipes_whole = true, .usual_checkpoint = MFU_FULL, .aliases = "neox")                                            \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,              \
       .pads_vocab = 128, .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true,                \
       .tp_overlap = MFU_TP_GRADIENTS, .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore",          \
@@ -171,6 +175,7 @@ struct mfu_trainer {
     int compiles_loss_since; /* a year of the software; 0: always */
     bool complex_rotary;  /* its models rotate heads as complex numbers (torchtitan b5bcd76c, models/common/rope.py) */
     bool whole_norms;     /* brings its own kernels of RMSNorm and rotary */
+    bool plain_norms;     /* or neither, whatever the runtime (GPT-NeoX ea7aefd8, no rope_fusion in its configs) */
     bool prints_resident; /* its "allocated" leaves out activations: the peak since the optimizer began */
     bool of_first_rank;   /* what it prints of memory is the first pipeline rank's */
     bool saves_gathered;  /* what sequence parallelism gathered in forward is kept for backward */
