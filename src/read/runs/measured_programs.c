@@ -20,19 +20,20 @@
 static const struct {
     const char *word;
     const char *key, *value;
-} software[] = {{"unsloth", "kernel_package", "unsloth"},
-                {"unsloth", "lora_kernels", "unsloth"},
-                {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
-                {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
-                {"fa2", "attention", "flash2"},
-                {"hf", "runtime", "eager"},
-                {"hf", "upcast_logits", "1"}, /* transformers' loss_utils.py */
-                {"reduce-overhead", "runtime", "compile"},
-                {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */
-                {"cuda-graphs", "cuda_graphs", "on"},
-                /* one module for a layer: bias, GELU, dropout, residual, norm and softmax in kernels of its own (edaa7221,
-                 * csrc/transformer/ds_transformer_cuda.cpp) */
-                {"deepspeed transformer kernel", "runtime", "fused"}};
+} software[] = {
+    {"unsloth", "kernel_package", "unsloth"},
+    {"unsloth", "lora_kernels", "unsloth"},
+    {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
+    {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
+    {"fa2", "attention", "flash2"},
+    {"hf", "runtime", "eager"},
+    {"hf", "upcast_logits", "1"}, /* transformers' loss_utils.py */
+    {"reduce-overhead", "runtime", "compile"},
+    {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */
+    {"cuda-graphs", "cuda_graphs", "on"},
+    /* one module for a layer: bias, GELU, dropout, residual, norm and softmax in kernels of its own (edaa7221,
+     * csrc/transformer/ds_transformer_cuda.cpp) */
+    {"deepspeed transformer kernel", "runtime", "fused"}};
 
 const char *mfu_row_method(const struct mfu_row *r)
 {
