@@ -95,7 +95,7 @@ static int run_collective(struct sim_state *c, int i, const struct mfu_launch *l
 static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, double whole, int micro)
 {
     const struct mfu_timeline_input *in = c->in;
-    double seconds = whole * in->seconds[i], kernels = whole * l->work->kernel.launches;
+    double seconds = whole * in->seconds[i], kernels = whole * l->work->kernel.launches, slower_s = 0;
     double issue_s, ready_s, start_s, end_s, needed_s = needed(c, l),
                                              free_s = c->queues[MFU_STREAM_COMMUNICATION].free_s;
     double dispatch_s = in->dispatch_s[mfu_launch_phase(l)];
@@ -114,8 +114,7 @@ static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, d
     /* The kernels of one launch follow each other, or wait for the host. */
     end_s = mfu_most(start_s + seconds, c->host_s);
     if (free_s > start_s) {
-        double slower_s = in->contention * (fmin(end_s, free_s) - start_s);
-
+        slower_s = in->contention * (fmin(end_s, free_s) - start_s);
         c->micro_contention_s += slower_s;
         end_s += slower_s;
     }
@@ -132,7 +131,7 @@ static int run_kernels(struct sim_state *c, int i, const struct mfu_launch *l, d
                                      .stream = MFU_STREAM_COMPUTE,
                                      .issue_s = issue_s,
                                      .issued_s = c->host_s,
-                                     .start_s = start_s,
+                                     .start_s = end_s - seconds - slower_s, /* as if one behind the other, at the end */
                                      .end_s = end_s});
 }
 
