@@ -110,7 +110,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .adds_apart_before = INFINITY, .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1,          \
       .aliases = "deepspeed-megatron")                                                                                 \
     X(GPT_NEOX, "gpt-neox", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON,                \
-      .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true, .half_shards = true,       \
+      .reduces_whole = true, .synchronizes = true, .scatters = true, .flash_since = 2024, .half_shards = true,         \
       .adds_up_wide = true, .casts_sums = true, .plain_norms = true, .adds_apart_before = INFINITY,                    \
       .pipes_whole = true, .usual_checkpoint = MFU_FULL, .aliases = "neox")                                            \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,              \
