@@ -127,7 +127,7 @@ struct mfu_yaml;
     X(DISPATCH_C, "dispatch.c", MFU_SECONDS, 0, 1e-2, "host time of one kernel launched by a C program")               \
     X(DISPATCH_GRAPH, "dispatch.graph", MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph")              \
     X(DISPATCH_ZERO, "dispatch.zero", MFU_SECONDS, 0, 1e-2,                                                            \
-      "host time to gather and release one weight tensor in one pass of ZeRO 3; in PyTorch's FSDP one block")          \
+      "host time to gather and release one weight tensor in one pass of ZeRO 3")                                       \
     X(HOST_MEGATRON, "host.megatron", MFU_SECONDS, 0, 1,                                                               \
       "host time of a layer's forward in Megatron-LM without TransformerEngine: Python and launches; the step takes "  \
       "the longer of host and GPU")                                                                                    \

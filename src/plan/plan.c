@@ -139,14 +139,12 @@ static double passes_of(const struct mfu_plan *p, int phase)
     return again > 0 && layers > 0 ? 1 + fmin(again / layers, 1) : 2;
 }
 
-/* What ZeRO 3 gathers and lets go in one pass of each micro-step: each weight (DeepSpeed 0.14.4, runtime/zero/
- * partitioned_param_coordinator.py), or a block at once (PyTorch, torch/distributed/fsdp). */
+/* Weights that ZeRO 3 gathers and lets go in one pass of each micro-step: those of the layers at hand. */
 static double gathers_of(const struct mfu_plan *p)
 {
-    const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
     const struct mfu_program *g = &p->program;
 
-    return (t->torch_fsdp || t->fsdp_overlaps ? layers_of(g) + 1 : g->weight_tensors)
+    return g->weight_tensors * fmin(layers_of(g) / fmax(g->layers, 1), 1)
         * (mfu_config_gathers_once(&p->config) ? 1 : g->accum);
 }
 

@@ -90,24 +90,24 @@ static void weights_are_gathered_for_each_pass(void **state)
     }
 }
 
-/* PyTorch's FSDP gathers a block at once, however many weights it has. */
-static void fsdp_gathers_blocks(void **state)
+/* A stage's host handles the weights of its own layers, and those once a step where they stay gathered. */
+static void a_stage_gathers_its_own_weights(void **state)
 {
-    static const char *const trainers[] = {"fsdp", "deepspeed"};
+    static const char *const stages[] = {"1", "4"};
     PLAN p = {0};
 
     (void)state;
-    for (size_t i = 0; i < sizeof trainers / sizeof *trainers; i++) {
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         double host_s[2];
 
         for (int slow = 0; slow < 2; slow++) {
             plan(&p, "a100-80gb-sxm", "gpt2",
-                 (const char *[]){"gpus", "8", "trainer", trainers[i], "zero", "3", "dispatch.zero",
-                                  slow ? "4ms" : "3ms", NULL});
+                 (const char *[]){"gpus", "8", "trainer", "torchtitan", "zero", "3", "pp", stages[i], "accum", "8",
+                                  "dispatch.zero", slow ? "4ms" : "3ms", NULL});
             host_s[slow] = p.dispatch_s[MFU_FORWARD] * p.sums.launches[MFU_FORWARD];
         }
-        assert_near(host_s[1] - host_s[0],
-                    1e-3 * (i == 0 ? mfu_config_dim(&p.config, "n_layer") + 1 : p.program.weight_tensors), 1e-9);
+        assert_near(host_s[1] - host_s[0], 1e-3 * p.program.weight_tensors / strtod(stages[i], NULL) * (i == 0 ? 8 : 1),
+                    1e-9);
     }
 }
 
@@ -709,7 +709,7 @@ static void weight_gradients_are_added_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fsdp_gathers_blocks),
+        cmocka_unit_test(a_stage_gathers_its_own_weights),
         cmocka_unit_test(the_loop_is_waited_for),
         cmocka_unit_test(freed_memory_comes_back_when_the_gpu_has_read_it),
         cmocka_unit_test(stages_of_equal_cost_have_all_layers),
