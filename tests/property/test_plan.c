@@ -593,12 +593,10 @@ static void a_faster_gpu_is_never_slower(void **unused)
 }
 
 /* Times the dispatch of every launch of PyTorch's and of C programs. */
-static void slow_down_host(struct mfu_scenario *s, double factor)
+static void slow_down_host(struct mfu_scenario *s, const struct mfu_plan *p, double factor)
 {
     for (int id = MFU_C_DISPATCH_EAGER; id <= MFU_C_DISPATCH_C; id++) {
-        double now = s->coefficient_given[id] ? s->coefficient[id] : s->gpu->coefficients.value[id];
-
-        s->coefficient[id] = factor * now;
+        s->coefficient[id] = factor * p->machine.c[id]; /* of the processor beside the card */
         s->coefficient_given[id] = true;
     }
 }
@@ -616,7 +614,7 @@ static void the_interval_knows_a_slower_host(void **unused)
         if (p.host_rules != MFU_C_DISPATCH_EAGER || p.config.setting[MFU_S_ZERO] >= 3 || p.config.setting[MFU_S_PP] > 1
             || p.limit == MFU_LIMIT_INPUT)
             continue; /* hosts that trainers and collectives keep busy as well */
-        slow_down_host(&s, exp(1.6 * s.gpu->coefficients.sigma[MFU_C_DISPATCH_EAGER]));
+        slow_down_host(&s, &p, exp(1.6 * s.gpu->coefficients.sigma[MFU_C_DISPATCH_EAGER]));
         assert_int_equal(mfu_plan_make(&slower, &s, NULL), 0);
         HOLDS(slower.step.time_s <= p.step.high_s * (1 + EXACT));
     }
