@@ -129,6 +129,15 @@ static int check_picture(const struct mfu_scenario *s, const struct mfu_config *
                     s->model->slug, tokens, dim->text);
 }
 
+/* Nobody decodes photographs for a model that reads none. */
+static int check_loader(const struct mfu_config *c, struct mfu_error *err)
+{
+    if ((int)c->setting[MFU_S_DATALOADER] != MFU_LOADER_JPEG || !c->model || mfu_model_samples(c->model))
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "dataloader: jpeg is of photographs, and %s reads none (set dataloader nothing)",
+                    c->model->name);
+}
+
 static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
     const struct mfu_model *m = s->model;
@@ -194,13 +203,13 @@ double mfu_config_document_tokens(const struct mfu_config *c)
  * its storage. */
 static void derive_loader(struct mfu_config *c)
 {
-    double samples = c->tokens * c->setting[MFU_S_CP] / mfu_config_document_tokens(c);
-    double cpu_s = c->setting[MFU_S_SAMPLE_MS] * 1e-3 / c->setting[MFU_S_LOADER_WORKERS],
-           rate = c->setting[MFU_S_STORAGE_RATE];
+    double samples = c->tokens * c->setting[MFU_S_CP] / mfu_config_document_tokens(c), cpu_s;
+    double rate = c->setting[MFU_S_STORAGE_RATE];
     double read_s = rate > 0 ? c->setting[MFU_S_SAMPLE_BYTES] * c->ranks / c->setting[MFU_S_NODES] / rate : 0;
 
     if ((int)c->setting[MFU_S_DATALOADER] == MFU_LOADER_JPEG)
         mfu_derive(c, MFU_S_LOADER_WORKERS, MFU_USUAL_WORKERS);
+    cpu_s = c->setting[MFU_S_SAMPLE_MS] * 1e-3 / c->setting[MFU_S_LOADER_WORKERS];
     if (fmax(cpu_s, read_s) > 0)
         mfu_derive(c, MFU_S_DATALOADER_MS, 1e3 * samples * fmax(cpu_s, read_s));
 }
@@ -251,7 +260,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
-    if (check_dims(s, c, err) < 0 || check_picture(s, c, err) < 0 || mfu_check_training(c, err) < 0
+    if (check_dims(s, c, err) < 0 || check_picture(s, c, err) < 0 || check_loader(c, err) < 0 || mfu_check_training(c, err) < 0
         || mfu_check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)

@@ -168,6 +168,27 @@ static void values_are_read_as_the_key_means_them(void **state)
     }
 }
 
+/* Workers that follow from what a loader does share its time as those that are set. */
+static void workers_that_follow_share_a_loader(void **state)
+{
+    static const char *const images[] = {"batch 8 sample_ms 20 dataloader jpeg",
+                                         "batch 8 sample_ms 20 dataloader jpeg dataloader_workers 12"};
+    double all_ms[2];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(images); i++) {
+        struct mfu_scenario s = start("resnet-50", "rtx4070");
+        struct mfu_config c;
+
+        set_all(&s, images[i]);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+        assert_true(c.setting[MFU_S_LOADER_WORKERS] > 1);
+        all_ms[i] = c.setting[MFU_S_DATALOADER_MS] * c.setting[MFU_S_LOADER_WORKERS];
+    }
+    assert_near(all_ms[0], 160, 1e-9);
+    assert_near(all_ms[1], 160, 1e-9);
+}
+
 static void dims_follow_each_other(void **state)
 {
     struct mfu_scenario s = start("gpt2", "rtx4070");
@@ -270,6 +291,7 @@ static void contradictions_are_refused_when_planning(void **state)
         {"gpt2", "m3-max", {"attention", "flash"}, "this maker's cards", "math"},
         {"gpt2", "rtx4070", {"precision", "fp32", "attention", "flash"}, "needs a 16-bit precision", "memeff"},
         {"mixtral-8x7b", "h100-sxm", {"top_k", "9"}, "top_k: 9 is more than n_experts (8)", ""},
+        {"gpt2", "rtx4070", {"dataloader", "jpeg"}, "dataloader: jpeg is of photographs", ""},
         {"gpt2", "rtx4070", {"batch", "1e6", "seq", "1e8"}, "more than 1e12 tokens", ""},
         {"gpt2", "rtx4070", {"tp", "5"}, "n_head 12 does not divide by tp 5; 1, 2, 3, 4, 6, 12 do", ""},
         {"llama-3-8b", "h100-sxm", {"tp", "16"}, "n_kv_head 8 does not divide by tp 16; 1, 2, 4, 8 do", ""},
@@ -708,6 +730,7 @@ int main(void)
         cmocka_unit_test(desktops_have_faster_threads),
         cmocka_unit_test(a_named_machine_tells_its_processor),
         cmocka_unit_test(values_are_read_as_the_key_means_them),
+        cmocka_unit_test(workers_that_follow_share_a_loader),
         cmocka_unit_test(dims_follow_each_other),
         cmocka_unit_test(defaults_suit_the_gpu),
         cmocka_unit_test(slips_are_refused_at_once),

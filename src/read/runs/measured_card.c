@@ -331,21 +331,25 @@ static const struct {
     double limited_w; /* where a row says that power is limited, not to what; 0: the card has that limit */
 } developers[] = {{"h100", "h100-sxm-96gb", 0}, {"b200", "b200", 750}};
 
-/* Takes that card for a row of theirs which names neither memory nor power; watts: where only these differ, they. */
+/* Takes that card for a row of theirs which names neither memory nor power nor another form; watts: where only these
+ * differ, they.  Who reports an issue there has a card of his own. */
 static void choose_developers(struct mfu_row *r, struct parts *p)
 {
-    static const char *const theirs[] = {"pytorch/", "meta-pytorch/", "torchao", "TorchTitan"};
+    static const char *const theirs[] = {"pytorch/", "meta-pytorch/", "torchao", "TorchTitan"},
+                             *const users[] = {"#", "issue", "discuss"};
     const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
     struct mfu_scenario *s = &r->run->scenario;
     bool by_them = false;
 
     for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
         by_them = by_them || strncasecmp(source, theirs[i], strlen(theirs[i])) == 0;
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+        by_them = by_them && !strcasestr(source, users[i]);
     for (size_t i = 0; by_them && i < sizeof developers / sizeof *developers; i++) {
         const struct mfu_gpu *gpu = mfu_catalog_gpu(r->catalog, developers[i].gpu, NULL);
 
         if (!gpu || strcmp(p->core, developers[i].core) != 0 || !isnan(p->gb) || !isnan(p->watts)
-            || strstr(s->gpu->slug, "pcie"))
+            || (*p->form && strncmp(p->form, "sxm", 3) != 0))
             continue;
         if (developers[i].limited_w > 0 && (mfu_says(notes, "power-limited") || mfu_says(notes, "power limited")))
             p->watts = developers[i].limited_w;

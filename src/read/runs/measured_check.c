@@ -63,14 +63,14 @@ static bool is_gated(const char *mlp) /* swiglu, geglu, glu */
 /* The activation that the words name, as the graphs have them (graph/primitives/activation.c); NULL: another, or GELU. */
 static const char *activation_in(const char *mlp)
 {
-    bool relu = strcasestr(mlp, "relu") != NULL;
+    const char *relu = strcasestr(mlp, "relu");
 
-    return relu
-            && (strcasestr(mlp, "squared") || strcasestr(mlp, "square") || strpbrk(mlp, "2")
-                || strcasestr(mlp, "sqrelu"))
-        ? "12"
-        : mfu_same_letters(mlp, "relu") ? "3"
-                                        : NULL;
+    if (!relu)
+        return NULL;
+    relu += strlen("relu");
+    return strcasestr(mlp, "square") || strcasestr(mlp, "sqrelu") || relu[strspn(relu, "^ ")] == '2' ? "12"
+        : mfu_same_letters(mlp, "relu")                                                              ? "3"
+                                                                                                     : NULL;
 }
 
 /* Positions that the graphs have: rotated or a table. */
