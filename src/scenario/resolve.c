@@ -260,8 +260,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
-    if (check_dims(s, c, err) < 0 || check_picture(s, c, err) < 0 || check_loader(c, err) < 0 || mfu_check_training(c, err) < 0
-        || mfu_check_parallel(c, err) < 0)
+    if (check_dims(s, c, err) < 0 || check_picture(s, c, err) < 0 || check_loader(c, err) < 0
+        || mfu_check_training(c, err) < 0 || mfu_check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

@@ -57,7 +57,7 @@ static const struct column {
     {"cp", NULL, 0, 1e6, true, true, NEEDED},
     {"ep", NULL, 0, 1e6, true, true, NEEDED},
     {"etp", NULL, 0, 1e6, true, true, NEEDED},
-    {"lora_rank", NULL, 0, 65536, true, false, NEEDED}, /* 0: peft's OFT, where blocks have a size */
+    {"lora_rank", NULL, 0, 65536, true, true, NEEDED}, /* 0: none, or of OFT, whose blocks have a size */
     {"model_tflops_gpu", "TFLOP/s", 0, 1e6, false, false, COMPARED},
     {"params_m", "millions", 0, 1e8, false, false, COMPARED},
 };
