@@ -17,7 +17,7 @@ SIZES = {"n_layer", "n_encoder_layer", "n_head", "n_encoder_head", "n_kv_head", 
 FLAGS = {"bias", "tied", "new", "multi_query", "alibi", "parallel_attn", "parallel", "qk_norm"}
 CLASSES = {"whisper": AutoModelForSpeechSeq2Seq, "bert": AutoModel, "electra": AutoModel,
            **dict.fromkeys(["t5", "bart", "mbart", "pegasus", "marian", "m2m_100", "blenderbot", "blenderbot-small"], AutoModelForSeq2SeqLM),
-           **dict.fromkeys(["roberta", "xlm-roberta-xl", "roberta-prelayernorm", "megatron-bert", "rembert", "modernbert"], AutoModelForMaskedLM)}
+           **dict.fromkeys(["roberta", "distilbert", "xlm-roberta-xl", "roberta-prelayernorm", "megatron-bert", "rembert", "modernbert"], AutoModelForMaskedLM)}
 # What a dim says by another number than config.json.
 WORDS = {"opt-350m": {"do_layer_norm_before": False}, "LFM2": {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}}
 
@@ -62,7 +62,7 @@ for path in sorted(glob.glob(os.path.join(ROOT, "models", "*.yaml"))):
     if "vocab_size" in file["huggingface"]["dims"] and "patch" not in file["huggingface"]["dims"] and "tower" not in file:     # texts alone
         # transformers 5 ties the heads of T5 1.1, whose files hold them apart.
         kind = file["huggingface"]["model_type"][0]
-        for name in (n for n in file["variants"] if kind in CONFIG_MAPPING and not n.startswith(("flan-", "t5-v1_1", "mt5", "umt5", "byt5"))):
+        for name in (n for n, said in file["variants"].items() if isinstance(said, dict) and kind in CONFIG_MAPPING and not n.startswith(("flan-", "t5-v1_1", "mt5", "umt5", "byt5"))):
             if len(sys.argv) > 2 and sys.argv[2] not in name:
                 continue
             out.writerow([name, parameters(name, file)])

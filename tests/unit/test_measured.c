@@ -681,6 +681,15 @@ static void families_are_those_of_the_catalog(void **state)
         {"flan-t5", "1024", "graph of flan-t5-large"},
         {"mini", "4096", " family 'mini' is not modelled"},
         {"g", "4096", " family 'g' is not modelled"},
+        {"internlm", "4096", "graph of internlm-7b"},
+        {"internlm2", "6144", "graph of internlm2_5-20b"},
+        {"cerebras-gpt", "4096", "graph of Cerebras-GPT-6.7B"},
+        {"xlm-roberta", "1024", "graph of xlm-roberta-large"},
+        {"llama-like", "4096", "family=llama for llama-like"},
+        {"GPT-2 style", "4096", "family=GPT-2 for"},
+        {"dense transformer", "4096", "graph of gpt2 for dense transformer: nothing more"},
+        {"decoder", "4096", "graph of gpt2 for decoder: nothing more"},
+        {"transformer", "4096", " family 'transformer' is not modelled"}, /* with an encoder or without */
     };
 
     (void)state;

@@ -174,6 +174,42 @@ static void parameters_of_variants_are_exact(void **state)
     check_variants(*state, MFUPLAN_SOURCE_DIR "/tests/oracle/hub_params.csv");
 }
 
+/* What papers and READMEs call a model is the size that libraries call otherwise; a name of several sizes is none. */
+static void names_of_papers_are_known(void **state)
+{
+    static const struct {
+        const char *theirs, *ours; /* NULL: not known */
+    } names[] = {
+        {"InternLM2-20B", "internlm2_5-20b"},
+        {"DistilBERT", "distilbert-base"},
+        {"XLM-R Large", "xlm-roberta-large"},
+        {"ProtBERT", "prot_bert"},
+        {"UL2", "flan-ul2"},
+        {"ConvNeXt-L", "convnext_large"},
+        {"Swin-B", "swin_base_patch4_window7_224"},
+        {"RegNetY-16GF", "regnety_160"},
+        {"regnet_y_16gf", "regnety_160"},
+        {"RegNetY-1.6GF", "regnety_016"},
+        {"regnet_y_1_6gf", NULL},
+        {"SE-ResNeXt101-32x4d", "seresnext101_32x4d"},
+        {"llava-v1.5-13b", "llava-1.5-13b"},
+        {"XLM-R", NULL},
+        {"ModernBERT", NULL},
+        {"LLaVA-7B", NULL},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct mfu_error err = {0};
+        const struct mfu_model *theirs = mfu_catalog_model(f->catalog, names[i].theirs, &err),
+                               *ours = names[i].ours ? mfu_catalog_model(f->catalog, names[i].ours, &err) : NULL;
+
+        if (!theirs != !names[i].ours || (ours && theirs->published_params != ours->published_params)
+            || (names[i].ours && !ours))
+            fail_msg("%s is %s", names[i].theirs, theirs ? theirs->slug : "not known");
+    }
+}
+
 /* Whatever dim of whatever model is 0: what is planned is finite, or it is refused. */
 static void no_dim_of_0_makes_nonsense(void **state)
 {
@@ -281,6 +317,7 @@ int main(void)
         cmocka_unit_test(parameters_of_published_models_are_exact),
         cmocka_unit_test(no_type_is_planned_as_another),
         cmocka_unit_test(parameters_of_variants_are_exact),
+        cmocka_unit_test(names_of_papers_are_known),
         cmocka_unit_test(names_of_the_hub_are_shapes),
         cmocka_unit_test(no_dim_of_0_makes_nonsense),
         cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),

@@ -120,7 +120,7 @@ static const struct mfu_model *named_like(const struct mfu_row *r, const char *f
 /* Whether a name says of itself that it is a decoder: the word alone, or how the name ends ("StarLM"). */
 static bool says_decoder(const char *name)
 {
-    static const char *const words[] = {"decoder", "causal", "gpt", "lm"};
+    static const char *const words[] = {"decoder", "dense", "causal", "gpt", "lm"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i]);
@@ -169,7 +169,7 @@ static const struct mfu_model *decoder_of_shape(struct mfu_row *r, const char *f
         || !mfu_cell_empty(r, "img_size"))
         return NULL;
     for (size_t i = 0; (other = called(r, family, i)); i++)
-        if (*other)
+        if (*other && strcmp(other, "decoder") != 0)
             return NULL; /* of several families that are known, one */
     slug = *mlp ? (strcasestr(mlp, "glu") ? "llama-2-7b" : "gpt2") : isnan(wide) || wide == 4 ? "gpt2" : "llama-2-7b";
     if (isnan(wide) && strcmp(slug, "gpt2") != 0) {
@@ -189,11 +189,39 @@ static const struct mfu_model *decoder_of_shape(struct mfu_row *r, const char *f
     return m;
 }
 
+/* A text without the first of these ends that it has; whether it had one. */
+static bool without(char *to, size_t size, const char *text, const char *const *ends)
+{
+    size_t n = (size_t)snprintf(to, size, "%s", text);
+
+    for (; *ends && n < size; ends++) {
+        size_t m = strlen(*ends);
+
+        if (n > m && strcasecmp(to + n - m, *ends) == 0) {
+            to[n - m] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How the base is held, which is the column `quant`'s: "llama-3-8b-bnb-4bit"; and what says that a family is not quite
+ * another. */
+static const char *const held[] = {"-unsloth-bnb-4bit", "-bnb-4bit", "-bnb-8bit", "-4bit",
+                                   "-gptq-int4",        "-gptq",     "-awq",      NULL};
+static const char *const alike[] = {"-like", " like", "-style", " style", "-type", " type", "-based", " based", NULL};
+
 /* The graph of the stated family; NULL and, unless the model's name is known, the reason. */
 static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family, bool named)
 {
     const struct mfu_model *model = NULL;
+    char like[64];
 
+    if (without(like, sizeof like, family, alike)) {
+        mfu_row_assume(r, "family=%s for %s", like, family);
+        r->run->shape_alone = true;
+        family = like;
+    }
     for (const struct family *w = families; w->theirs && !model; w++)
         if (mfu_same_letters(w->theirs, family)) {
             if (!w->ours) {
@@ -204,7 +232,8 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
                 mfu_row_assume(r, "%s", w->note);
             model = mfu_catalog_model(r->catalog, w->ours, NULL);
         }
-    if (!model && ((model = mfu_catalog_model(r->catalog, family, NULL)) || (model = named_like(r, family))))
+    if (!model && strcasecmp(family, "decoder") != 0
+        && ((model = mfu_catalog_model(r->catalog, family, NULL)) || (model = named_like(r, family))))
         mfu_row_assume(r, "graph of %s for %s", model->name, family);
     if (!model && !named && !(model = decoder_of_shape(r, family)))
         mfu_row_skip(r, "family '%s' is not modelled", family);
@@ -268,25 +297,6 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
     return NULL;
 }
 
-/* A name without what says how the base is held, which is the column `quant`'s: "llama-3-8b-bnb-4bit"; whether it said
- * so. */
-static bool without_quant(char *to, size_t size, const char *name)
-{
-    static const char *const held[] = {"-unsloth-bnb-4bit", "-bnb-4bit", "-bnb-8bit", "-4bit",
-                                       "-gptq-int4",        "-gptq",     "-awq"};
-    size_t n = (size_t)snprintf(to, size, "%s", name);
-
-    for (size_t i = 0; i < sizeof held / sizeof *held && n < size; i++) {
-        size_t m = strlen(held[i]);
-
-        if (n > m && strcasecmp(to + n - m, held[i]) == 0) {
-            to[n - m] = '\0';
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A letter, a digit, or the point of a decimal number. */
 static bool is_spelled(const char *text, const char *at)
 {
@@ -339,7 +349,7 @@ static const struct mfu_model *model_called(struct mfu_row *r, const char *name,
     const struct mfu_model *m;
     char text[120], sized[160];
 
-    without_quant(text, sizeof text, name);
+    without(text, sizeof text, name, held);
     if ((m = named_model(r, text)) || (m = spelled_model(r, text)))
         return m;
     if (!*family || !isdigit((unsigned char)*name))
@@ -486,7 +496,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
     if (*name && *catalog_name(name) && (!*family || !sized) && !known)
         named = model_called(r, catalog_name(name), family);
     if (named && mfu_cell_empty(r, "quant") && strcasecmp(r->method, "qlora") != 0
-        && without_quant(text, sizeof text, name))
+        && without(text, sizeof text, name, held))
         return mfu_row_skip(r, "how the base is held is not stated (quant), but for the model's name");
     if (named && (mfu_same_letters(named->family, family) || begins_in(name, family)))
         model = named;
