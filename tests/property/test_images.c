@@ -58,8 +58,9 @@ static void sizes_are_planned_or_refused_with_what_works(void **unused)
             HOLDS(err.text[0] != '\0');
             continue;
         }
-        /* An image of whole tokens may be more than the sequence has. */
-        for (int k = 0; k < 6; k++) {
+        /* An image of whole tokens may be more than the sequence has; one of which nothing is left is doubled, from a pixel
+         * to SSD's hundred. */
+        for (int k = 0; k < 10; k++) {
             err = (struct mfu_error){0};
             if (mfu_plan_make(&plan, &s, &err) == 0)
                 break;
