@@ -367,8 +367,7 @@ static bool set_power(struct mfu_row *r, double watts)
     if (!(watts > 0) || watts == r->run->scenario.gpu->power_w)
         return true;
     snprintf(text, sizeof text, "%g", watts);
-    mfu_row_assume(r, "power_w=%s, by the GPU", text);
-    return mfu_row_set(r, "power_w", text);
+    return mfu_row_take(r, "power_w", text, ", by the GPU");
 }
 
 bool mfu_row_choose_gpu(struct mfu_row *r)
@@ -399,10 +398,10 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
     if (!s->gpu)
         return mfu_row_skip(r, "%s", err.text);
     if (isnan(parts.gb) && !strstr(name, "p4d"))
-        r->run->larger = larger_of(r, s->gpu);
-    if (r->run->larger && measured_gib > s->gpu->size_bytes / 1e9) {
-        s->gpu = r->run->larger;
-        r->run->larger = NULL;
+        r->larger = larger_of(r, s->gpu);
+    if (r->larger && measured_gib > s->gpu->size_bytes / 1e9) {
+        s->gpu = r->larger;
+        r->larger = NULL;
     }
     if (!mfu_same_letters(s->gpu->slug, name))
         mfu_row_assume(r, "gpu=%s for %s", s->gpu->slug, name);

@@ -153,6 +153,18 @@ bool mfu_row_set(struct mfu_row *r, const char *key, const char *value)
     return true;
 }
 
+bool mfu_row_take(struct mfu_row *r, const char *key, const char *value, const char *why, ...)
+{
+    char text[sizeof r->run->assumed];
+    va_list args;
+
+    va_start(args, why);
+    vsnprintf(text, sizeof text, why, args);
+    va_end(args);
+    mfu_row_assume(r, "%s=%s%s", key, value, text);
+    return mfu_row_set(r, key, value);
+}
+
 bool mfu_in_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';

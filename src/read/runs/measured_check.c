@@ -11,12 +11,9 @@
 #include "cost/sample.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
-#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
-#define ABOUT 0.05         /* relative: figures that are rounded agree (chosen) */
-#define SAME_TRAINED 0.005 /* the same of those that train, which are counted one by one */
-#define SAME_SIZE 0.03     /* the same of parameters, whose counts differ by conventions */
+#define ABOUT 0.05 /* relative: figures that are rounded agree (chosen) */
 
 /* Whether one of its operations that runs, as its file stands, is of that kind. */
 static bool has(const struct mfu_model *m, const char *primitive)
@@ -152,9 +149,9 @@ bool mfu_row_check_words(struct mfu_row *r)
     return check_blocks(r) && check_link(r) && check_memory(r);
 }
 
-static bool differ(double a, double b, double by)
+bool mfu_figures_differ(double a, double b, double by)
 {
-    return fabs(a / b - 1) > by; /* false when one is not stated */
+    return fabs(a / b - 1) > by;
 }
 
 double mfu_row_replicas(const double *set)
@@ -170,108 +167,14 @@ void mfu_row_check_twice(struct mfu_row *r)
     double step = mfu_cell_number(r, "step_time_ms") * 1e-3, rate = mfu_cell_number(r, "tokens_per_s");
     double own = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS], tokens = batch * r->run->seq;
 
-    if (differ(batch, global, 1e-9))
+    if (mfu_figures_differ(batch, global, 1e-9))
         mfu_row_assume(r, "global_batch %.0f is not used: micro_batch * grad_accum * replicas is %.0f", global, batch);
-    if (differ(tokens / step, rate, ABOUT))
+    if (mfu_figures_differ(tokens / step, rate, ABOUT))
         mfu_row_assume(r, "tokens_per_s %.6g is not used: by step_time_ms it is %.6g", rate, tokens / step);
-    else if (isnan(rate) && differ(tokens / step, own, ABOUT))
+    else if (isnan(rate) && mfu_figures_differ(tokens / step, own, ABOUT))
         mfu_row_assume(r, "tokens_per_s_gpu %.6g is not used: by step_time_ms it is %.6g", own / set[MFU_S_GPUS],
                        tokens / step / set[MFU_S_GPUS]);
-    else if (isnan(step) && differ(rate, own, ABOUT))
+    else if (isnan(step) && mfu_figures_differ(rate, own, ABOUT))
         mfu_row_assume(r, "tokens_per_s_gpu %.6g is not used: by tokens_per_s it is %.6g", own / set[MFU_S_GPUS],
                        rate / set[MFU_S_GPUS]);
-}
-
-void mfu_measured_check_size(struct mfu_measured_run *run, double params, double trainable)
-{
-    struct mfu_row r = {.run = run};
-
-    if (differ(params / 1e6, run->params_m, SAME_SIZE))
-        mfu_row_assume(&r, "params_m %.6g is not used: the model has %.4g", run->params_m, params / 1e6);
-    if (run->trains_other) /* with the targets before */
-        run->skipped[0] = '\0';
-    run->trains_other = differ(trainable / 1e6, run->trainable_m, SAME_TRAINED);
-    if (run->trains_other)
-        mfu_row_skip(&r, "trainable_m %.6g: what the row states trains %.6g, so it was set otherwise", run->trainable_m,
-                     trainable / 1e6);
-}
-
-#define MOST_TIMES 8 /* what is larger is met by chance (chosen) */
-
-/* The size of which as much trains as the row states; where it does not say what adapters sit on, either, a small multiple
- * of the usual one. */
-static bool other_size(struct mfu_row *r, double trainable)
-{
-    const double *set = r->run->scenario.setting;
-    double ratio = r->run->trainable_m * 1e6 / trainable;
-    bool whole = ratio > 1 && ratio < MOST_TIMES + 0.5 && !differ(ratio, round(ratio), SAME_TRAINED);
-    double size = set[MFU_S_LORA] * (mfu_methods[(int)set[MFU_S_ADAPTER]].coarser ? 1 / ratio : ratio);
-    char text[32];
-
-    if (!r->run->size_open || (r->run->targets_open && !whole) || mfu_methods[(int)set[MFU_S_ADAPTER]].of_frozen
-        || differ(size, round(size), SAME_TRAINED) || size < 1)
-        return false;
-    r->run->size_open = false;
-    snprintf(text, sizeof text, "%.0f", round(size));
-    mfu_row_assume(r, "lora=%s: so many train", text);
-    return mfu_row_set(r, "lora", text);
-}
-
-/* Forms of methods that tables call by the method's name. */
-static const struct {
-    enum mfu_adapter_method of;
-    const char *key, *value;
-} forms[] = {
-    {MFU_METHOD_LORA, "adapter", "lora-fa"},        {MFU_METHOD_LORA, "adapter", "mica"},
-    {MFU_METHOD_ROAD, "adapter", "road-2"},         {MFU_METHOD_DEFT, "adapter", "para"},
-    {MFU_METHOD_GLORA, "adapter", "glora-vector"},  {MFU_METHOD_TINYLORA, "adapter", "tinylora-tied"},
-    {MFU_METHOD_IA3, "ia3_inputs", "gate,up,down"}, {MFU_METHOD_LOKR, "lokr_factor", "4"},
-    {MFU_METHOD_LOKR, "lokr_factor", "8"},          {MFU_METHOD_LOKR, "lokr_factor", "16"},
-};
-
-/* Takes the form after those that were tried of the method that the row names. */
-static bool other_form(struct mfu_row *r)
-{
-    struct mfu_measured_run *run = r->run;
-
-    if (run->forms_tried == 0)
-        run->named_method = (int)run->scenario.setting[MFU_S_ADAPTER];
-    while (run->forms_tried < sizeof forms / sizeof *forms) {
-        size_t i = run->forms_tried++;
-
-        if ((int)forms[i].of != run->named_method)
-            continue;
-        mfu_row_assume(r, "%s=%s: tried for what trains", forms[i].key, forms[i].value);
-        if (!mfu_row_set(r, forms[i].key, forms[i].value))
-            return false;
-        return !mfu_methods[(int)run->scenario.setting[MFU_S_ADAPTER]].unsized || mfu_row_set(r, "lora", "1");
-    }
-    return false;
-}
-
-bool mfu_measured_usual_targets(struct mfu_measured_run *run, size_t i, double trainable)
-{
-    /* The last: diffusers' linears of blocks, by name, which the single stream's to_out is not (FLUX.2). */
-    static const char *const usual[] = {
-        "attention",
-        "q,v",
-        "q,k,v",
-        "mlp",
-        "q,k,v,qkv,o,up,gate_up,down,add_q,add_k,add_v,add_o,context_up,context_down",
-    };
-    const size_t n = sizeof usual / sizeof *usual;
-    struct mfu_row r = {.run = run};
-
-    if (!run->trains_other)
-        return false;
-    if (!run->targets_open)
-        return (i == 0 && other_size(&r, trainable)) || other_form(&r);
-    /* With the size and the form that are usual, then, the most targets first, with another size, then with each other form. */
-    if (i > n && i <= 2 * n && other_size(&r, trainable))
-        return true;
-    if (i % n == 0 && i >= 2 * n && !other_form(&r))
-        return false;
-    if (i == 0)
-        mfu_row_assume(&r, "lora_targets: of the usual ones those that train so many");
-    return mfu_row_set(&r, "lora_targets", usual[i < n || i >= 2 * n ? i % n : 2 * n - 1 - i]);
 }

@@ -34,8 +34,7 @@ static bool set_group(struct mfu_row *r, const char *text)
         || group >= replicas || fmod(replicas, group) != 0)
         return true;
     snprintf(size, sizeof size, "%.0f", group);
-    mfu_row_assume(r, "dp_shard=%s for %s", size, text);
-    return mfu_row_set(r, "dp_shard", size);
+    return mfu_row_take(r, "dp_shard", size, " for %s", text);
 }
 
 /* Whether the notes have optimizer states sharded: parameters are gathered where no rank updates all of them. */
@@ -75,14 +74,13 @@ static bool set_sharding(struct mfu_row *r)
         char size[16];
 
         snprintf(size, sizeof size, "%.0f", shards);
-        mfu_row_assume(r, "dp_shard=%s for %s", size, text);
-        return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", size);
+        return mfu_row_set(r, "zero", "3") && mfu_row_take(r, "dp_shard", size, " for %s", text);
     }
     if (mfu_cell_empty(r, "gpus_per_node"))
         return mfu_row_set(r, "zero", "3");
-    r->run->group_open = true;
-    mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
-    return mfu_row_set(r, "zero", "3") && mfu_row_set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"));
+    r->group_open = true;
+    return mfu_row_set(r, "zero", "3")
+        && mfu_row_take(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"), ": a copy for each node");
 }
 
 /* Degrees of Megatron's axes (megatron/training/arguments.py) or of all together ("model-parallel size 16") that the

@@ -58,8 +58,7 @@ static bool set_liger_loss(struct mfu_row *r)
     if (!(rows >= 1) || !(words >= 1) || !(mfu_config_dim(&config, "n_embd") >= 1))
         return true;
     snprintf(text, sizeof text, "%.0f", mfu_liger_loss_chunks(rows, mfu_config_dim(&config, "n_embd"), words));
-    mfu_row_assume(r, "loss_chunks=%s for liger", text);
-    return mfu_row_set(r, "loss_chunks", text);
+    return mfu_row_take(r, "loss_chunks", text, " for liger");
 }
 
 /* Sets what one word of the software says, by the table above, else by the names of runtimes, packages and trainers, whose
@@ -74,8 +73,7 @@ static int set_software_word(struct mfu_row *r, const char *word)
             || mfu_scenario_key(&r->run->scenario, software[i].key, NULL).kind == MFU_KEY_NONE)
             continue;
         known = 1;
-        mfu_row_assume(r, "%s=%s for %s", software[i].key, software[i].value, word);
-        if (!mfu_row_set(r, software[i].key, software[i].value))
+        if (!mfu_row_take(r, software[i].key, software[i].value, " for %s", word))
             return -1;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !known; i++) {
@@ -90,8 +88,7 @@ static int set_software_word(struct mfu_row *r, const char *word)
             choice = mfu_trainers[choice].runtime;
         }
         name = mfu_settings[kinds[i] == MFU_S_TRAINER ? MFU_S_RUNTIME : kinds[i]].choices[choice];
-        mfu_row_assume(r, "%s=%s for %s", key, name, word);
-        if (!mfu_row_set(r, key, name)
+        if (!mfu_row_take(r, key, name, " for %s", word)
             || (kinds[i] == MFU_S_PACKAGE && mfu_packages[choice].loss_in_pieces && !set_liger_loss(r)))
             return -1;
     }
@@ -269,8 +266,7 @@ bool mfu_row_set_transformers(struct mfu_row *r)
     for (size_t i = 0; i < sizeof differ / sizeof *differ; i++) {
         if (!mfu_cell_empty(r, differ[i][0]))
             continue;
-        mfu_row_assume(r, "%s=%s, as transformers' GPT-2", differ[i][0], differ[i][1]);
-        if (!mfu_row_set(r, differ[i][0], differ[i][1]))
+        if (!mfu_row_take(r, differ[i][0], differ[i][1], ", as transformers' GPT-2"))
             return false;
     }
     return true;
@@ -352,8 +348,7 @@ bool mfu_row_set_usual_sp(struct mfu_row *r)
     if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
         || (set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SEQUENCE_PARALLEL_SINCE))
         return true;
-    mfu_row_assume(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
-    return mfu_row_set(r, "sp", "on");
+    return mfu_row_take(r, "sp", "on", ", usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
 }
 
 /* Whether the row names the program of the table's row; by the model's name only where that row is of some models, and of
@@ -389,9 +384,8 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
         enum mfu_trainer_kind like =
             mfu_says_word(mfu_row_cell(r, "sharding"), "fsdp") ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
 
-        mfu_row_assume(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
-                       mfu_trainer_names[like]);
-        if (!mfu_row_set(r, "trainer", mfu_trainer_names[like]))
+        if (!mfu_row_take(r, "trainer", mfu_trainer_names[like],
+                          ": layers are split over GPUs and stages, and no program is stated"))
             return false;
     }
     if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
@@ -406,8 +400,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
             && (strcmp(programs[i].key, "checkpoint") != 0 || !*mfu_row_cell(r, "act_ckpt"))
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
-            mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
-            if (!mfu_row_set(r, programs[i].key, programs[i].value))
+            if (!mfu_row_take(r, programs[i].key, programs[i].value, ", as %s does", programs[i].program))
                 return false;
             if (i + 1 == sizeof programs / sizeof *programs
                 || strcmp(programs[i].program, programs[i + 1].program) != 0)

@@ -13,6 +13,7 @@
 
 struct mfu_catalog;
 struct mfu_csv;
+struct mfu_gpu;
 struct mfu_measured_run;
 
 struct mfu_row {
@@ -24,6 +25,9 @@ struct mfu_row {
     /* What that column says in parentheses: */
     char targets[64], rank[16], quant[32]; /* as the columns of adapters, */
     char software[64];                     /* else words of software */
+    const struct mfu_gpu *larger; /* the same card with more memory, where its size is not stated; NULL: none */
+    bool group_open;              /* it is not stated how many GPUs hold a copy, of several: those of a node */
+    bool loader_open;             /* nor whether images are decoded beside the training */
 };
 
 /* The cell as it stands; "" where there is none. */
@@ -50,6 +54,9 @@ bool mfu_row_skip(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 
 /* Sets a key of the row's scenario; where that is not possible the row is skipped, and false returned. */
 bool mfu_row_set(struct mfu_row *, const char *key, const char *value);
+
+/* The same of what the row does not state so, with a note "KEY=VALUE" and why (", usual for Megatron"). */
+bool mfu_row_take(struct mfu_row *, const char *key, const char *value, const char *why, ...) MFU_PRINTF(4, 5);
 
 /* The choice of a setting that the longest run of a text's words names, the first of such; -1: none does. */
 int mfu_row_choice_in(enum mfu_setting_id, const char *text);
@@ -129,6 +136,9 @@ const char *mfu_checkpoint_in(const char *text);
 /* The framework beside PyTorch and C that a text names, whose kernels are others; NULL: none. */
 const char *mfu_other_stack_in(const char *text);
 
+/* Whether the text is one of the words, which end with NULL, whatever its capitals. */
+bool mfu_is_one_of(const char *text, const char *const *words);
+
 /* Whether it may stand in a word: a letter, a digit, '_'. */
 bool mfu_in_word(char);
 
@@ -150,6 +160,24 @@ bool mfu_row_set_layout(struct mfu_row *);
 /* Chooses the scenario's model: the graph of the stated family; the catalog's model of that name for what else the row
  * leaves empty.  False: the row is skipped. */
 bool mfu_row_choose_model(struct mfu_row *);
+
+/* Sets the model's dimensions, and what an encoder learns; once the layout is known, what the program makes of the vocabulary
+ * and of heads that tensor ranks share.  False: the row is skipped. */
+bool mfu_row_set_dims(struct mfu_row *);
+bool mfu_row_split_dims(struct mfu_row *);
+
+/* The figure behind a name in the notes: "vocab ~250k"; NAN. */
+double mfu_noted_number(const char *notes, const char *name);
+
+/* Reads the method that adapts; sets adapters, what they sit on and what is trained beside them.  False: the row is skipped. */
+void mfu_row_read_method(struct mfu_row *);
+bool mfu_row_set_adapters(struct mfu_row *);
+
+/* Lists what the row leaves open in its run. */
+void mfu_row_leave_open(struct mfu_row *);
+
+/* Whether two figures differ by more, relative; no where one is not stated. */
+bool mfu_figures_differ(double, double, double by);
 
 /* Whether every number that the model needs is one, and in its range; else the
  * row is skipped.  Those that are only compared are noted and not used. */

@@ -15,16 +15,7 @@
 #include "cost/cost.h"
 #include "descriptor/catalog.h"
 #include "scenario/key_names.h"
-#include "scenario/adapter.h"
 #include "scenario/setting.h"
-
-// clang-format off
-static const struct { const char *column, *dim; } dims[] = {
-    {"n_layer", "n_layer"}, {"n_embd", "n_embd"}, {"n_head", "n_head"}, {"n_kv_head", "n_kv_head"},
-    {"head_dim", "head_dim"}, {"d_ff", "d_ff"}, {"vocab", "vocab_size"}, {"seq_len", "seq"},
-    {"dropout", "dropout"}, {"bias", "bias"}, {"tied", "tied"}, {"n_experts", "n_experts"}, {"experts_active", "top_k"},
-    {"img_size", "image"}, {"patch", "patch"}};
-// clang-format on
 
 /* Whether seq_len is the longest that fits. */
 bool mfu_row_is_limit(const struct mfu_row *r)
@@ -64,65 +55,6 @@ static bool choose_cpu(struct mfu_row *r)
     if (*text && cpu == MFU_CPU_UNKNOWN)
         mfu_row_assume(r, "cpu=unknown for %s", text);
     return mfu_row_set(r, "cpu", mfu_processor_names[cpu]);
-}
-
-/* Whether it names modules that adapters can sit on. */
-static bool are_targets(const struct mfu_row *r, const char *text)
-{
-    struct mfu_scenario other = r->run->scenario;
-
-    return mfu_row_has_word("lora_targets", text) || mfu_scenario_set(&other, "lora_targets", text, NULL) == 0;
-}
-
-/* What stands in parentheses behind the method: "r=64", "rank 64, qkvo", "4-bit", "Unsloth". */
-static void read_inside(struct mfu_row *r, const char *text)
-{
-    char rest[sizeof r->targets] = "";
-
-    while (*(text += strspn(text, ",; ")) && *text != ')') {
-        size_t n = strcspn(text, ",;)"), used = strlen(rest);
-        char piece[64], number[sizeof r->rank];
-        int end = 0;
-
-        snprintf(piece, sizeof piece, "%.*s", (int)n, text);
-        text += n;
-        for (char *p = piece; *p; p++)
-            *p = (char)tolower((unsigned char)*p);
-        if ((sscanf(piece, "r%*[ =:]%15[0-9] %n", number, &end) == 1
-             || sscanf(piece, "rank%*[ =:-]%15[0-9] %n", number, &end) == 1)
-            && end && !piece[end])
-            memcpy(r->rank, number, sizeof number);
-        else if (mfu_row_has_word("quant", piece) || mfu_base_in(piece))
-            snprintf(r->quant, sizeof r->quant, "%.31s", piece);
-        else
-            snprintf(rest + used, sizeof rest - used, "%s%.*s", used ? "," : "", (int)(sizeof rest - used), piece);
-    }
-    if (*rest)
-        memcpy(are_targets(r, rest) ? r->targets : r->software, rest, sizeof rest);
-}
-
-/* The cell of a column of adapters, else what stands in parentheses behind the method. */
-static const char *or_inside(const struct mfu_row *r, const char *column, const char *inside)
-{
-    return mfu_cell_empty(r, column) && *inside ? inside : mfu_row_cell(r, column);
-}
-
-/* The method itself, without the software behind it, peft's name before it, and what is in parentheses behind it:
- * "qlora+unsloth", "PEFT-LoRA", "LoRA (qkvo)". */
-static void read_method(struct mfu_row *r)
-{
-    const char *text = mfu_row_cell(r, "method"), *inside;
-    size_t n;
-
-    if (strncasecmp(text, "peft", 4) == 0 && text[4] && strchr("- ", text[4]))
-        text += 5;
-    inside = strchr(text, '(');
-    n = strcspn(text, inside ? "+(" : "+");
-    while (n > 0 && text[n - 1] == ' ')
-        n--;
-    snprintf(r->method, sizeof r->method, "%.*s", (int)n, text);
-    if (inside)
-        read_inside(r, inside + 1);
 }
 
 /* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
@@ -208,9 +140,8 @@ static bool set_software(struct mfu_row *r)
     }
     if (!year)
         return true;
-    mfu_row_assume(r, "software=%d: %s", year, by);
     snprintf(text, sizeof text, "%d", year);
-    return mfu_row_set(r, "software", text);
+    return mfu_row_take(r, "software", text, ": %s", by);
 }
 
 /* A program whose layers are TransformerEngine's from that year on. */
@@ -221,9 +152,8 @@ static bool set_te(struct mfu_row *r)
 
     if (t->te_since == 0 || set[MFU_S_SOFTWARE] < t->te_since)
         return true;
-    mfu_row_assume(r, "trainer=%s: %s's default since %.0f", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], t->name,
-                   t->te_since);
-    return mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE]);
+    return mfu_row_take(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], ": %s's default since %.0f", t->name,
+                        t->te_since);
 }
 
 /* The month in which PyTorch 2.0 was released, the first with a fused attention of its own. */
@@ -246,10 +176,8 @@ static bool set_attention(struct mfu_row *r)
     struct mfu_config config;
 
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
-    if (*mfu_row_cell(r, "attention") && mfu_config_dim(&config, "math_attention") > 0) {
-        mfu_row_assume(r, "attention=math: the model's code has no other than its parts");
-        return mfu_row_set(r, "attention", "math");
-    }
+    if (*mfu_row_cell(r, "attention") && mfu_config_dim(&config, "math_attention") > 0)
+        return mfu_row_take(r, "attention", "math", ": the model's code has no other than its parts");
     if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && before_fused_attention(r))))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (in_parts)
@@ -309,8 +237,9 @@ static bool set_checkpoint(struct mfu_row *r)
 
     if (layers >= 1) {
         snprintf(list, sizeof list, "%.0f", layers);
-        mfu_row_assume(r, "checkpoint=full, checkpoint_layers=%s: the first, for those that are named", list);
-        return mfu_row_set(r, "checkpoint", "full") && mfu_row_set(r, "checkpoint_layers", list);
+        return mfu_row_take(r, "checkpoint", "full", ", checkpoint_layers=%s: the first, for those that are named",
+                            list)
+            && mfu_row_set(r, "checkpoint_layers", list);
     }
     if (modules && mfu_cell_is(r, "act_ckpt", "selective")) {
         modules += strlen("recompute_modules=");
@@ -318,170 +247,12 @@ static bool set_checkpoint(struct mfu_row *r)
         for (char *p = list; *p; p++)
             if (*p == '+')
                 *p = ',';
-        mfu_row_assume(r, "recompute_modules=%s, by the notes", list);
-        if (!mfu_row_set(r, "recompute_modules", list))
+        if (!mfu_row_take(r, "recompute_modules", list, ", by the notes"))
             return false;
     }
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return mfu_row_translate(r, "act_ckpt", MFU_S_CHECKPOINT, "act_ckpt");
-    mfu_row_assume(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual], t->name);
-    return mfu_row_set(r, "checkpoint", mfu_checkpoint_names[usual]);
-}
-
-/* What stands for an empty cell, where it is not the model's own. */
-static bool leave_dim(struct mfu_row *r, const char *dim)
-{
-    if (strcmp(dim, "dropout") == 0) {
-        int trainer = mfu_row_stated_trainer(r);
-        char usual[32];
-
-        if (trainer >= 0) {
-            snprintf(usual, sizeof usual, "%g", mfu_trainers[trainer].usual_dropout);
-            mfu_row_assume(r, "dropout=%s", usual);
-            return mfu_row_set(r, "dropout", usual);
-        }
-    }
-    if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
-        mfu_row_assume(r, "%s: the model's", dim);
-    return true;
-}
-
-/* The figure behind a name in the notes: "vocab ~250k"; NAN. */
-static double noted_in(const char *notes, const char *column)
-{
-    const char *at = strcasestr(notes, column);
-    char *end;
-    double x;
-
-    if (!at || (at > notes && mfu_in_word(at[-1])))
-        return NAN;
-    at += strlen(column);
-    at += strspn(at, " ~=:");
-    x = strtod(at, &end);
-    return end == at || x <= 0 ? NAN : *end == 'k' ? 1000 * x : *end == '\0' || strchr(" ,;.)", *end) ? x : NAN;
-}
-
-static double noted(const struct mfu_row *r, const char *column)
-{
-    return noted_in(mfu_row_cell(r, "notes"), column);
-}
-
-static bool is_one_of(const char *text, const char *const *words)
-{
-    while (*words && strcasecmp(*words, text) != 0)
-        words++;
-    return *words != NULL;
-}
-
-/* What a model with experts calls a column's quantity: an MLP's width is that of a routed expert, a head's
- * that of its part that is not rotated where keys come from a narrow product. */
-static const char *dim_of(const struct mfu_model *m, const char *dim)
-{
-    static const char *const routed[][2] = {{"d_ff", "expert_ff"}, {"head_dim", "nope_dim"}};
-    int experts = mfu_model_dim_find(m, "n_experts", NULL);
-    double values[MFU_MAX_DIMS];
-
-    mfu_model_dim_values(m, values);
-    for (size_t i = 0; i < sizeof routed / sizeof *routed && experts >= 0 && values[experts] > 0; i++)
-        if (strcmp(routed[i][0], dim) == 0 && mfu_model_dim_find(m, routed[i][1], NULL) >= 0)
-            return routed[i][1];
-    return dim;
-}
-
-/* "first 3 layers dense", "1 dense layer" in the notes: layers without experts; -1. */
-static int noted_dense(const char *notes)
-{
-    for (const char *p = notes; *p; p++) {
-        int n, end = 0;
-
-        if ((p == notes || !mfu_in_word(p[-1])) && isdigit((unsigned char)*p)
-            && ((sscanf(p, "%d layers dense%n", &n, &end) == 1 && end)
-                || (sscanf(p, "%d dense layer%n", &n, &end) == 1 && end)))
-            return n;
-    }
-    return -1;
-}
-
-/* More tensor ranks than heads of keys, in a program that splits none: each rank has a copy of its own (BigCode's
- * Megatron-LM 40ac1b0a, megatron/model/transformer.py: attention_head_type multiquery keeps one whole). */
-static bool copy_kv_heads(struct mfu_row *r)
-{
-    const double *set = r->run->scenario.setting;
-    double heads = mfu_cell_number(r, "n_kv_head"), tp = set[MFU_S_TP];
-    char text[16];
-
-    if (!(heads >= 1) || !(tp > heads) || fmod(tp, heads) != 0
-        || mfu_trainers[(int)set[MFU_S_TRAINER]].shares_keys_since > 0)
-        return true;
-    snprintf(text, sizeof text, "%.0f", tp);
-    mfu_row_assume(r, "n_kv_head=%s: each tensor rank has a copy", text);
-    return mfu_row_set(r, "n_kv_head", text);
-}
-
-/* Heads that share keys and values as in the model, or, where that does not divide, none that do. */
-static bool leave_kv_heads(struct mfu_row *r)
-{
-    struct mfu_config config;
-    char heads[32];
-    double n_head, n_kv;
-
-    if (!mfu_cell_empty(r, "n_kv_head") || noted(r, "n_kv_head") > 0)
-        return true;
-    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
-    n_head = mfu_config_dim(&config, "n_head");
-    n_kv = mfu_config_dim(&config, "n_kv_head");
-    if (!(n_kv > 0)
-        || (n_kv == floor(n_kv) && fmod(n_head, n_kv) == 0
-            && (mfu_cell_empty(r, "n_head") || !(fmod(n_kv, fmax(1, mfu_cell_number(r, "tp"))) > 0))))
-        return true;
-    snprintf(heads, sizeof heads, "%.0f", n_head);
-    mfu_row_assume(r, "n_kv_head=%s: the model's %g do not divide them, or not by tp", heads, n_kv);
-    return mfu_row_set(r, "n_kv_head", heads);
-}
-
-/* The cell of a dimension; the length of text sequences may stand as their tokens. */
-static const char *dim_cell(const struct mfu_row *r, const char *column)
-{
-    bool text = strcmp(column, "seq_len") == 0 && mfu_model_dim_find(r->run->scenario.model, "vocab_size", NULL) >= 0;
-
-    return text && mfu_cell_empty(r, column) && mfu_cell_number(r, "tokens") > 0 ? mfu_row_cell(r, "tokens")
-                                                                                 : mfu_row_cell(r, column);
-}
-
-/* Whether the model's name or the task says a word. */
-static bool task_says(const struct mfu_row *r, const char *word)
-{
-    return strcasestr(mfu_row_cell(r, "model"), word) || strcasestr(mfu_row_cell(r, "task"), word);
-}
-
-/* What an encoder learns: masked tokens beside the next sentence, of which the head sees no others (NVIDIA
- * DeepLearningExamples, BERT/modeling.py: sequence_output_is_dense), masked tokens alone (transformers' BertForMaskedLM:
- * its head sees all), or classes. */
-#define MASKED_SHARE 0.15 /* Devlin et al. 2018, 3.1 */
-#define UNBINNED 128      /* tokens; longer ones are sorted by length (BERT/scripts/run_pretraining.sh: bin_size_64) */
-
-static bool set_encoder_task(struct mfu_row *r)
-{
-    const char *model = mfu_row_cell(r, "model");
-    char masked[32];
-
-    if (strcmp(r->run->scenario.model->family, "bert") != 0 || *model == '\0')
-        return true;
-    if (task_says(r, "pre-training") || task_says(r, "pretraining")) {
-        if (mfu_says(mfu_row_cell(r, "source"), "DeepLearningExamples")
-            && strtod(dim_cell(r, "seq_len"), NULL) > UNBINNED)
-            return mfu_row_skip(r, "sequences of many lengths in bins of 64 tokens: the mean is not stated");
-        snprintf(masked, sizeof masked, "%.0f", MASKED_SHARE * strtod(dim_cell(r, "seq_len"), NULL));
-        mfu_row_assume(r, "mlm=1, n_labels=2, masked=%s: masked tokens and the next sentence", masked);
-        return mfu_row_set(r, "mlm", "1") && mfu_row_set(r, "n_labels", "2") && mfu_row_set(r, "pooler", "1")
-            && mfu_row_set(r, "masked", masked);
-    }
-    if (task_says(r, "masked") || task_says(r, "mlm")) {
-        mfu_row_assume(r, "mlm=1: masked tokens");
-        return mfu_row_set(r, "mlm", "1");
-    }
-    mfu_row_assume(r, "n_labels=2: fine-tuning head");
-    return mfu_row_set(r, "n_labels", "2");
+    return mfu_row_take(r, "checkpoint", mfu_checkpoint_names[usual], ", usual for %s", t->name);
 }
 
 /* Self-supervised training of images compares views of them, mostly with a teacher's; that of text is the usual one. */
@@ -499,16 +270,7 @@ static bool check_views(struct mfu_row *r)
     return !column || !views || mfu_row_skip(r, "views and a teacher beside the model: not modelled (%s)", column);
 }
 
-static void open_up(struct mfu_row *r, const struct mfu_open *open)
-{
-    if (r->run->n_open < MFU_OPEN_KEYS)
-        r->run->open[r->run->n_open++] = *open;
-}
-
 /* Photographs of a training are decoded beside it; a benchmark's are random numbers on the GPU. */
-static const struct mfu_open of_photographs = {
-    .column = "dataloader", .key = "dataloader", .values = {{"jpeg", INFINITY}}};
-
 static bool set_loader(struct mfu_row *r)
 {
     static const char *const none[] = {"benchmark.py", "synthetic", "random", "dummy", "fake", "no data loader"},
@@ -521,64 +283,10 @@ static bool set_loader(struct mfu_row *r)
         if (mfu_where_said(r, none[i]))
             return true;
     for (size_t i = 0; i < sizeof real / sizeof *real; i++)
-        if (mfu_where_said(r, real[i])) {
-            mfu_row_assume(r, "dataloader=jpeg: '%s'", real[i]);
-            return mfu_row_set(r, "dataloader", "jpeg");
-        }
-    open_up(r, &of_photographs);
+        if (mfu_where_said(r, real[i]))
+            return mfu_row_take(r, "dataloader", "jpeg", ": '%s'", real[i]);
+    r->loader_open = true;
     return true;
-}
-
-static bool set_dims(struct mfu_row *r)
-{
-    static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
-    const struct mfu_model *m = r->run->scenario.model;
-    int dense = noted_dense(mfu_row_cell(r, "notes"));
-
-    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
-        const char *text = dim_cell(r, dims[i].column), *dim = dim_of(m, dims[i].dim);
-
-        if (mfu_model_dim_find(m, dim, NULL) < 0)
-            continue;
-        if (mfu_cell_empty(r, dims[i].column) && noted(r, dims[i].column) > 0) {
-            char number[32];
-
-            snprintf(number, sizeof number, "%.0f", noted(r, dims[i].column));
-            mfu_row_assume(r, "%s=%s, by the notes", dim, number);
-            if (!mfu_row_set(r, dim, number))
-                return false;
-            continue;
-        }
-        if (mfu_cell_empty(r, dims[i].column) && text == mfu_row_cell(r, dims[i].column)) {
-            if (!leave_dim(r, dim))
-                return false;
-            continue;
-        }
-        if (strcmp(dim, "head_dim") == 0) /* follows, or is the model's own */
-            if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
-                continue;
-        if (!mfu_row_set(r, dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
-            return false;
-    }
-    if (!leave_kv_heads(r))
-        return false;
-    if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0) {
-        char number[16];
-
-        snprintf(number, sizeof number, "%d", dense);
-        mfu_row_assume(r, "n_dense=%s, by the notes", number);
-        if (!mfu_row_set(r, "n_dense", number))
-            return false;
-    }
-    return set_encoder_task(r);
-}
-
-/* Composer's own optimizer: a loop over (flattened) parameters, and its trainer
- * around it, with callbacks, streaming data and two metrics of the logits. */
-static bool set_composer(struct mfu_row *r)
-{
-    mfu_row_assume(r, "train_metrics=2 and step.constant=40ms for Composer's trainer");
-    return mfu_row_set(r, "train_metrics", "2") && mfu_row_set(r, "step.constant", "40ms");
 }
 
 /* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor loop, its default since 2.0, and a loop over
@@ -610,11 +318,8 @@ static bool set_optimizer(struct mfu_row *r)
         word[--n] = '\0';
     if (text[n])
         mfu_row_assume(r, "optimizer=%s for %s", word, text);
-    if (mfu_says(text, "in backward")) {
-        mfu_row_assume(r, "optimizer_in_backward=on, by the optimizer");
-        if (!mfu_row_set(r, "optimizer_in_backward", "on"))
-            return false;
-    }
+    if (mfu_says(text, "in backward") && !mfu_row_take(r, "optimizer_in_backward", "on", ", by the optimizer"))
+        return false;
     if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
         const char *name = text[n] && !mfu_says(text, "in backward") ? "adamw" : default_adamw(r);
 
@@ -629,7 +334,11 @@ static bool set_optimizer(struct mfu_row *r)
     }
     if (text[n] && mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) >= 0)
         return mfu_row_set(r, "optimizer", word);
-    if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
+    /* Composer's own: a loop over (flattened) parameters, and its trainer around it, with callbacks, streaming data and two
+     * metrics of the logits. */
+    if (mfu_same_letters(text, "decoupled_adamw")
+        && !(mfu_row_take(r, "train_metrics", "2", " and step.constant=40ms for Composer's trainer")
+             && mfu_row_set(r, "step.constant", "40ms")))
         return false;
     return mfu_row_translate(r, "optimizer", MFU_S_OPTIMIZER, "optimizer");
 }
@@ -667,19 +376,11 @@ static bool set_act_offload(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "act_offload");
 
-    if (mfu_cell_empty(r, "act_offload") || is_one_of(text, no))
+    if (mfu_cell_empty(r, "act_offload") || mfu_is_one_of(text, no))
         return true;
-    if (!is_one_of(text, yes) && !(mfu_cell_number(r, "act_offload") > 0))
+    if (!mfu_is_one_of(text, yes) && !(mfu_cell_number(r, "act_offload") > 0))
         return mfu_row_skip(r, "act_offload '%.40s' is not known", text);
     return mfu_row_set(r, "offload_activations", "on");
-}
-
-/* "CPU offloading": that there is something, no more. */
-static bool is_bare_offload(const char *text)
-{
-    static const char *const words[] = {"offload", "offloading", "offloaded", "cpu offload", "cpu offloading", NULL};
-
-    return is_one_of(text, words);
 }
 
 /* What is in the host's memory, by its words: "optimizer and gradients" (which are there while the CPU updates), "params". */
@@ -698,8 +399,7 @@ static bool set_offload_parts(struct mfu_row *r, const char *text)
         if (!mfu_says_beginning(text, parts[i].begin))
             continue;
         found = true;
-        mfu_row_assume(r, "%s=on for cpu_offload %s", parts[i].key, text);
-        if (!mfu_row_set(r, parts[i].key, "on"))
+        if (!mfu_row_take(r, parts[i].key, "on", " for cpu_offload %s", text))
             return false;
     }
     return found || mfu_row_set(r, "offload", text);
@@ -708,14 +408,14 @@ static bool set_offload_parts(struct mfu_row *r, const char *text)
 /* The column of what is in the host's memory; that there is something is read as the sharding has it. */
 static bool set_offload_column(struct mfu_row *r)
 {
+    static const char *const bare[] = {"offload", "offloading", "offloaded", "cpu offload", "cpu offloading", NULL};
     const char *text = mfu_row_cell(r, "cpu_offload"), *sharding = mfu_row_cell(r, "sharding");
 
-    if (mfu_cell_empty(r, "cpu_offload") || is_one_of(text, no))
+    if (mfu_cell_empty(r, "cpu_offload") || mfu_is_one_of(text, no))
         return true;
-    if (!is_one_of(text, yes) && !is_bare_offload(text))
+    if (!mfu_is_one_of(text, yes) && !mfu_is_one_of(text, bare))
         return set_offload_parts(r, text);
-    mfu_row_assume(r, "offload_optimizer=on for cpu_offload %s", text);
-    if (!mfu_row_set(r, "offload_optimizer", "on"))
+    if (!mfu_row_take(r, "offload_optimizer", "on", " for cpu_offload %s", text))
         return false;
     sharding = mfu_sharding_in(sharding);
     return !sharding
@@ -724,18 +424,12 @@ static bool set_offload_column(struct mfu_row *r)
         || mfu_row_set(r, "offload_params", "on");
 }
 
-/* Whether columns say all of an adapter, so that no word of the notes need. */
-static bool states_method(const struct mfu_row *r)
-{
-    return *mfu_row_method(r) != '\0';
-}
-
 static bool check_said(struct mfu_row *r)
 {
     for (size_t i = 0; i < mfu_said_count; i++) {
         const char *column = mfu_said[i].key ? NULL : mfu_where_said(r, mfu_said[i].phrase);
 
-        if (!column || (mfu_said[i].unless == MFU_UNLESS_ADAPTER && states_method(r))
+        if (!column || (mfu_said[i].unless == MFU_UNLESS_ADAPTER && *mfu_row_method(r))
             || (mfu_said[i].unless == MFU_UNLESS_OFFLOAD && (offload_said(r) || !mfu_cell_empty(r, "cpu_offload"))))
             continue;
         if (mfu_said[i].unless == MFU_UNLESS_OFFLOAD)
@@ -750,102 +444,16 @@ static bool check_said(struct mfu_row *r)
                                                                      : "%s: not modelled (%s)",
                             mfu_said[i].what, column);
     }
-    if (mfu_cell_number(r, "lora_rank") > 0 && !states_method(r))
+    if (mfu_cell_number(r, "lora_rank") > 0 && !*mfu_row_method(r))
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
     if (!set_act_offload(r))
         return false;
-    if (offload_said(r)) {
-        mfu_row_assume(r, "%s=on, by what is said", offload_said(r));
-        if (!mfu_row_set(r, offload_said(r), "on"))
-            return false;
-    }
-    if (offload_whole(r)) {
-        mfu_row_assume(r, "offload_params=on, by the sharding: both in usual configurations of stage 3");
-        if (!mfu_row_set(r, "offload_params", "on"))
-            return false;
-    }
+    if (offload_said(r) && !mfu_row_take(r, offload_said(r), "on", ", by what is said"))
+        return false;
+    if (offload_whole(r)
+        && !mfu_row_take(r, "offload_params", "on", ", by the sharding: both in usual configurations of stage 3"))
+        return false;
     return set_offload_column(r);
-}
-
-/* peft gave adapters the type of the weights beside them until autocast_adapter_dtype made them fp32 (peft 0.12). */
-#define FIRST_FP32_ADAPTERS 2024
-
-static bool set_adapter_type(struct mfu_row *r)
-{
-    double year = r->run->scenario.setting[MFU_S_SOFTWARE];
-
-    if (!(year > 0 && year < FIRST_FP32_ADAPTERS))
-        return true;
-    mfu_row_assume(r, "lora_dtype=16bit: peft of %.0f", year);
-    return mfu_row_set(r, "lora_dtype", "16bit");
-}
-
-/* In which form the frozen weights are held. */
-static bool set_base(struct mfu_row *r)
-{
-    const char *text = or_inside(r, "quant", r->quant), *own = mfu_row_word(r, "quant", text), *base;
-
-    if (mfu_cell_empty(r, "quant") && !*r->quant && strcasecmp(mfu_row_method(r), "qlora") == 0) {
-        mfu_row_assume(r, "base_precision=nf4, usual for %s", mfu_row_method(r));
-        return mfu_row_set(r, "base_precision", "nf4");
-    }
-    if (own)
-        return mfu_row_set(r, "base_precision", *own ? own : "bf16");
-    if ((base = mfu_base_in(text)) && !mfu_same_letters(base, text))
-        mfu_row_assume(r, "base_precision=%s for %s", base, text);
-    return mfu_row_set(r, "base_precision", base ? base : text);
-}
-
-/* Adapters, what they sit on and what is trained beside them. */
-static bool set_adapters(struct mfu_row *r)
-{
-    static const char beside[] = "; embedding and lm_head trained in full";
-    const char *method = mfu_row_word(r, "method", mfu_row_method(r)), *target;
-    const char *rank = or_inside(r, "lora_rank", r->rank);
-    const struct mfu_method_row *row;
-    int choice = method ? -1 : mfu_row_choice_in(MFU_S_ADAPTER, mfu_row_method(r));
-    bool sized = mfu_cell_number(r, "lora_rank") > 0 || *r->rank;
-    char text[200], *more, size[32];
-
-    if (!method && choice <= 0)
-        return mfu_row_skip(r, "method '%s' is not modelled", mfu_row_method(r));
-    if (method && !*method)
-        return true;
-    row = &mfu_methods[method ? MFU_METHOD_LORA : choice];
-    if (!mfu_row_set(r, "adapter", row->name) || (method && !mfu_row_set(r, method, "on")))
-        return false;
-    if (row->unsized)
-        rank = "1";
-    else if (mfu_method_precedes(row) && !row->encoder && mfu_cell_number(r, "trainable_m") > 0) {
-        double keys =
-            2 * mfu_cell_number(r, "n_layer") * mfu_cell_number(r, "n_kv_head") * mfu_cell_number(r, "head_dim");
-
-        snprintf(size, sizeof size, "%.0f",
-                 1e6 * mfu_cell_number(r, "trainable_m")
-                     / (row->place == MFU_ADAPTS_KEYS ? keys : mfu_cell_number(r, "n_embd")));
-        rank = size; /* so many tokens train */
-    } else if (choice > MFU_METHOD_LORA && (!sized || row->takes & MFU_TAKES_BLOCKS)) {
-        if (sized && !mfu_row_set(r, "adapter_blocks", rank)) /* peft's r is how many blocks there are */
-            return false;
-        snprintf(size, sizeof size, "%.0f", row->size);
-        rank = size;
-        if (!sized)
-            mfu_row_assume(r, "lora=%s: peft's default", rank);
-        r->run->size_open = !sized;
-    } else if (!sized) {
-        rank = "16";
-        mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
-    }
-    r->run->size_open |= choice == MFU_METHOD_ADALORA; /* whose factors begin with more than it ends with */
-    snprintf(text, sizeof text, "%s", or_inside(r, "lora_targets", r->targets));
-    r->run->targets_open = !*text && row->takes & MFU_TAKES_TARGETS;
-    if ((more = strstr(text, beside)))
-        *more = '\0';
-    target = row->takes & MFU_TAKES_TARGETS ? mfu_row_word(r, "lora_targets", text) : "all-linear";
-    if (!mfu_row_set(r, "lora", rank) || !mfu_row_set(r, "lora_targets", target ? target : text) || !set_base(r)
-        || (more && !mfu_row_set(r, "trainable", "embeddings,head")))
-        return false;
-    return set_adapter_type(r);
 }
 
 /* "schedule ZB-1p" in the notes, by any of the names that the schedule has. */
@@ -858,8 +466,7 @@ static bool set_schedule(struct mfu_row *r)
     if (!at || r->run->scenario.setting[MFU_S_PP] <= 1 || sscanf(at + strlen("schedule "), "%31[A-Za-z0-9-]", word) != 1
         || (choice = mfu_setting_choice(MFU_S_SCHEDULE, word, NULL)) < 0)
         return true;
-    mfu_row_assume(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
-    return mfu_row_set(r, "schedule", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+    return mfu_row_take(r, "schedule", mfu_settings[MFU_S_SCHEDULE].choices[choice], ", by the notes");
 }
 
 /* A column that is called as a setting, dimension or coefficient and is not one of the table's own sets it. */
@@ -879,24 +486,6 @@ static bool set_keys(struct mfu_row *r)
             return false;
     }
     return true;
-}
-
-/* Megatron's tokenizers (_vocab_size_with_padding): a row states the tokenizer's size or, as "250k", about that. */
-static bool pad_vocabulary(struct mfu_row *r)
-{
-    const double *setting = r->run->scenario.setting;
-    double divisor = mfu_trainers[(int)setting[MFU_S_TRAINER]].pads_vocab * fmax(setting[MFU_S_TP], 1), padded;
-    int vocab = mfu_model_dim_find(r->run->scenario.model, "vocab_size", NULL);
-    char number[32];
-
-    if (!(divisor > 0) || vocab < 0 || !(r->run->scenario.dim[vocab] > 0))
-        return true;
-    padded = ceil(r->run->scenario.dim[vocab] / divisor) * divisor;
-    if (padded == r->run->scenario.dim[vocab])
-        return true;
-    snprintf(number, sizeof number, "%.0f", padded);
-    mfu_row_assume(r, "vocab_size=%s, padded as %s does", number, mfu_trainer_names[(int)setting[MFU_S_TRAINER]]);
-    return mfu_row_set(r, "vocab_size", number);
 }
 
 /* A program's own test of the network before it trains, ten calls in a row, and a barrier: an all-reduce, and an
@@ -931,7 +520,8 @@ static bool set_debug(struct mfu_row *r)
     if (op == MFU_ALL_GATHER)
         gpu_s += 2 * TEST_BYTES / (m.bandwidth_bytes_s * m.c[MFU_C_DRAM_ATTAIN]);
     checks_s = mfu_check_s(&m, group);
-    measured_s = mfu_bus_factor(op, ranks) * TEST_BYTES / (noted_in(test, op == MFU_ALL_GATHER ? "AG" : "AR") * 1e9);
+    measured_s =
+        mfu_bus_factor(op, ranks) * TEST_BYTES / (mfu_noted_number(test, op == MFU_ALL_GATHER ? "AG" : "AR") * 1e9);
     if (!(measured_s > (gpu_s + hypot(checks_s, gpu_s)) / 2))
         return true;
     mfu_row_assume(r, "distributed_debug=detail, by the notes: its own test of collectives");
@@ -981,9 +571,9 @@ static bool set_links(struct mfu_row *r)
     if (!(share < BROKEN_LINKS))
         return true;
     snprintf(text, sizeof text, "%.3f", fmax(least, share));
-    mfu_row_assume(r, "link.nvlink=%s, by the notes: a test of collectives%s", text,
-                   share < least ? ", which is below what may be set" : "");
-    return mfu_row_set(r, "link.nvlink", text) && mfu_row_set(r, "link.nvls", text);
+    return mfu_row_take(r, "link.nvlink", text, ", by the notes: a test of collectives%s",
+                        share < least ? ", which is below what may be set" : "")
+        && mfu_row_set(r, "link.nvls", text);
 }
 
 /* Whether the source is of a time when the program ran other kernels than those of its runtime. */
@@ -1032,166 +622,11 @@ static bool set_runtime(struct mfu_row *r)
     if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
         && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
         return mfu_row_skip(r, "indices' gradients in halves before PyTorch 1.13: not modelled");
-    if (mfu_same_letters(stack, "te") || mfu_same_letters(stack, "transformer-engine")) {
-        mfu_row_assume(r, "cross_entropy_fusion=off: the loss is the loop's own, %s has the layers", stack);
-        if (!mfu_row_set(r, "cross_entropy_fusion", "off"))
-            return false;
-    }
+    if ((mfu_same_letters(stack, "te") || mfu_same_letters(stack, "transformer-engine"))
+        && !mfu_row_take(r, "cross_entropy_fusion", "off", ": the loss is the loop's own, %s has the layers", stack))
+        return false;
     return check_program(r) && set_optimizer(r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || mfu_row_set(r, "half_weights", "on"));
-}
-
-/* Cells that decide much and are often empty: what else a run of such a program may have been, and how much more surprising
- * that is than what is assumed (chosen).  The first row of a column that holds for the program counts. */
-enum program { ANY, PYTORCH, ENGINE, MEGATRON, TITAN, PIPELINE, COPIES, ADAPTED, UNKNOWN_STACK };
-
-static const struct {
-    enum program of;
-    struct mfu_open open;
-} opens[] = {
-    {COPIES,
-     {.column = "sharding",
-      .key = "dp_shard",
-      .values = {{"16", 0.3}, {"32", 0.4}, {"64", 0.5}, {"128", 0.6}, {"256", 0.7}}}},
-    /* Stages that shard more sum and gather in every microbatch: nobody's choice.  Megatron shards its optimizer or all
-     * (--use-distributed-optimizer, its FSDP); DeepSpeed's examples have stage 2 or 3; PyTorch has FSDP. */
-    {PIPELINE, {.column = "sharding", .key = "zero", .values = {{"1", 0.2}}}},
-    {MEGATRON, {.column = "sharding", .key = "zero", .values = {{"1", 0.2}, {"2", 3}, {"3", 3}}}},
-    {ENGINE, {.column = "sharding", .key = "zero", .values = {{"2", 0.4}, {"3", 0.6}, {"1", 0.8}}}},
-    {ANY, {.column = "sharding", .key = "zero", .values = {{"3", 0.3}, {"2", 1}, {"1", 1.5}}}},
-    /* Trainers that know parts of a layer recompute those first. */
-    {MEGATRON,
-     {.column = "act_ckpt", .key = "checkpoint", .values = {{"selective", 0.4}, {"full", 1}, {"none", INFINITY}}}},
-    {TITAN,
-     {.column = "act_ckpt", .key = "checkpoint", .values = {{"selective", 0.3}, {"full", 0.7}, {"none", INFINITY}}}},
-    {ANY, {.column = "act_ckpt", .key = "checkpoint", .values = {{"full", 0.7}, {"none", INFINITY}}}},
-    /* Autocast, or 16-bit weights without masters, which a PyTorch loop may have. */
-    {PYTORCH,
-     {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}, {"fp16", 3}, {"tf32", INFINITY}}}},
-    {ANY, {.column = "precision", .key = "precision", .values = {{"fp16", 3}, {"tf32", INFINITY}}}},
-    {UNKNOWN_STACK, {.column = "compile", .key = "runtime", .values = {{"fused", 3}, {"compile", 3}}}},
-    {ANY, {.column = "compile", .key = "runtime", .values = {{"compile", 3}}}},
-    {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}}},
-    {ADAPTED, {.column = "lora_rank", .key = "lora", .values = {{"8", INFINITY}, {"64", INFINITY}}}},
-    {ANY,
-     {.column = "n_gpus",
-      .key = "gpus",
-      .values = {{"8", 1}, {"4", 1.3}, {"2", 1.5}, {"16", 1.2}, {"64", 1.4}, {"256", 1.6}, {"1024", 1.8}},
-      .with_key = "zero",
-      .with_value = "3"}},
-};
-static const struct mfu_open plain_bf16 = {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}}};
-static const struct mfu_open no_zero_init = {/* a model that was there before the engine's settings */
-                                             .column = "sharding",
-                                             .key = "memory_efficient_linear",
-                                             .values = {{"off", INFINITY}}};
-
-static const struct mfu_open cheap_modules = {/* of recipes with experts (Megatron-Bridge, DeepSeek-V3 2024, 3.2.3) */
-                                              .column = "act_ckpt",
-                                              .key = "recompute_modules",
-                                              .values = {{"layernorm,moe_act,mla_up_proj", 0.5}},
-                                              .with_key = "checkpoint",
-                                              .with_value = "selective"};
-/* Stages of parts: Megatron's way to fill a pipeline that few microbatches leave idle. */
-static const struct mfu_open interleaved = {
-    .column = "vpp",
-    .key = "vpp",
-    .values = {{"2", 0.4}, {"3", 0.4}, {"4", 0.5}, {"5", 0.5}, {"6", 0.5}, {"8", 0.6}},
-    .for_speed = true};
-
-#define LARGER_CARD 0.2 /* as surprising: the other of two sizes of memory */
-#define HALF_AGAIN 0.7  /* layers that are computed again, as many as are needed (Megatron's --recompute-num-layers) */
-
-/* Half of the layers of a stage; false where that has one. */
-static bool set_half_layers(struct mfu_row *r)
-{
-    const double *set = r->run->scenario.setting;
-    struct mfu_config config;
-    double layers;
-
-    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
-    layers = ceil(mfu_config_dim(&config, "n_layer") / fmax(1, set[MFU_S_PP]) / fmax(1, set[MFU_S_VPP]));
-    snprintf(r->run->half_layers, sizeof r->run->half_layers, "%.0f", ceil(layers / 2));
-    return layers >= 2;
-}
-
-static bool is_of(const struct mfu_row *r, enum program of)
-{
-    const double *set = r->run->scenario.setting;
-    const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
-    bool megatron = t->pads_vocab > 0, engine = t->half_shards && !megatron;
-
-    switch (of) {
-    case ANY: return true;
-    case PYTORCH: return !megatron && !engine;
-    case ENGINE: return engine;
-    case MEGATRON: return megatron;
-    case TITAN: return t->compiles_layers;
-    case PIPELINE: return set[MFU_S_PP] > 1;
-    case COPIES: return r->run->group_open;
-    case ADAPTED: return set[MFU_S_LORA] > 0 && !*r->rank && set[MFU_S_ADAPTER] == MFU_METHOD_LORA;
-    case UNKNOWN_STACK: return r->run->other_program;
-    }
-    return false;
-}
-
-/* "ZeRO", and not of which stage. */
-static bool says_no_stage(const char *sharding)
-{
-    const char *zero = strcasestr(sharding, "zero");
-
-    if (!zero || strcasestr(sharding, "stage") || !mfu_says_word(sharding, "zero"))
-        return false;
-    zero += strlen("zero");
-    return !isdigit((unsigned char)zero[strspn(zero, " -_=:")]);
-}
-
-/* Whether nothing is said of a column that decides something. */
-static bool is_open(const struct mfu_row *r, const char *column)
-{
-    if (strcmp(column, "n_gpus") == 0)
-        return r->run->gpus_open;
-    if (strcmp(column, "sharding") == 0)
-        return r->run->group_open
-            || (r->run->scenario.setting[MFU_S_GPUS] > 1
-                && (!*mfu_row_cell(r, column) || says_no_stage(mfu_row_cell(r, column))));
-    return !*mfu_row_cell(r, column) || (strcmp(column, "compile") == 0 && r->run->other_program);
-}
-
-static void leave_open(struct mfu_row *r)
-{
-    const char *before = "";
-
-    if (r->run->larger)
-        open_up(r,
-                &(struct mfu_open){.column = "gpu",
-                                   .key = "gpu",
-                                   .values = {{r->run->larger->slug, LARGER_CARD}},
-                                   .card = r->run->larger});
-    if (is_of(r, PYTORCH) && (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16")))
-        open_up(r, &plain_bf16);
-    if (is_of(r, ENGINE) && r->run->scenario.setting[MFU_S_ZERO] == 3)
-        open_up(r, &no_zero_init);
-    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++) {
-        const char *column = opens[i].open.column;
-
-        if (strcmp(column, before) == 0 || !is_of(r, opens[i].of))
-            continue;
-        before = column;
-        if (is_open(r, column))
-            open_up(r, &opens[i].open);
-    }
-    if (is_open(r, "act_ckpt") && is_of(r, MEGATRON))
-        open_up(r, &cheap_modules);
-    if (is_open(r, "act_ckpt") && is_of(r, MEGATRON) && set_half_layers(r))
-        open_up(r,
-                &(struct mfu_open){.column = "act_ckpt",
-                                   .key = "checkpoint_layers",
-                                   .values = {{r->run->half_layers, HALF_AGAIN}},
-                                   .with_key = "checkpoint",
-                                   .with_value = "full"});
-    if (is_of(r, PIPELINE) && (is_of(r, MEGATRON) || is_of(r, TITAN)) && mfu_cell_empty(r, "vpp"))
-        open_up(r, &interleaved);
 }
 
 /* As stated, or the model's own. */
@@ -1326,13 +761,14 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->params_m = run->trainable_m = run->seq = run->rank_batch = run->rate_flops = NAN;
     run->ran = -1;
     run->least_count = run->most_count = 1;
-    read_method(&r);
+    mfu_row_read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && mfu_row_set_layout(&r)
-        && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && check_views(&r) && set_dims(&r)
-        && mfu_row_set_program(&r, false) && set_runtime(&r) && mfu_row_set_transformers(&r) && set_adapters(&r)
-        && mfu_row_set_program(&r, true) && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r)
-        && mfu_row_set_beside_method(&r) && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r)
-        && pad_vocabulary(&r) && copy_kv_heads(&r) && set_links(&r) && set_debug(&r) && set_loader(&r))
+        && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && check_views(&r)
+        && mfu_row_set_dims(&r) && mfu_row_set_program(&r, false) && set_runtime(&r) && mfu_row_set_transformers(&r)
+        && mfu_row_set_adapters(&r) && mfu_row_set_program(&r, true) && mfu_row_set_usual_sp(&r)
+        && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r) && mfu_row_set_said(&r)
+        && set_schedule(&r) && set_keys(&r) && mfu_row_split_dims(&r) && set_links(&r) && set_debug(&r)
+        && set_loader(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
@@ -1342,6 +778,6 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
         run->ran = -1;
     if (check_tokens(&r) && !run->skipped[0]) {
         mfu_row_check_twice(&r);
-        leave_open(&r);
+        mfu_row_leave_open(&r);
     }
 }

@@ -44,9 +44,7 @@ struct mfu_measured_run {
     bool fill_open;                  /* nor how many microbatches fill the pipeline */
     bool gpus_open;                  /* nor how many there are, and no rate of all: the scenario's is 1 */
     bool share_open;                 /* then, nor of the micro-batch, but a step's sequences of all */
-    bool group_open;                 /* nor how many GPUs hold a copy, of several: the scenario's are those of a node */
     char half_layers[8];             /* of a stage */
-    const struct mfu_gpu *larger;    /* the same card with more memory, where its size is not stated; NULL: none */
     bool shape_alone;                /* nothing is known of the model but its shape */
     bool other_program;              /* nothing is known of the software that is named */
     bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */

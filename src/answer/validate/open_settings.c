@@ -1,0 +1,393 @@
+/*
+ * open_settings.c - tries what a run may have been.
+ */
+#include "answer/validate/open_settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/field.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
+#include "read/runs/measured_run.h"
+#include "scenario/setting.h"
+
+static void note(struct mfu_measured_run *run, const char *text)
+{
+    mfu_words_add(run->assumed, sizeof run->assumed, text);
+}
+
+int mfu_replan(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_scenario *scenario,
+               struct mfu_error *err)
+{
+    return mfu_plan_make(p, scenario, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0 ? -1 : 0;
+}
+
+double mfu_states_of(const struct mfu_plan *p)
+{
+    return p->program.constant_bytes[MFU_PART_WEIGHTS] + p->program.constant_bytes[MFU_PART_OPTIMIZER];
+}
+
+/* Whether less was measured than what is planned cannot do without. */
+static bool holds_too_much(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    return fmin(run->allocated_bytes, run->reserved_bytes)
+        < MFU_CONTRADICTED * mfu_states_of(p); /* whichever is stated */
+}
+
+/* Whether it ran: as stated, else by what was measured. */
+static bool did_run(const struct mfu_measured_run *run)
+{
+    return run->ran == 1
+        || (run->ran < 0 && run->card != MFU_CARD_OPEN
+            && !(isnan(run->step_s) && isnan(run->mfu) && isnan(run->hfu) && isnan(run->rate_flops)));
+}
+
+bool mfu_run_suits(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                   const struct mfu_scenario *other)
+{
+    struct mfu_error err = {0};
+
+    return mfu_replan(p, simulation, other, &err) == 0 && (p->memory.fits || !did_run(run)) && !holds_too_much(p, run);
+}
+
+void mfu_reserved_interval(const struct mfu_plan *p, const struct mfu_measured_run *run, double *low, double *high)
+{
+    double context = run->reserved_is_smi ? 0 : p->memory.context_bytes;
+
+    *low = p->memory.smi_low_bytes - context;
+    *high = p->memory.smi_high_bytes - context;
+}
+
+/* ---- what is not stated: a micro-batch --------------------------------------- */
+
+/* Sizes that are tried. */
+static const int micro_batches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+#define MICRO_BATCHES (sizeof micro_batches / sizeof *micro_batches)
+
+/* Tokens of a micro-batch beyond which nothing gets faster, so that nobody needs a larger one (chosen). */
+#define ENOUGH_TOKENS 16384
+
+/* Microbatches for each stage that a pipeline may have. */
+static const double fills[] = {2, 32};
+
+/* The scenario with micro-batches of this size; false where a rank's step has no whole number of them. */
+static bool with_batch(const struct mfu_measured_run *run, const struct mfu_scenario *of, int micro,
+                       struct mfu_scenario *other)
+{
+    double accum = run->rank_batch / micro * run->scenario.setting[MFU_S_GPUS]
+        / of->setting[MFU_S_GPUS]; /* where these are open */
+    char text[32];
+
+    *other = *of;
+    snprintf(text, sizeof text, "%d", micro);
+    if (mfu_scenario_set(other, "batch", text, NULL) < 0)
+        return false;
+    if (isnan(accum))
+        return true;
+    snprintf(text, sizeof text, "%.0f", accum);
+    return accum == floor(accum) && mfu_scenario_set(other, "accum", text, NULL) == 0;
+}
+
+static double samples(const struct mfu_scenario *s)
+{
+    return s->setting[MFU_S_BATCH] * s->setting[MFU_S_ACCUM];
+}
+
+/* How far the planned memory is from what was measured, as a logarithm; NAN: none was measured. */
+static double memory_off(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    double context = run->reserved_is_smi ? p->memory.context_bytes : 0;
+
+    return !isnan(run->reserved_bytes) ? fabs(log((p->memory.reserved_bytes + context) / run->reserved_bytes))
+                                       : fabs(log(p->memory.peak.bytes / run->allocated_bytes));
+}
+
+/* What decided on a micro-batch. */
+enum settled { UNFIT, STATED, ONE_ALONE, IN_PIPELINE, BY_MEMORY, FILLED, ENOUGH };
+
+/* Chooses the micro-batch where it is open: of a pipeline one sequence, since so its stages idle least; else the size that
+ * takes the memory that was measured, or what fits, up to enough tokens.  Leaves the plan of it. */
+static enum settled settle(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                           struct mfu_scenario *s)
+{
+    const struct mfu_scenario as_read = *s;
+    bool pipeline = s->setting[MFU_S_PP] > 1, larger = false;
+    enum settled by = ENOUGH;
+    struct mfu_error err = {0};
+    struct mfu_scenario other;
+    double off;
+
+    if (run->batch_open && with_batch(run, &as_read, 1, &other))
+        *s = other;
+    if (!mfu_run_suits(p, simulation, run, s))
+        return UNFIT;
+    if (!run->batch_open || run->ran == 0)
+        return STATED;
+    off = memory_off(p, run);
+    for (size_t i = 1; i < MICRO_BATCHES; i++) {
+        if (!with_batch(run, &as_read, micro_batches[i], &other) || mfu_replan(p, simulation, &other, &err) < 0)
+            continue;
+        if (!p->memory.fits) {
+            by = larger ? FILLED : ONE_ALONE;
+            break;
+        }
+        larger = true;
+        if (pipeline || (!isnan(off) ? memory_off(p, run) >= off : micro_batches[i] * run->seq > ENOUGH_TOKENS))
+            break;
+        off = memory_off(p, run);
+        *s = other;
+    }
+    mfu_replan(p, simulation, s, &err);
+    return !larger ? ONE_ALONE : pipeline ? IN_PIPELINE : !isnan(off) ? BY_MEMORY : by;
+}
+
+/* Says which it is. */
+static void note_batch(struct mfu_measured_run *run, enum settled by)
+{
+    char text[160];
+
+    if (by == UNFIT || by == STATED)
+        return;
+    if (by == ONE_ALONE) {
+        run->batch_open = false;
+        note(run, "batch=1: no usual larger one fits");
+        return;
+    }
+    snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated, %s", run->scenario.setting[MFU_S_BATCH],
+             run->scenario.setting[MFU_S_ACCUM],
+             by == IN_PIPELINE     ? "usual in pipelines"
+                 : by == BY_MEMORY ? "nearest to the memory that was measured"
+                                   : "it fits, and more is not faster");
+    note(run, text);
+    if (!isnan(fmin(run->allocated_bytes, run->reserved_bytes)))
+        note(run, "memory is not compared: it follows the micro-batch");
+    run->allocated_bytes = run->reserved_bytes = NAN;
+}
+
+/* ---- what is not stated: settings -------------------------------------------- */
+
+/* What a row leaves open is chosen by how surprising each value would be (struct mfu_open) and how long a sequence takes
+ * with it, since who trains looks for what is fast: as much longer as makes a run e times less likely (chosen). */
+#define SPEED_COUNTS 5
+
+#define MOST_CHANGES 4    /* of what is assumed otherwise, together */
+#define SURPRISE_STEP 0.5 /* in rounds of so much, the least surprising first */
+#define MOST_SURPRISE 6.0
+#define WORTH_A_LOOK 1.0 /* more surprise than the first that suits: by more speed it could not pay (chosen) */
+#define FEW_TOKENS 1024  /* of a micro-batch keep a GPU slow, so that memory for more is looked for (chosen) */
+#define MEMORY_OFF 0.25  /* a standard deviation of planned memory by what is not stated, as a logarithm (chosen) */
+
+struct search {
+    struct mfu_plan *p;
+    struct mfu_simulation *simulation;
+    struct mfu_measured_run *run;
+    double above, most; /* surprise of the round */
+    const struct mfu_open_value *now[MFU_OPEN_KEYS], *taken[MFU_OPEN_KEYS];
+    struct mfu_scenario best;
+    double surprise, score; /* of the best, INFINITY: none suits */
+    enum settled by;
+};
+
+/* Sets a value of a key that was left open; false where that cannot be. */
+static bool set_open(const struct mfu_measured_run *run, int i, const struct mfu_open_value *v, struct mfu_scenario *s)
+{
+    if (run->open[i].card) {
+        s->gpu = run->open[i].card;
+        return true;
+    }
+    return mfu_scenario_set(s, run->open[i].key, v->value, NULL) == 0
+        && (!run->open[i].with_key || mfu_scenario_set(s, run->open[i].with_key, run->open[i].with_value, NULL) == 0);
+}
+
+static void consider(struct search *t, struct mfu_scenario *s, double surprise)
+{
+    enum settled by = settle(t->p, t->simulation, t->run, s);
+    double score = surprise + SPEED_COUNTS * log(t->p->step.time_s / samples(s)), off = memory_off(t->p, t->run);
+
+    if (!t->run->batch_open && !isnan(off))
+        score += off * off / (2 * MEMORY_OFF * MEMORY_OFF);
+    if (by == UNFIT || !(score < t->score))
+        return;
+    t->surprise = surprise;
+    t->score = score;
+    t->best = *s;
+    t->by = by;
+    memcpy(t->taken, t->now, sizeof t->taken);
+}
+
+/* Tries what differs from the scenario in keys from the first on. */
+static void try_others(struct search *t, int first, const struct mfu_scenario *s, double surprise, int changes)
+{
+    for (int i = first; i < t->run->n_open && changes < MOST_CHANGES; i++) {
+        for (const struct mfu_open_value *v = t->run->open[i].values; v->value; v++) {
+            double all = surprise + v->surprise;
+            struct mfu_scenario other = *s, whole;
+
+            if (all > t->most || !set_open(t->run, i, v, &other))
+                continue;
+            t->now[i] = v;
+            whole = other;
+            if (all > t->above)
+                consider(t, &whole, all);
+            try_others(t, i + 1, &other, all, changes + 1);
+        }
+        t->now[i] = NULL;
+    }
+}
+
+/* Tries what is chosen for its speed alone beside the best. */
+static void try_faster(struct search *t)
+{
+    const struct mfu_scenario best = t->best;
+    double surprise = t->surprise;
+
+    memcpy(t->now, t->taken, sizeof t->now);
+    for (int i = 0; i < t->run->n_open; i++) {
+        for (const struct mfu_open_value *v = t->run->open[i].values; t->run->open[i].for_speed && v->value; v++) {
+            struct mfu_scenario other = best;
+
+            t->now[i] = v;
+            if (set_open(t->run, i, v, &other))
+                consider(t, &other, surprise + v->surprise);
+        }
+        t->now[i] = t->taken[i];
+    }
+}
+
+void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run)
+{
+    struct search t = {p, simulation, run, 0, 0, {0}, {0}, run->scenario, 0, INFINITY, UNFIT};
+    const struct mfu_scenario as_read = run->scenario;
+    struct mfu_scenario first = as_read;
+    struct mfu_error err = {0};
+    double found;
+    bool fits;
+
+    if (run->ran == 0 && run->batch_open) {
+        if (p->memory.fits)
+            snprintf(run->skipped, sizeof run->skipped, "the micro-batch is not stated, and one sequence fits");
+        else
+            note(run, "batch=1: no larger one fits");
+        return;
+    }
+    consider(&t, &first, 0);
+    fits = t.by != UNFIT;
+    for (int i = 0; i < run->n_open && p->memory.fits; i++) /* on one GPU */
+        if (strcmp(run->open[i].key, "gpus") == 0)
+            run->open[i] = run->open[--run->n_open];
+    found = fits ? 0 : INFINITY;
+    if (!fits
+        || ((t.by == FILLED || t.by == ONE_ALONE) && first.setting[MFU_S_BATCH] * run->seq < FEW_TOKENS
+            && run->rank_batch != 1))
+        for (; t.above < fmin(MOST_SURPRISE, found + WORTH_A_LOOK); t.above = t.most) {
+            t.most = t.above + SURPRISE_STEP;
+            try_others(&t, 0, &as_read, 0, 0);
+            if (isinf(found) && t.by != UNFIT)
+                found = t.most;
+        }
+    if (t.by == UNFIT) {
+        if (run->batch_open) /* what fits may be more than was measured */
+            note_batch(run,
+                       with_batch(run, &as_read, 2, &first) && mfu_replan(p, simulation, &first, &err) == 0
+                               && p->memory.fits
+                           ? BY_MEMORY
+                           : ONE_ALONE);
+        return;
+    }
+    try_faster(&t);
+    run->scenario = t.best;
+    for (int i = 0; i < run->n_open; i++) {
+        const struct mfu_open *open = &run->open[i];
+        char text[120];
+
+        if (!t.taken[i])
+            continue;
+        snprintf(text, sizeof text, "%s=%s%s%s%s%s: not stated, and without it the run would %s", open->key,
+                 t.taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
+                 open->with_key ? "=" : "", open->with_key ? open->with_value : "",
+                 fits || open->for_speed ? "be slower" : "not have fitted");
+        note(run, text);
+        if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
+            run->step_s = NAN; /* of a batch that as many share as are not known */
+    }
+    if (!fits && t.by == STATED && !isnan(memory_off(p, run))) {
+        note(run, "memory is not compared: the settings follow it");
+        run->allocated_bytes = run->reserved_bytes = NAN;
+    }
+    if (run->by_rate)
+        run->step_s *= samples(&run->scenario) / samples(&as_read);
+    note_batch(run, t.by);
+}
+
+/* ---- what else it may have been ---------------------------------------------- */
+
+/* Takes in what another value of the column gives, for as many sequences of a step. */
+static void widen(struct mfu_possible *all, const struct mfu_plan *p, const struct mfu_measured_run *run,
+                  double usual_s, double scale, const char *column, double *most)
+{
+    double difference = fabs(log(scale * p->step.time_s / usual_s)), low_bytes, high_bytes;
+
+    if (difference > *most) {
+        *most = difference;
+        all->widest = column;
+    }
+    all->least_s = fmin(all->least_s, scale * p->step.time_s);
+    all->most_s = fmax(all->most_s, scale * p->step.time_s);
+    all->low_s = fmin(all->low_s, scale * p->step.low_s);
+    all->high_s = fmax(all->high_s, scale * p->step.high_s);
+    mfu_reserved_interval(p, run, &low_bytes, &high_bytes);
+    all->low_bytes = fmin(all->low_bytes, low_bytes);
+    all->high_bytes = fmax(all->high_bytes, high_bytes);
+}
+
+#define MOST_UNLIKELY 4 /* what is more so is outside of a 90 % interval: surprise, with its time (chosen) */
+
+struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *simulation,
+                                    const struct mfu_measured_run *run)
+{
+    const double usual_s = p->step.time_s;
+    struct mfu_possible all = {
+        .least_s = usual_s, .most_s = usual_s, .low_s = p->step.low_s, .high_s = p->step.high_s, .widest = ""};
+    struct mfu_error err = {0};
+    struct mfu_scenario other;
+    double most = 0, scale;
+
+    mfu_reserved_interval(p, run, &all.low_bytes, &all.high_bytes);
+    for (int i = 0; i < run->n_open; i++)
+        for (const struct mfu_open_value *value = run->open[i].values; value->value; value++) {
+            bool chosen_for_speed = isfinite(value->surprise);
+
+            other = run->scenario;
+            if (!set_open(run, i, value, &other)
+                || !(chosen_for_speed ? settle(p, simulation, run, &other) != UNFIT
+                                      : mfu_run_suits(p, simulation, run, &other)))
+                continue;
+            scale = run->by_rate ? samples(&run->scenario) / samples(&other) : 1;
+            if (!chosen_for_speed
+                || value->surprise + SPEED_COUNTS * log(scale * p->step.time_s / usual_s) < MOST_UNLIKELY)
+                widen(&all, p, run, usual_s, scale, run->open[i].column, &most);
+        }
+    for (size_t i = 0; i < MICRO_BATCHES && run->batch_open && run->ran != 0; i++) {
+        if (!with_batch(run, &run->scenario, micro_batches[i], &other) || mfu_replan(p, simulation, &other, &err) < 0)
+            continue;
+        if (did_run(run) && !p->memory.fits)
+            break;
+        widen(&all, p, run, usual_s, run->by_rate ? samples(&run->scenario) / samples(&other) : 1, "micro_batch",
+              &most);
+        if (micro_batches[i] * run->seq > ENOUGH_TOKENS)
+            break;
+    }
+    for (size_t i = 0; i < 2 && run->fill_open; i++) {
+        double accum = fills[i] * run->scenario.setting[MFU_S_PP];
+        char text[32];
+
+        other = run->scenario;
+        snprintf(text, sizeof text, "%.0f", accum);
+        if (mfu_scenario_set(&other, "accum", text, &err) == 0 && mfu_replan(p, simulation, &other, &err) == 0)
+            widen(&all, p, run, usual_s, samples(&run->scenario) / samples(&other), "global_batch", &most);
+    }
+    return all;
+}
