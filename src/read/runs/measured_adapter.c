@@ -79,7 +79,7 @@ static bool set_adapter_type(struct mfu_row *r)
 {
     double year = r->run->scenario.setting[MFU_S_SOFTWARE];
 
-    return !(year > 0 && year < FIRST_FP32_ADAPTERS) || mfu_row_take(r, "lora_dtype", "16bit", ": peft of %.0f", year);
+    return !(year > 0 && year < FIRST_FP32_ADAPTERS) || mfu_row_take(r, "lora_dtype=16bit: peft of %.0f", year);
 }
 
 /* In which form the frozen weights are held. */
@@ -88,7 +88,7 @@ static bool set_base(struct mfu_row *r)
     const char *text = or_inside(r, "quant", r->quant), *own = mfu_row_word(r, "quant", text), *base;
 
     if (mfu_cell_empty(r, "quant") && !*r->quant && strcasecmp(mfu_row_method(r), "qlora") == 0)
-        return mfu_row_take(r, "base_precision", "nf4", ", usual for %s", mfu_row_method(r));
+        return mfu_row_take(r, "base_precision=nf4, usual for %s", mfu_row_method(r));
     if (own)
         return mfu_row_set(r, "base_precision", *own ? own : "bf16");
     if ((base = mfu_base_in(text)) && !mfu_same_letters(base, text))
@@ -174,14 +174,11 @@ static bool other_size(struct mfu_row *r, double trainable)
     double ratio = r->run->trainable_m * 1e6 / trainable;
     bool whole = ratio > 1 && ratio < MOST_TIMES + 0.5 && !mfu_figures_differ(ratio, round(ratio), SAME_TRAINED);
     double size = set[MFU_S_LORA] * (mfu_methods[(int)set[MFU_S_ADAPTER]].coarser ? 1 / ratio : ratio);
-    char text[32];
-
     if (!r->run->size_open || (r->run->targets_open && !whole) || mfu_methods[(int)set[MFU_S_ADAPTER]].of_frozen
         || mfu_figures_differ(size, round(size), SAME_TRAINED) || size < 1)
         return false;
     r->run->size_open = false;
-    snprintf(text, sizeof text, "%.0f", round(size));
-    return mfu_row_take(r, "lora", text, ": so many train");
+    return mfu_row_take(r, "lora=%.0f: so many train", round(size));
 }
 
 /* Forms of methods that tables call by the method's name. */
@@ -208,7 +205,7 @@ static bool other_form(struct mfu_row *r)
 
         if ((int)forms[i].of != run->named_method)
             continue;
-        if (!mfu_row_take(r, forms[i].key, forms[i].value, ": tried for what trains"))
+        if (!mfu_row_take(r, "%s=%s: tried for what trains", forms[i].key, forms[i].value))
             return false;
         return !mfu_methods[(int)run->scenario.setting[MFU_S_ADAPTER]].unsized || mfu_row_set(r, "lora", "1");
     }

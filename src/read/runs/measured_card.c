@@ -362,12 +362,9 @@ static void choose_developers(struct mfu_row *r, struct parts *p)
 /* A limit of the board's power that stands beside its name: "H100 500W". */
 static bool set_power(struct mfu_row *r, double watts)
 {
-    char text[16];
-
     if (!(watts > 0) || watts == r->run->scenario.gpu->power_w)
         return true;
-    snprintf(text, sizeof text, "%g", watts);
-    return mfu_row_take(r, "power_w", text, ", by the GPU");
+    return mfu_row_take(r, "power_w=%g, by the GPU", watts);
 }
 
 bool mfu_row_choose_gpu(struct mfu_row *r)

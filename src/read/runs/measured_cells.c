@@ -153,16 +153,22 @@ bool mfu_row_set(struct mfu_row *r, const char *key, const char *value)
     return true;
 }
 
-bool mfu_row_take(struct mfu_row *r, const char *key, const char *value, const char *why, ...)
+bool mfu_row_take(struct mfu_row *r, const char *format, ...)
 {
-    char text[sizeof r->run->assumed];
+    char text[sizeof r->run->assumed], *value, *end;
     va_list args;
 
-    va_start(args, why);
-    vsnprintf(text, sizeof text, why, args);
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    mfu_row_assume(r, "%s=%s%s", key, value, text);
-    return mfu_row_set(r, key, value);
+    mfu_row_assume(r, "%s", text);
+    value = text + strcspn(text, "=");
+    *value++ = '\0';
+    end = value + strcspn(value, " ");
+    if (end > value && *end && strchr(":,", end[-1]))
+        end--;
+    *end = '\0';
+    return mfu_row_set(r, text, value);
 }
 
 bool mfu_in_word(char c)

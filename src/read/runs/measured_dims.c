@@ -26,12 +26,9 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
 {
     if (strcmp(dim, "dropout") == 0) {
         int trainer = mfu_row_stated_trainer(r);
-        char usual[32];
 
-        if (trainer >= 0) {
-            snprintf(usual, sizeof usual, "%g", mfu_trainers[trainer].usual_dropout);
-            return mfu_row_take(r, "dropout", usual, "%s", "");
-        }
+        if (trainer >= 0)
+            return mfu_row_take(r, "dropout=%g", mfu_trainers[trainer].usual_dropout);
     }
     if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
         mfu_row_assume(r, "%s: the model's", dim);
@@ -99,20 +96,16 @@ static bool copy_kv_heads(struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
     double heads = mfu_cell_number(r, "n_kv_head"), tp = set[MFU_S_TP];
-    char text[16];
-
     if (!(heads >= 1) || !(tp > heads) || fmod(tp, heads) != 0
         || mfu_trainers[(int)set[MFU_S_TRAINER]].shares_keys_since > 0)
         return true;
-    snprintf(text, sizeof text, "%.0f", tp);
-    return mfu_row_take(r, "n_kv_head", text, ": each tensor rank has a copy");
+    return mfu_row_take(r, "n_kv_head=%.0f: each tensor rank has a copy", tp);
 }
 
 /* Heads that share keys and values as in the model, or, where that does not divide, none that do. */
 static bool leave_kv_heads(struct mfu_row *r)
 {
     struct mfu_config config;
-    char heads[32];
     double n_head, n_kv;
 
     if (!mfu_cell_empty(r, "n_kv_head") || noted(r, "n_kv_head") > 0)
@@ -124,8 +117,7 @@ static bool leave_kv_heads(struct mfu_row *r)
         || (n_kv == floor(n_kv) && fmod(n_head, n_kv) == 0
             && (mfu_cell_empty(r, "n_head") || !(fmod(n_kv, fmax(1, mfu_cell_number(r, "tp"))) > 0))))
         return true;
-    snprintf(heads, sizeof heads, "%.0f", n_head);
-    return mfu_row_take(r, "n_kv_head", heads, ": the model's %g do not divide them, or not by tp", n_kv);
+    return mfu_row_take(r, "n_kv_head=%.0f: the model's %g do not divide them, or not by tp", n_head, n_kv);
 }
 
 /* The cell of a dimension; the length of text sequences may stand as their tokens. */
@@ -161,12 +153,12 @@ static bool set_encoder_task(struct mfu_row *r)
             && strtod(dim_cell(r, "seq_len"), NULL) > UNBINNED)
             return mfu_row_skip(r, "sequences of many lengths in bins of 64 tokens: the mean is not stated");
         snprintf(masked, sizeof masked, "%.0f", MASKED_SHARE * strtod(dim_cell(r, "seq_len"), NULL));
-        return mfu_row_take(r, "mlm", "1", ", n_labels=2, masked=%s: masked tokens and the next sentence", masked)
+        return mfu_row_take(r, "mlm=1, n_labels=2, masked=%s: masked tokens and the next sentence", masked)
             && mfu_row_set(r, "n_labels", "2") && mfu_row_set(r, "pooler", "1") && mfu_row_set(r, "masked", masked);
     }
     if (task_says(r, "masked") || task_says(r, "mlm"))
-        return mfu_row_take(r, "mlm", "1", ": masked tokens");
-    return mfu_row_take(r, "n_labels", "2", ": fine-tuning head");
+        return mfu_row_take(r, "mlm=1: masked tokens");
+    return mfu_row_take(r, "n_labels=2: fine-tuning head");
 }
 
 bool mfu_row_set_dims(struct mfu_row *r)
@@ -181,10 +173,7 @@ bool mfu_row_set_dims(struct mfu_row *r)
         if (mfu_model_dim_find(m, dim, NULL) < 0)
             continue;
         if (mfu_cell_empty(r, dims[i].column) && noted(r, dims[i].column) > 0) {
-            char number[32];
-
-            snprintf(number, sizeof number, "%.0f", noted(r, dims[i].column));
-            if (!mfu_row_take(r, dim, number, ", by the notes"))
+            if (!mfu_row_take(r, "%s=%.0f, by the notes", dim, noted(r, dims[i].column)))
                 return false;
             continue;
         }
@@ -201,13 +190,9 @@ bool mfu_row_set_dims(struct mfu_row *r)
     }
     if (!leave_kv_heads(r))
         return false;
-    if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0) {
-        char number[16];
-
-        snprintf(number, sizeof number, "%d", dense);
-        if (!mfu_row_take(r, "n_dense", number, ", by the notes"))
-            return false;
-    }
+    if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0
+        && !mfu_row_take(r, "n_dense=%d, by the notes", dense))
+        return false;
     return set_encoder_task(r);
 }
 
@@ -217,15 +202,13 @@ static bool pad_vocabulary(struct mfu_row *r)
     const double *setting = r->run->scenario.setting;
     double divisor = mfu_trainers[(int)setting[MFU_S_TRAINER]].pads_vocab * fmax(setting[MFU_S_TP], 1), padded;
     int vocab = mfu_model_dim_find(r->run->scenario.model, "vocab_size", NULL);
-    char number[32];
-
     if (!(divisor > 0) || vocab < 0 || !(r->run->scenario.dim[vocab] > 0))
         return true;
     padded = ceil(r->run->scenario.dim[vocab] / divisor) * divisor;
     if (padded == r->run->scenario.dim[vocab])
         return true;
-    snprintf(number, sizeof number, "%.0f", padded);
-    return mfu_row_take(r, "vocab_size", number, ", padded as %s does", mfu_trainer_names[(int)setting[MFU_S_TRAINER]]);
+    return mfu_row_take(r, "vocab_size=%.0f, padded as %s does", padded,
+                        mfu_trainer_names[(int)setting[MFU_S_TRAINER]]);
 }
 
 bool mfu_row_split_dims(struct mfu_row *r)

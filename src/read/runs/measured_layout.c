@@ -28,13 +28,10 @@ static bool set_group(struct mfu_row *r, const char *text)
 {
     double group, replicas = mfu_row_replicas(r->run->scenario.setting);
     const char *inside = strchr(text, '(');
-    char size[16];
-
     if (!inside || (sscanf(inside, "(%lf)", &group) != 1 && sscanf(inside, "(group %lf)", &group) != 1) || !(group > 1)
         || group >= replicas || fmod(replicas, group) != 0)
         return true;
-    snprintf(size, sizeof size, "%.0f", group);
-    return mfu_row_take(r, "dp_shard", size, " for %s", text);
+    return mfu_row_take(r, "dp_shard=%.0f for %s", group, text);
 }
 
 /* Whether the notes have optimizer states sharded: parameters are gathered where no rank updates all of them. */
@@ -70,17 +67,13 @@ static bool set_sharding(struct mfu_row *r)
             return mfu_row_set(r, "sharding", known) && set_group(r, text);
     }
     if (sscanf(text, "%*[^0-9(](%lf x %lf", &copies, &shards) == 2
-        && copies * shards == mfu_row_replicas(r->run->scenario.setting)) {
-        char size[16];
-
-        snprintf(size, sizeof size, "%.0f", shards);
-        return mfu_row_set(r, "zero", "3") && mfu_row_take(r, "dp_shard", size, " for %s", text);
-    }
+        && copies * shards == mfu_row_replicas(r->run->scenario.setting))
+        return mfu_row_set(r, "zero", "3") && mfu_row_take(r, "dp_shard=%.0f for %s", shards, text);
     if (mfu_cell_empty(r, "gpus_per_node"))
         return mfu_row_set(r, "zero", "3");
     r->group_open = true;
     return mfu_row_set(r, "zero", "3")
-        && mfu_row_take(r, "dp_shard", mfu_row_cell(r, "gpus_per_node"), ": a copy for each node");
+        && mfu_row_take(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
 }
 
 /* Degrees of Megatron's axes (megatron/training/arguments.py) or of all together ("model-parallel size 16") that the

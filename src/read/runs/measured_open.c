@@ -17,22 +17,12 @@
 #include "scenario/setting.h"
 
 /* What a row of the table holds for: a program of which the column says nothing, or, from COPIES on, whatever that says. */
+// clang-format off
 enum program {
-    ANY,
-    PYTORCH,
-    ENGINE,
-    MEGATRON,
-    TITAN,
-    PIPELINE,
-    ADAPTED,
-    COPIES,
-    UNKNOWN_STACK,
-    PLAIN_BF16,
-    STAGE_3,
-    FILLS_PIPELINE,
-    UNKNOWN_COUNT,
-    PHOTOGRAPHS
+    ANY, PYTORCH, ENGINE, MEGATRON, TITAN, PIPELINE, ADAPTED,
+    COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_COUNT, PHOTOGRAPHS
 };
+// clang-format on
 
 static const struct {
     enum program of;

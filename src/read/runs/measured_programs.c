@@ -50,15 +50,13 @@ static bool set_liger_loss(struct mfu_row *r)
 {
     struct mfu_config config;
     double rows, words;
-    char text[16];
-
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     rows = config.setting[MFU_S_BATCH] * mfu_config_dim(&config, "seq");
     words = mfu_config_dim(&config, "vocab_size");
     if (!(rows >= 1) || !(words >= 1) || !(mfu_config_dim(&config, "n_embd") >= 1))
         return true;
-    snprintf(text, sizeof text, "%.0f", mfu_liger_loss_chunks(rows, mfu_config_dim(&config, "n_embd"), words));
-    return mfu_row_take(r, "loss_chunks", text, " for liger");
+    return mfu_row_take(r, "loss_chunks=%.0f for liger",
+                        mfu_liger_loss_chunks(rows, mfu_config_dim(&config, "n_embd"), words));
 }
 
 /* Sets what one word of the software says, by the table above, else by the names of runtimes, packages and trainers, whose
@@ -73,7 +71,7 @@ static int set_software_word(struct mfu_row *r, const char *word)
             || mfu_scenario_key(&r->run->scenario, software[i].key, NULL).kind == MFU_KEY_NONE)
             continue;
         known = 1;
-        if (!mfu_row_take(r, software[i].key, software[i].value, " for %s", word))
+        if (!mfu_row_take(r, "%s=%s for %s", software[i].key, software[i].value, word))
             return -1;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !known; i++) {
@@ -88,7 +86,7 @@ static int set_software_word(struct mfu_row *r, const char *word)
             choice = mfu_trainers[choice].runtime;
         }
         name = mfu_settings[kinds[i] == MFU_S_TRAINER ? MFU_S_RUNTIME : kinds[i]].choices[choice];
-        if (!mfu_row_take(r, key, name, " for %s", word)
+        if (!mfu_row_take(r, "%s=%s for %s", key, name, word)
             || (kinds[i] == MFU_S_PACKAGE && mfu_packages[choice].loss_in_pieces && !set_liger_loss(r)))
             return -1;
     }
@@ -266,7 +264,7 @@ bool mfu_row_set_transformers(struct mfu_row *r)
     for (size_t i = 0; i < sizeof differ / sizeof *differ; i++) {
         if (!mfu_cell_empty(r, differ[i][0]))
             continue;
-        if (!mfu_row_take(r, differ[i][0], differ[i][1], ", as transformers' GPT-2"))
+        if (!mfu_row_take(r, "%s=%s, as transformers' GPT-2", differ[i][0], differ[i][1]))
             return false;
     }
     return true;
@@ -348,7 +346,7 @@ bool mfu_row_set_usual_sp(struct mfu_row *r)
     if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
         || (set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SEQUENCE_PARALLEL_SINCE))
         return true;
-    return mfu_row_take(r, "sp", "on", ", usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
+    return mfu_row_take(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
 }
 
 /* Whether the row names the program of the table's row; by the model's name only where that row is of some models, and of
@@ -384,8 +382,8 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
         enum mfu_trainer_kind like =
             mfu_says_word(mfu_row_cell(r, "sharding"), "fsdp") ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
 
-        if (!mfu_row_take(r, "trainer", mfu_trainer_names[like],
-                          ": layers are split over GPUs and stages, and no program is stated"))
+        if (!mfu_row_take(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
+                          mfu_trainer_names[like]))
             return false;
     }
     if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
@@ -400,7 +398,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
             && (strcmp(programs[i].key, "checkpoint") != 0 || !*mfu_row_cell(r, "act_ckpt"))
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
-            if (!mfu_row_take(r, programs[i].key, programs[i].value, ", as %s does", programs[i].program))
+            if (!mfu_row_take(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program))
                 return false;
             if (i + 1 == sizeof programs / sizeof *programs
                 || strcmp(programs[i].program, programs[i + 1].program) != 0)

@@ -55,8 +55,9 @@ bool mfu_row_skip(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 /* Sets a key of the row's scenario; where that is not possible the row is skipped, and false returned. */
 bool mfu_row_set(struct mfu_row *, const char *key, const char *value);
 
-/* The same of what the row does not state so, with a note "KEY=VALUE" and why (", usual for Megatron"). */
-bool mfu_row_take(struct mfu_row *, const char *key, const char *value, const char *why, ...) MFU_PRINTF(4, 5);
+/* The same by a note of what the row does not state so, "KEY=VALUE" and why: "sp=on, usual for Megatron".  The value has no
+ * blank, and none of ":," at its end. */
+bool mfu_row_take(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 
 /* The choice of a setting that the longest run of a text's words names, the first of such; -1: none does. */
 int mfu_row_choice_in(enum mfu_setting_id, const char *text);

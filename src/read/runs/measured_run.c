@@ -118,7 +118,6 @@ static bool set_software(struct mfu_row *r)
 {
     static const char *const named[] = {"framework", "notes", "source"};
     const char *by = "the PyTorch that is named";
-    char text[12];
     int year = 0;
 
     if (!mfu_cell_empty(r, "software"))
@@ -140,8 +139,7 @@ static bool set_software(struct mfu_row *r)
     }
     if (!year)
         return true;
-    snprintf(text, sizeof text, "%d", year);
-    return mfu_row_take(r, "software", text, ": %s", by);
+    return mfu_row_take(r, "software=%d: %s", year, by);
 }
 
 /* A program whose layers are TransformerEngine's from that year on. */
@@ -152,7 +150,7 @@ static bool set_te(struct mfu_row *r)
 
     if (t->te_since == 0 || set[MFU_S_SOFTWARE] < t->te_since)
         return true;
-    return mfu_row_take(r, "trainer", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], ": %s's default since %.0f", t->name,
+    return mfu_row_take(r, "trainer=%s: %s's default since %.0f", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], t->name,
                         t->te_since);
 }
 
@@ -177,7 +175,7 @@ static bool set_attention(struct mfu_row *r)
 
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     if (*mfu_row_cell(r, "attention") && mfu_config_dim(&config, "math_attention") > 0)
-        return mfu_row_take(r, "attention", "math", ": the model's code has no other than its parts");
+        return mfu_row_take(r, "attention=math: the model's code has no other than its parts");
     if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && before_fused_attention(r))))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (in_parts)
@@ -237,8 +235,7 @@ static bool set_checkpoint(struct mfu_row *r)
 
     if (layers >= 1) {
         snprintf(list, sizeof list, "%.0f", layers);
-        return mfu_row_take(r, "checkpoint", "full", ", checkpoint_layers=%s: the first, for those that are named",
-                            list)
+        return mfu_row_take(r, "checkpoint=full, checkpoint_layers=%s: the first, for those that are named", list)
             && mfu_row_set(r, "checkpoint_layers", list);
     }
     if (modules && mfu_cell_is(r, "act_ckpt", "selective")) {
@@ -247,12 +244,12 @@ static bool set_checkpoint(struct mfu_row *r)
         for (char *p = list; *p; p++)
             if (*p == '+')
                 *p = ',';
-        if (!mfu_row_take(r, "recompute_modules", list, ", by the notes"))
+        if (!mfu_row_take(r, "recompute_modules=%s, by the notes", list))
             return false;
     }
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return mfu_row_translate(r, "act_ckpt", MFU_S_CHECKPOINT, "act_ckpt");
-    return mfu_row_take(r, "checkpoint", mfu_checkpoint_names[usual], ", usual for %s", t->name);
+    return mfu_row_take(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual], t->name);
 }
 
 /* Self-supervised training of images compares views of them, mostly with a teacher's; that of text is the usual one. */
@@ -284,7 +281,7 @@ static bool set_loader(struct mfu_row *r)
             return true;
     for (size_t i = 0; i < sizeof real / sizeof *real; i++)
         if (mfu_where_said(r, real[i]))
-            return mfu_row_take(r, "dataloader", "jpeg", ": '%s'", real[i]);
+            return mfu_row_take(r, "dataloader=jpeg: '%s'", real[i]);
     r->loader_open = true;
     return true;
 }
@@ -318,7 +315,7 @@ static bool set_optimizer(struct mfu_row *r)
         word[--n] = '\0';
     if (text[n])
         mfu_row_assume(r, "optimizer=%s for %s", word, text);
-    if (mfu_says(text, "in backward") && !mfu_row_take(r, "optimizer_in_backward", "on", ", by the optimizer"))
+    if (mfu_says(text, "in backward") && !mfu_row_take(r, "optimizer_in_backward=on, by the optimizer"))
         return false;
     if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
         const char *name = text[n] && !mfu_says(text, "in backward") ? "adamw" : default_adamw(r);
@@ -337,7 +334,7 @@ static bool set_optimizer(struct mfu_row *r)
     /* Composer's own: a loop over (flattened) parameters, and its trainer around it, with callbacks, streaming data and two
      * metrics of the logits. */
     if (mfu_same_letters(text, "decoupled_adamw")
-        && !(mfu_row_take(r, "train_metrics", "2", " and step.constant=40ms for Composer's trainer")
+        && !(mfu_row_take(r, "train_metrics=2 and step.constant=40ms for Composer's trainer")
              && mfu_row_set(r, "step.constant", "40ms")))
         return false;
     return mfu_row_translate(r, "optimizer", MFU_S_OPTIMIZER, "optimizer");
@@ -399,7 +396,7 @@ static bool set_offload_parts(struct mfu_row *r, const char *text)
         if (!mfu_says_beginning(text, parts[i].begin))
             continue;
         found = true;
-        if (!mfu_row_take(r, parts[i].key, "on", " for cpu_offload %s", text))
+        if (!mfu_row_take(r, "%s=on for cpu_offload %s", parts[i].key, text))
             return false;
     }
     return found || mfu_row_set(r, "offload", text);
@@ -415,7 +412,7 @@ static bool set_offload_column(struct mfu_row *r)
         return true;
     if (!mfu_is_one_of(text, yes) && !mfu_is_one_of(text, bare))
         return set_offload_parts(r, text);
-    if (!mfu_row_take(r, "offload_optimizer", "on", " for cpu_offload %s", text))
+    if (!mfu_row_take(r, "offload_optimizer=on for cpu_offload %s", text))
         return false;
     sharding = mfu_sharding_in(sharding);
     return !sharding
@@ -448,10 +445,10 @@ static bool check_said(struct mfu_row *r)
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
     if (!set_act_offload(r))
         return false;
-    if (offload_said(r) && !mfu_row_take(r, offload_said(r), "on", ", by what is said"))
+    if (offload_said(r) && !mfu_row_take(r, "%s=on, by what is said", offload_said(r)))
         return false;
     if (offload_whole(r)
-        && !mfu_row_take(r, "offload_params", "on", ", by the sharding: both in usual configurations of stage 3"))
+        && !mfu_row_take(r, "offload_params=on, by the sharding: both in usual configurations of stage 3"))
         return false;
     return set_offload_column(r);
 }
@@ -466,7 +463,7 @@ static bool set_schedule(struct mfu_row *r)
     if (!at || r->run->scenario.setting[MFU_S_PP] <= 1 || sscanf(at + strlen("schedule "), "%31[A-Za-z0-9-]", word) != 1
         || (choice = mfu_setting_choice(MFU_S_SCHEDULE, word, NULL)) < 0)
         return true;
-    return mfu_row_take(r, "schedule", mfu_settings[MFU_S_SCHEDULE].choices[choice], ", by the notes");
+    return mfu_row_take(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
 }
 
 /* A column that is called as a setting, dimension or coefficient and is not one of the table's own sets it. */
@@ -524,8 +521,7 @@ static bool set_debug(struct mfu_row *r)
         mfu_bus_factor(op, ranks) * TEST_BYTES / (mfu_noted_number(test, op == MFU_ALL_GATHER ? "AG" : "AR") * 1e9);
     if (!(measured_s > (gpu_s + hypot(checks_s, gpu_s)) / 2))
         return true;
-    mfu_row_assume(r, "distributed_debug=detail, by the notes: its own test of collectives");
-    return mfu_row_set(r, mfu_settings[MFU_S_DISTRIBUTED_DEBUG].key, mfu_debug_names[MFU_DEBUG_DETAIL]);
+    return mfu_row_take(r, "distributed_debug=detail, by the notes: its own test of collectives");
 }
 
 /* Links that reach less than this share of what the card's do in the program's own test are not those (chosen). */
@@ -571,7 +567,7 @@ static bool set_links(struct mfu_row *r)
     if (!(share < BROKEN_LINKS))
         return true;
     snprintf(text, sizeof text, "%.3f", fmax(least, share));
-    return mfu_row_take(r, "link.nvlink", text, ", by the notes: a test of collectives%s",
+    return mfu_row_take(r, "link.nvlink=%s, by the notes: a test of collectives%s", text,
                         share < least ? ", which is below what may be set" : "")
         && mfu_row_set(r, "link.nvls", text);
 }
@@ -623,7 +619,7 @@ static bool set_runtime(struct mfu_row *r)
         && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
         return mfu_row_skip(r, "indices' gradients in halves before PyTorch 1.13: not modelled");
     if ((mfu_same_letters(stack, "te") || mfu_same_letters(stack, "transformer-engine"))
-        && !mfu_row_take(r, "cross_entropy_fusion", "off", ": the loss is the loop's own, %s has the layers", stack))
+        && !mfu_row_take(r, "cross_entropy_fusion=off: the loss is the loop's own, %s has the layers", stack))
         return false;
     return check_program(r) && set_optimizer(r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || mfu_row_set(r, "half_weights", "on"));
@@ -652,12 +648,11 @@ static bool set_lengths(struct mfu_row *r)
     if (!at || sscanf(at, "lengths %lf±%lf tokens", &mean, &spread) != 2 || !(mean > 0) || !(spread >= 0))
         return true;
     mfu_row_assume(r, "doc_len=%.0f and doc_sigma by their spread, by the notes", mean);
-    mfu_row_assume(r, "padding=longest");
     snprintf(text, sizeof text, "%g", mean);
     if (!mfu_row_set(r, "doc_len", text))
         return false;
     snprintf(text, sizeof text, "%.3f", fmin(3, sqrt(log1p(spread * spread / (mean * mean)))));
-    return mfu_row_set(r, "doc_sigma", text) && mfu_row_set(r, "padding", "longest");
+    return mfu_row_set(r, "doc_sigma", text) && mfu_row_take(r, "padding=longest");
 }
 
 /* A rate over a whole run counts what a timer inside the loop leaves out, such as timm's zero_grad() (benchmark.py

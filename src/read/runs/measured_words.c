@@ -553,7 +553,7 @@ static bool set_overlaps(struct mfu_row *r)
 {
     for (size_t i = 0; i < sizeof overlapped / sizeof *overlapped; i++)
         if (mfu_says_together(mfu_row_cell(r, "notes"), "overlap", overlapped[i].phrase)
-            && !mfu_row_take(r, overlapped[i].key, overlapped[i].value, ", by the notes"))
+            && !mfu_row_take(r, "%s=%s, by the notes", overlapped[i].key, overlapped[i].value))
             return false;
     return true;
 }
@@ -565,7 +565,7 @@ bool mfu_row_set_said(struct mfu_row *r)
 
         if (!column || mfu_scenario_key(&r->run->scenario, mfu_said[i].key, NULL).kind == MFU_KEY_NONE)
             continue;
-        if (!mfu_row_take(r, mfu_said[i].key, mfu_said[i].value, ", by the %s", column))
+        if (!mfu_row_take(r, "%s=%s, by the %s", mfu_said[i].key, mfu_said[i].value, column))
             return false;
     }
     return set_overlaps(r);
