@@ -267,11 +267,6 @@ static const struct grouping {
                  {"gpus", offsetof(struct mfu_validated, spread)},
                  {"source", offsetof(struct mfu_validated, source)}};
 
-static const char *group_of(const struct mfu_validated *v, const struct grouping *g)
-{
-    return (const char *)v + g->at;
-}
-
 /* Over all rows (group NULL) or those of one group; `errors` is scratch. */
 static struct mfu_errors_summary sum_up(const struct mfu_validation *all, error_fn *error, const struct grouping *group,
                                         const char *value, double *errors)
@@ -283,7 +278,7 @@ static struct mfu_errors_summary sum_up(const struct mfu_validation *all, error_
         const struct mfu_validated *v = &all->rows[i];
         double e = error(v);
 
-        if (v->skipped[0] || !isfinite(e) || (group && strcmp(group_of(v, group), value) != 0))
+        if (v->skipped[0] || !isfinite(e) || (group && strcmp((const char *)v + group->at, value) != 0))
             continue;
         errors[s.n++] = fabs(e);
         sum += fabs(e);
@@ -353,7 +348,7 @@ static struct mfu_errors_summary baseline(const struct mfu_validation *all, doub
 static int group_by(struct mfu_validation *all, const struct grouping *group, double *scratch)
 {
     for (size_t i = 0; i < all->n_rows; i++) {
-        const char *value = group_of(&all->rows[i], group);
+        const char *value = (const char *)&all->rows[i] + group->at;
         size_t k = 0;
         void *more;
 
