@@ -307,6 +307,7 @@ static size_t read_runs(struct run *runs, const struct mfu_csv *csv)
 
     for (size_t i = 0; i < csv->n_rows; i++) {
         struct run *r = &runs[n];
+        char why[200];
 
         mfu_measured_run(catalog, csv, i, &r->run);
         if (r->run.scenario.setting[MFU_S_GPUS] > ONE_NODE
@@ -315,7 +316,7 @@ static size_t read_runs(struct run *runs, const struct mfu_csv *csv)
         if (r->run.skipped[0] || mfu_plan_make(&plan, &r->run.scenario, NULL) < 0
             || mfu_simulate(&plan, false, &simulation, NULL) < 0)
             continue;
-        r->measured_s = mfu_measured_step_s(&plan, &r->run);
+        r->measured_s = mfu_measured_step_s(&plan, &r->run, why, sizeof why);
         r->before_s = plan.step.time_s;
         snprintf(r->group, sizeof r->group, "%.100s|%s", mfu_csv_get(csv, i, "source"), r->run.scenario.gpu->slug);
         n += r->measured_s > 0;

@@ -172,6 +172,7 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
     struct mfu_measured_run stated = *measured;
     double measured_s;
     struct run *r;
+    char why[200];
 
     if (stated.batch_open || stated.fill_open || stated.other_program || stated.shape_alone) {
         leave_out(w,
@@ -195,7 +196,7 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
         leave_out(w, problem.text);
         return 0;
     }
-    measured_s = mfu_measured_step_s(&r->plan, &stated);
+    measured_s = mfu_measured_step_s(&r->plan, &stated, why, sizeof why);
     if (!(measured_s > 0)) {
         leave_out(w, "no step time is stated, or it does not follow");
         return 0;

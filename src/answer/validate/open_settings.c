@@ -14,7 +14,7 @@
 #include "read/runs/measured_run.h"
 #include "scenario/setting.h"
 
-static void note(struct mfu_measured_run *run, const char *text)
+void mfu_run_note(struct mfu_measured_run *run, const char *text)
 {
     mfu_words_add(run->assumed, sizeof run->assumed, text);
 }
@@ -153,7 +153,7 @@ static void note_batch(struct mfu_measured_run *run, enum settled by)
         return;
     if (by == ONE_ALONE) {
         run->batch_open = false;
-        note(run, "batch=1: no usual larger one fits");
+        mfu_run_note(run, "batch=1: no usual larger one fits");
         return;
     }
     snprintf(text, sizeof text, "batch=%.0f, accum=%.0f: not stated, %s", run->scenario.setting[MFU_S_BATCH],
@@ -161,9 +161,9 @@ static void note_batch(struct mfu_measured_run *run, enum settled by)
              by == IN_PIPELINE     ? "usual in pipelines"
                  : by == BY_MEMORY ? "nearest to the memory that was measured"
                                    : "it fits, and more is not faster");
-    note(run, text);
+    mfu_run_note(run, text);
     if (!isnan(fmin(run->allocated_bytes, run->reserved_bytes)))
-        note(run, "memory is not compared: it follows the micro-batch");
+        mfu_run_note(run, "memory is not compared: it follows the micro-batch");
     run->allocated_bytes = run->reserved_bytes = NAN;
 }
 
@@ -270,7 +270,7 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
         if (p->memory.fits)
             snprintf(run->skipped, sizeof run->skipped, "the micro-batch is not stated, and one sequence fits");
         else
-            note(run, "batch=1: no larger one fits");
+            mfu_run_note(run, "batch=1: no larger one fits");
         return;
     }
     consider(&t, &first, 0);
@@ -309,12 +309,12 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
                  t.taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
                  open->with_key ? "=" : "", open->with_key ? open->with_value : "",
                  fits || open->for_speed ? "be slower" : "not have fitted");
-        note(run, text);
+        mfu_run_note(run, text);
         if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
             run->step_s = NAN; /* of a batch that as many share as are not known */
     }
     if (!fits && t.by == STATED && !isnan(memory_off(p, run))) {
-        note(run, "memory is not compared: the settings follow it");
+        mfu_run_note(run, "memory is not compared: the settings follow it");
         run->allocated_bytes = run->reserved_bytes = NAN;
     }
     if (run->by_rate)

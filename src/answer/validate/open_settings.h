@@ -26,6 +26,9 @@ struct mfu_possible {
     const char *widest;           /* the column that makes the most difference */
 };
 
+/* Adds to what is assumed of the run. */
+void mfu_run_note(struct mfu_measured_run *, const char *text);
+
 /* Plans and simulates a scenario.  0; -1 with the reason. */
 int mfu_replan(struct mfu_plan *, struct mfu_simulation *, const struct mfu_scenario *, struct mfu_error *err);
 

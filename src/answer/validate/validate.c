@@ -15,57 +15,44 @@
 #include "plan/plan.h"
 #include "plan/simulation.h"
 #include "scenario/setting.h"
-#include "base/field.h"
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"
 
-double mfu_measured_step_s(const struct mfu_plan *p, struct mfu_measured_run *run)
-{
-    char why[200];
-
-    return isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
-}
-
-static void note(struct mfu_validated *v, const char *text)
-{
-    mfu_words_add(v->assumed, sizeof v->assumed, text);
-}
-
 /* What a row has to be compared with; skipped without anything. */
 static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, struct mfu_measured_run *run)
 {
-    char why[sizeof v->skipped] = "";
+    char why[sizeof run->skipped] = "";
 
-    v->measured_step_s = isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
+    v->measured_step_s = mfu_measured_step_s(p, run, why, sizeof why);
     v->measured_allocated_bytes = run->allocated_bytes;
     v->measured_reserved_bytes = run->reserved_bytes;
     if (!isnan(v->measured_step_s) || !isnan(run->allocated_bytes) || !isnan(run->reserved_bytes) || run->ran >= 0) {
         if (why[0])
-            note(v, why);
+            mfu_run_note(run, why);
         return;
     }
-    snprintf(v->skipped, sizeof v->skipped, "%s", why[0] ? why : "neither time, memory nor outcome is stated");
+    snprintf(run->skipped, sizeof run->skipped, "%s", why[0] ? why : "neither time, memory nor outcome is stated");
 }
 
 /* ---- what contradicts itself --------------------------------------------- */
 
 /* A measured figure below what the stated run cannot do without, or above what its card can do; false
  * with the reason in `skipped`. */
-static bool is_possible(const struct mfu_plan *p, struct mfu_validated *v)
+static bool is_possible(const struct mfu_plan *p, const struct mfu_validated *v, struct mfu_measured_run *run)
 {
     double states = mfu_states_of(p);
     double measured = fmin(v->measured_allocated_bytes, v->measured_reserved_bytes); /* whichever is stated */
     double rate = v->model_flops / v->measured_step_s;
 
     if (measured < MFU_CONTRADICTED * states) {
-        snprintf(v->skipped, sizeof v->skipped,
+        snprintf(run->skipped, sizeof run->skipped,
                  "contradicts itself: %.4g GiB measured, weights and optimizer states alone take %.4g GiB",
                  measured / 0x1p30, states / 0x1p30);
         return false;
     }
     if (MFU_CONTRADICTED * rate > v->peak_flops) {
-        snprintf(v->skipped, sizeof v->skipped,
+        snprintf(run->skipped, sizeof run->skipped,
                  "contradicts itself: %.4g TFLOP/s in %s, of which the card does %.4g at most", rate / 1e12,
                  mfu_precision_names[p->config.precision], v->peak_flops / 1e12);
         return false;
@@ -88,10 +75,10 @@ static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
 /* ---- one row ------------------------------------------------------------- */
 
 /* Where nothing says how many GPUs there were and one holds the run, or nothing does. */
-static void say_one_gpu(const struct mfu_measured_run *run, struct mfu_validated *v)
+static void say_one_gpu(struct mfu_measured_run *run)
 {
     if (run->gpus_open && run->scenario.setting[MFU_S_GPUS] == 1)
-        note(v, "gpus=1");
+        mfu_run_note(run, "gpus=1");
 }
 
 /* Memory of the rank that the row is of: the one that needs most, where nothing says which. */
@@ -131,7 +118,7 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
 #define SHORTEST "8" /* the first of them */
 
 /* The longest sequence that fits beside the one that the row states; 0: not even the shortest does. */
-static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
                             struct mfu_validated *v)
 {
     struct mfu_error err = {0};
@@ -140,8 +127,7 @@ static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulatio
     struct mfu_scenario other = run->scenario;
     bool found;
 
-    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    say_one_gpu(run, v);
+    say_one_gpu(run);
     take_predicted(v, p, run);
     v->measured_seq = run->seq;
     found = key.kind != MFU_KEY_NONE
@@ -151,7 +137,7 @@ static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulatio
             && mfu_scenario_set(&other, "seq", SHORTEST, NULL) == 0 && mfu_run_suits(p, simulation, run, &other)))
         v->predicted_seq = longest.value;
     else
-        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+        snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
 }
 
 static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
@@ -166,45 +152,40 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
         run->trains_other = true;
     } else {
-        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+        snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
         return;
     }
     for (size_t i = 0; mfu_measured_usual_targets(run, i, p->program.trainable_params); i++)
         if (mfu_replan(p, simulation, &run->scenario, &err) == 0)
             mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
-    if (run->skipped[0]) {
-        snprintf(v->skipped, sizeof v->skipped, "%.190s", run->skipped);
-        v->trains_other = run->trains_other;
+    if (run->skipped[0])
         return;
-    }
     if (run->limit) {
         predict_longest(p, simulation, run, v);
         return;
     }
     mfu_choose_open(p, simulation, run);
-    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    snprintf(v->skipped, sizeof v->skipped, "%s", run->skipped);
-    if (v->skipped[0])
+    if (run->skipped[0])
         return;
     if (mfu_replan(p, simulation, &run->scenario, &err) < 0) { /* the last trial was another */
-        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+        snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
         return;
     }
-    say_one_gpu(run, v);
+    say_one_gpu(run);
     if (run->layout_open && run->ran == 1 && mfu_states_of(p) > p->memory.capacity_bytes) {
-        snprintf(v->skipped, sizeof v->skipped,
+        snprintf(run->skipped, sizeof run->skipped,
                  "not predictable: tp, pp and sharding are not stated, and no GPU holds the whole model");
         return;
     }
     take_measured(v, p, run);
-    if (v->skipped[0] && run->batch_open)
-        snprintf(v->skipped, sizeof v->skipped, "the micro-batch is not stated");
-    if (v->skipped[0])
+    if (run->skipped[0] && run->batch_open)
+        snprintf(run->skipped, sizeof run->skipped, "the micro-batch is not stated");
+    if (run->skipped[0])
         return;
     take_predicted(v, p, run);
     if (was_tf32(p, v) && mfu_scenario_set(&run->scenario, "precision", "tf32", &err) == 0
         && mfu_replan(p, simulation, &run->scenario, &err) == 0) {
-        note(v, "precision=tf32: fp32 is slower than what was measured");
+        mfu_run_note(run, "precision=tf32: fp32 is slower than what was measured");
         take_predicted(v, p, run);
     }
     if (run->shape_alone) {
@@ -213,7 +194,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     }
     v->low_s /= run->most_count; /* who counts more measured a longer time */
     v->high_s /= run->least_count;
-    if (!is_possible(p, v) || (run->n_open == 0 && !run->batch_open && !run->fill_open))
+    if (!is_possible(p, v, run) || (run->n_open == 0 && !run->batch_open && !run->fill_open))
         return;
     all = mfu_look_around(p, simulation, run);
     v->low_s = fmin(v->low_s, all.low_s / run->most_count);
@@ -221,7 +202,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     v->reserved_low_bytes = all.low_bytes;
     v->reserved_high_bytes = all.high_bytes;
     if (all.most_s > FAR_APART * all.least_s && !isnan(v->measured_step_s))
-        snprintf(v->skipped, sizeof v->skipped,
+        snprintf(run->skipped, sizeof run->skipped,
                  "not predictable: %s is not stated, and a step takes from %.3g to %.3g s", all.widest, all.least_s,
                  all.most_s);
 }
@@ -481,9 +462,8 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         }
         mfu_measured_run(catalog, &csv, i, &run);
         snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
-        snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
         v->ran = run.ran;
-        if (!v->skipped[0]) {
+        if (!run.skipped[0]) {
             predict(&plan, &simulation, &run, v);
             snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
             if (is_calibrated(run.scenario.gpu)) {
@@ -491,6 +471,9 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
                 snprintf(all->calibrated_gpu, sizeof all->calibrated_gpu, "%s", v->gpu);
             }
         }
+        if (!(v->trains_other = run.trains_other)) /* else without what was tried */
+            snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
+        snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
     }
     mfu_plan_release(&plan);
     mfu_simulation_release(&simulation);

@@ -66,11 +66,6 @@ struct mfu_validation {
     size_t seq_near; /* longest sequences within MFU_SEQ_NEAR */
 };
 
-/* The step time that a run states or that follows from its MFU; NAN: none. */
-struct mfu_measured_run;
-struct mfu_plan;
-double mfu_measured_step_s(const struct mfu_plan *, struct mfu_measured_run *);
-
 /* Reads and predicts the whole table.  Free with mfu_validation_free. */
 struct mfu_validation *mfu_validate(struct mfu_catalog *, const char *path, struct mfu_error *err);
 void mfu_validation_free(struct mfu_validation *);

@@ -81,7 +81,7 @@ static double unknown(const struct mfu_convention *all, size_t n, const char *th
     return NAN;
 }
 
-double mfu_step_from_mfu(const struct mfu_plan *p, struct mfu_measured_run *run, char *why, size_t size)
+double mfu_measured_step_s(const struct mfu_plan *p, struct mfu_measured_run *run, char *why, size_t size)
 {
     struct mfu_convention all[MFU_CONVENTIONS_MAX];
     const struct mfu_convention *c;
@@ -91,6 +91,8 @@ double mfu_step_from_mfu(const struct mfu_plan *p, struct mfu_measured_run *run,
 
     why[0] = '\0';
     run->least_count = run->most_count = 1;
+    if (!isnan(run->step_s))
+        return run->step_s;
     if (isnan(share) && isnan(run->rate_flops)) {
         share = run->hfu;
         text = "hfu";

@@ -82,8 +82,8 @@ void mfu_measured_check_size(struct mfu_measured_run *, double params, double tr
  * as many, or the i-th of the usual targets, so that the run can be planned again; false behind the last. */
 bool mfu_measured_usual_targets(struct mfu_measured_run *, size_t i, double trainable);
 
-/* The step time behind the stated MFU or FLOP/s; `why` says which peak was taken, or, with
+/* The stated step time, else that behind the stated MFU or FLOP/s; `why` says which peak was taken, or, with
  * NAN, why none follows ("": no MFU is stated). */
-double mfu_step_from_mfu(const struct mfu_plan *, struct mfu_measured_run *, char *why, size_t size);
+double mfu_measured_step_s(const struct mfu_plan *, struct mfu_measured_run *, char *why, size_t size);
 
 #endif
