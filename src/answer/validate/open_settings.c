@@ -61,8 +61,6 @@ void mfu_reserved_interval(const struct mfu_plan *p, const struct mfu_measured_r
     *high = p->memory.smi_high_bytes - context;
 }
 
-/* ---- what is not stated: a micro-batch --------------------------------------- */
-
 /* Sizes that are tried. */
 static const int micro_batches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 #define MICRO_BATCHES (sizeof micro_batches / sizeof *micro_batches)
@@ -166,8 +164,6 @@ static void note_batch(struct mfu_measured_run *run, enum settled by)
         mfu_run_note(run, "memory is not compared: it follows the micro-batch");
     run->allocated_bytes = run->reserved_bytes = NAN;
 }
-
-/* ---- what is not stated: settings -------------------------------------------- */
 
 /* What a row leaves open is chosen by how surprising each value would be (struct mfu_open) and how long a sequence takes
  * with it, since who trains looks for what is fast: as much longer as makes a run e times less likely (chosen). */
@@ -321,8 +317,6 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
         run->step_s *= samples(&run->scenario) / samples(&as_read);
     note_batch(run, t.by);
 }
-
-/* ---- what else it may have been ---------------------------------------------- */
 
 /* Takes in what another value of the column gives, for as many sequences of a step. */
 static void widen(struct mfu_possible *all, const struct mfu_plan *p, const struct mfu_measured_run *run,

@@ -11,7 +11,6 @@
 #include "answer/search/solve.h"
 #include "answer/validate/open_settings.h"
 #include "read/runs/measured_rollout.h"
-#include "read/runs/measured_run.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
 #include "scenario/setting.h"
@@ -148,12 +147,11 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
 
     if (mfu_replan(p, simulation, &run->scenario, &err) == 0) {
         mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
-    } else if (run->targets_open && run->trainable_m > 0) { /* others may suit */
-        snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
-        run->trains_other = true;
     } else {
         snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
-        return;
+        if (!run->targets_open || !(run->trainable_m > 0))
+            return;
+        run->trains_other = true; /* others may suit */
     }
     for (size_t i = 0; mfu_measured_usual_targets(run, i, p->program.trainable_params); i++)
         if (mfu_replan(p, simulation, &run->scenario, &err) == 0)

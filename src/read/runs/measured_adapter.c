@@ -11,7 +11,6 @@
 #include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 #include "scenario/adapter.h"
-#include "scenario/setting.h"
 
 /* Whether it names modules that adapters can sit on. */
 static bool are_targets(const struct mfu_row *r, const char *text)

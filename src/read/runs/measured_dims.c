@@ -11,7 +11,6 @@
 #include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 #include "descriptor/model.h"
-#include "scenario/setting.h"
 
 // clang-format off
 static const struct { const char *column, *dim; } dims[] = {

@@ -14,7 +14,6 @@
 #include "read/runs/measured_reading.h"
 #include "descriptor/gpu.h"
 #include "scenario/adapter.h"
-#include "scenario/setting.h"
 
 /* What a row of the table holds for: a program of which the column says nothing, or, from COPIES on, whatever that says. */
 // clang-format off
