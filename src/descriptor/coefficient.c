@@ -35,6 +35,16 @@ static int look_up(const char *name, int row)
     return -1;
 }
 
+bool mfu_coefficient_is_withdrawn(const char *name)
+{
+    static const char *const withdrawn[] = {"host.peft"}; /* peft's launches take what others take */
+
+    for (size_t i = 0; i < sizeof withdrawn / sizeof *withdrawn; i++)
+        if (strcmp(withdrawn[i], name) == 0)
+            return true;
+    return false;
+}
+
 int mfu_coefficient_find(const char *name, struct mfu_error *err)
 {
     int i = look_up(name, 0);
@@ -81,7 +91,7 @@ static int read_entry(struct mfu_yaml *yaml, struct mfu_yaml_node *node, const s
 int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, enum mfu_coefficient_origin origin,
                           struct mfu_coefficients *c, struct mfu_error *err)
 {
-    int k = -1;
+    int row = -1;
 
     if (mfu_node_type(mapping) != MFU_MAPPING) {
         mfu_fail(err, MFU_EINPUT,
@@ -92,10 +102,13 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
         const char *name = mfu_node_key(yaml, mapping, i);
         struct entry e = {.source = ""};
+        int k = look_up(name, row + 1);
 
-        k = look_up(name, k + 1);
+        if (k < 0 && mfu_coefficient_is_withdrawn(name))
+            continue;
         if (k < 0)
             return mfu_key_unknown(yaml, mapping, i, "coefficient", names, MFU_COEFFICIENT_COUNT, err);
+        row = k;
         if (read_entry(yaml, mfu_node_value(mapping, i), &mfu_coefficient_rows[k], &e, err) < 0)
             return mfu_within(err, "%s", name);
         c->value[k] = mfu_coefficient_value(&mfu_coefficient_rows[k], e.value);

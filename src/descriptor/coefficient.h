@@ -9,6 +9,8 @@
 #ifndef MFU_COEFFICIENT_H
 #define MFU_COEFFICIENT_H
 
+#include <stdbool.h>
+
 #include "base/quantity.h"
 #include "descriptor/attention_kinds.h"
 
@@ -320,6 +322,9 @@ struct mfu_coefficients {
     unsigned char origin[MFU_COEFFICIENT_COUNT];
     char source[MFU_COEFFICIENT_COUNT][128]; /* who says so */
 };
+
+/* Whether an earlier version had a coefficient of that name: files may still hold it, and it says nothing now. */
+bool mfu_coefficient_is_withdrawn(const char *name);
 
 /* The coefficient of that name, or -1 with a suggestion. */
 int mfu_coefficient_find(const char *name, struct mfu_error *err);

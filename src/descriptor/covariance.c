@@ -168,10 +168,12 @@ static int read_row(struct mfu_yaml *yaml, struct mfu_yaml_node *row, int id, st
     if (expect_mapping(yaml, row, err) < 0)
         return -1;
     for (size_t i = 0; i < mfu_node_count(row); i++) {
-        int other = read_name(yaml, row, i, c, err);
+        int other;
         double x;
 
-        if (other < 0)
+        if (mfu_coefficient_is_withdrawn(mfu_node_key(yaml, row, i)))
+            continue;
+        if ((other = read_name(yaml, row, i, c, err)) < 0)
             return -1;
         if (mfu_node_quantity(yaml, mfu_node_value(row, i), MFU_COUNT, &x, err) < 0)
             return -1;
@@ -190,9 +192,11 @@ int mfu_correlations_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
     if (mapping && expect_mapping(yaml, mapping, err) < 0)
         return -1;
     for (size_t i = 0; mapping && i < mfu_node_count(mapping); i++) {
-        int id = read_name(yaml, mapping, i, c, err);
+        int id;
 
-        if (id < 0)
+        if (mfu_coefficient_is_withdrawn(mfu_node_key(yaml, mapping, i)))
+            continue;
+        if ((id = read_name(yaml, mapping, i, c, err)) < 0)
             return -1;
         if (read_row(yaml, mfu_node_value(mapping, i), id, c, err) < 0)
             return -1;

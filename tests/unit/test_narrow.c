@@ -155,6 +155,26 @@ static void correlations_are_kept(void **state)
     scratch_file(&s, "a.yaml", "");
 }
 
+/* A file of an earlier version, with a coefficient that is no more, says all else that it said. */
+static void a_coefficient_that_was_withdrawn_is_passed_over(void **state)
+{
+    struct mfu_calibration read;
+    struct mfu_error err = {0};
+    SCRATCH s = scratch_new();
+
+    (void)state;
+    assert_int_equal(mfu_coefficient_find("host.peft", NULL), -1);
+    scratch_file(&s, "b.yaml",
+                 "gpu: rtx4070\ncoefficients: {gemm.k0: {value: 140, sigma: 1%, source: x}, "
+                 "host.peft: {value: 1.6, sigma: 30%, source: x}, gemm.i0: {value: 75, sigma: 1%, source: x}}\n"
+                 "correlations: {gemm.i0: {host.peft: 0.3, gemm.k0: 0.25}, host.peft: {gemm.k0: 0.5}}\n");
+    assert_int_equal(mfu_calibration_read(s.folder, "b", &read, &err), 0);
+    assert_near(read.coefficients.value[mfu_coefficient_find("gemm.i0", NULL)], 75, 1e-9);
+    assert_near(mfu_correlation(&read.coefficients, mfu_coefficient_find("gemm.k0", NULL),
+                                mfu_coefficient_find("gemm.i0", NULL)),
+                0.25, 1e-9);
+}
+
 /* A run that took what was predicted, or what coefficients explain, leaves its own interval no wider, and about as wide as was promised.
  * (Of several GPUs, slower links make the share larger of which everybody's spread is taken.) */
 static void a_run_that_was_measured_is_known_no_worse(void **state)
@@ -212,6 +232,7 @@ int main(void)
         cmocka_unit_test(what_a_step_does_not_have_brings_nothing),
         cmocka_unit_test(covariances_are_those_of_numbers),
         cmocka_unit_test(correlations_are_kept),
+        cmocka_unit_test(a_coefficient_that_was_withdrawn_is_passed_over),
         cmocka_unit_test(a_run_that_was_measured_is_known_no_worse),
     };
 
