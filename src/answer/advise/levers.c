@@ -188,6 +188,8 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"the engine's linear layers", {KEY("memory_efficient_linear", "1")}, "memory_efficient_linear == 0", NULL, 0, ""},
     {"prefetching loader", {KEY("dataloader_ms", "0")}, "dataloader_ms > 0", NULL, HERE,
      "the loader must keep up: more workers, memory-mapped tokens, pinned memory"},
+    {"more workers", {KEY("dataloader_workers", "dataloader_workers*2")}, "dataloader == jpeg or sample_ms > 0", NULL, HERE,
+     "each worker takes a core of the machine"},
     {"no power limit", {KEY("power_w", "0")}, "power_w > 0", NULL, HERE, "heat and noise"},
     {"no other processes", {KEY("vram_reserved", "0")}, "vram_reserved > 0", NULL, HERE, "no desktop on this card"},
 
