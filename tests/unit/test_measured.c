@@ -1571,6 +1571,50 @@ static void gpus_that_are_not_stated_hold_the_run(void **state)
                 "a100-80gb-sxm,llama-2-70b,4096,1024,30000,ran\n");
     assert_non_null(strstr(all->rows[0].assumed, "gpus="));
     assert_true(isnan(all->rows[0].measured_step_s));
+    all = table("gpu,model,seq_len,tokens_per_s_gpu,sharding,outcome\n" /* a stated sharding stays */
+                "a100-80gb-sxm,llama-2-7b,4096,300,zero1,ran\n");
+    assert_non_null(strstr(all->rows[0].assumed, "gpus="));
+    assert_null(strstr(all->rows[0].assumed, "zero=3"));
+}
+
+/* What ran out of memory did so with what is assumed: nothing is chosen for its speed. */
+static void what_ran_out_of_memory_is_as_assumed(void **state)
+{
+    static const char *const outcomes[] = {"ran", "oom"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct mfu_validation *all = table("gpu,n_gpus,tp,pp,model,seq_len,micro_batch,global_batch,compile,outcome\n"
+                                           "a100-80gb-sxm,64,4,4,llama-2-70b,4096,1,16,Megatron-Core,%s\n",
+                                           outcomes[i]);
+
+        assert_string_equal(all->rows[0].skipped, "");
+        assert_int_equal(strstr(all->rows[0].assumed, "vpp=") != NULL, i == 0);
+    }
+}
+
+/* A loader decodes photographs where the words say that there were some. */
+static void words_of_data_are_read_whole(void **state)
+{
+    static const struct {
+        const char *model, *notes;
+        bool decodes;
+    } rows[] = {{"resnet50", "random crop and real data", true},
+                {"resnet50", "random erasing; ImageNet", true},
+                {"resnet50", "random data", false},
+                {"resnet50", "synthetic ImageNet shapes", false},
+                {"resnet50", "finished in a few hours", false},
+                {"wan-2.1-1.3b", "real videos", false},
+                {"gpt2", "real text", false}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = table("gpu,model,micro_batch,step_time_ms,notes\na100-80gb-sxm,%s,8,2000,%s\n",
+                                           rows[i].model, rows[i].notes);
+
+        if ((strstr(all->rows[0].assumed, "dataloader=jpeg") != NULL) != rows[i].decodes)
+            fail_msg("%s, %s: %s %s", rows[i].model, rows[i].notes, all->rows[0].assumed, all->rows[0].skipped);
+    }
 }
 
 /* What is not stated is what is usual and fits: the larger of two cards, then what the program shards by, then layers that
@@ -1763,6 +1807,8 @@ int main(void)
         cmocka_unit_test(memory_chooses_and_time_does_not),
         cmocka_unit_test(programs_have_years),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
+        cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),
+        cmocka_unit_test(words_of_data_are_read_whole),
         cmocka_unit_test(all_assumptions_are_listed),
         cmocka_unit_test(other_tables_are_refused),
     };

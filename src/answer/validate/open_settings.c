@@ -293,11 +293,12 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
                            : ONE_ALONE);
         return;
     }
-    try_faster(&t);
+    if (run->ran != 0)
+        try_faster(&t);
     run->scenario = t.best;
     for (int i = 0; i < run->n_open; i++) {
         const struct mfu_open *open = &run->open[i];
-        char text[120];
+        char text[200];
 
         if (!t.taken[i])
             continue;

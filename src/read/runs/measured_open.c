@@ -5,6 +5,7 @@
  * table says what, and how surprising that would be: -log of how much less usual it is (chosen), INFINITY where it only
  * widens the interval.  The first row of a key that holds for the program counts.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,9 +20,15 @@
 // clang-format off
 enum program {
     ANY, PYTORCH, ENGINE, MEGATRON, TITAN, PIPELINE, ADAPTED,
-    COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_COUNT, PHOTOGRAPHS
+    COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_NODE, UNKNOWN_COUNT, PHOTOGRAPHS
 };
 // clang-format on
+
+#define COUNTS                                                                                                         \
+    {"8", 1}, {"4", 1.3}, {"2", 1.5}, {"16", 1.2}, {"64", 1.4}, {"256", 1.6},                                          \
+    {                                                                                                                  \
+        "1024", 1.8                                                                                                    \
+    } /* of GPUs */
 
 static const struct {
     enum program of;
@@ -55,12 +62,8 @@ static const struct {
     {ANY, {.column = "compile", .key = "runtime", .values = {{"compile", 3}}}},
     {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}}},
     {ADAPTED, {.column = "lora_rank", .key = "lora", .values = {{"8", INFINITY}, {"64", INFINITY}}}},
-    {UNKNOWN_COUNT,
-     {.column = "n_gpus",
-      .key = "gpus",
-      .values = {{"8", 1}, {"4", 1.3}, {"2", 1.5}, {"16", 1.2}, {"64", 1.4}, {"256", 1.6}, {"1024", 1.8}},
-      .with_key = "zero",
-      .with_value = "3"}},
+    {UNKNOWN_NODE, {.column = "n_gpus", .key = "gpus", .values = {COUNTS}, .with_key = "zero", .with_value = "3"}},
+    {UNKNOWN_COUNT, {.column = "n_gpus", .key = "gpus", .values = {COUNTS}}},
     /* Recipes with experts (Megatron-Bridge, DeepSeek-V3 2024, 3.2.3). */
     {MEGATRON,
      {.column = "act_ckpt",
@@ -92,6 +95,17 @@ static bool set_half_layers(struct mfu_row *r)
     return layers >= 2;
 }
 
+/* "ZeRO", and not of which stage. */
+static bool says_no_stage(const char *sharding)
+{
+    const char *zero = strcasestr(sharding, "zero");
+
+    if (!zero || strcasestr(sharding, "stage") || !mfu_says_word(sharding, "zero"))
+        return false;
+    zero += strlen("zero");
+    return !isdigit((unsigned char)zero[strspn(zero, " -_=:")]);
+}
+
 static bool is_of(const struct mfu_row *r, enum program of)
 {
     const double *set = r->run->scenario.setting;
@@ -111,21 +125,12 @@ static bool is_of(const struct mfu_row *r, enum program of)
     case PLAIN_BF16: return pytorch && (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16"));
     case STAGE_3: return engine && set[MFU_S_ZERO] == 3;
     case FILLS_PIPELINE: return set[MFU_S_PP] > 1 && (megatron || t->compiles_layers) && mfu_cell_empty(r, "vpp");
+    case UNKNOWN_NODE: /* nor what they share */
+        return r->run->gpus_open && (!*mfu_row_cell(r, "sharding") || says_no_stage(mfu_row_cell(r, "sharding")));
     case UNKNOWN_COUNT: return r->run->gpus_open;
     case PHOTOGRAPHS: return r->loader_open;
     }
     return false;
-}
-
-/* "ZeRO", and not of which stage. */
-static bool says_no_stage(const char *sharding)
-{
-    const char *zero = strcasestr(sharding, "zero");
-
-    if (!zero || strcasestr(sharding, "stage") || !mfu_says_word(sharding, "zero"))
-        return false;
-    zero += strlen("zero");
-    return !isdigit((unsigned char)zero[strspn(zero, " -_=:")]);
 }
 
 /* Whether nothing is said of a column that decides something. */
@@ -140,8 +145,8 @@ static bool is_open(const struct mfu_row *r, const char *column)
 
 static void open_up(struct mfu_row *r, const struct mfu_open *open)
 {
-    if (r->run->n_open < MFU_OPEN_KEYS)
-        r->run->open[r->run->n_open++] = *open;
+    assert(r->run->n_open < MFU_OPEN_KEYS); /* which the most rows of different keys are */
+    r->run->open[r->run->n_open++] = *open;
 }
 
 void mfu_row_leave_open(struct mfu_row *r)

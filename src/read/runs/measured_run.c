@@ -270,11 +270,15 @@ static bool check_views(struct mfu_row *r)
 /* Photographs of a training are decoded beside it; a benchmark's are random numbers on the GPU. */
 static bool set_loader(struct mfu_row *r)
 {
-    static const char *const none[] = {"benchmark.py", "synthetic", "random", "dummy", "fake", "no data loader"},
-                             *const real[] = {"real", "imagenet", "laion", "epochs", "days", "hours", "dali"};
+    static const char *const none[] = {"benchmark.py",  "synthetic",     "random data",  "random input",
+                                       "random tensor", "random images", "random noise", "dummy",
+                                       "fake",          "no data loader"},
+                             *const real[] = {"real", "imagenet", "laion", "epochs", "dali"};
     const struct mfu_scenario *s = &r->run->scenario;
+    const char *samples = mfu_model_samples(s->model);
 
-    if (!mfu_model_samples(s->model) || mfu_cell_number(r, "cached_latents") > 0 || s->setting_given[MFU_S_DATALOADER])
+    if (!samples || strcmp(samples, "images") != 0 || mfu_cell_number(r, "cached_latents") > 0
+        || s->setting_given[MFU_S_DATALOADER])
         return true;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (mfu_where_said(r, none[i]))
