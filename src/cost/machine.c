@@ -97,7 +97,8 @@ static double pace(const struct mfu_config *c, const struct thread *t)
         return 1; /* of the host that runs it */
     if (mark > 0)
         return positive(its, t->mark) / mark;
-    return measured ? 1 : mfu_config_coefficient(c, MFU_C_HOST_THREAD);
+    /* Of runs alone, which say of no processor, the fit had the usual one, too. */
+    return measured && g->calibrated.key.cpu[0] ? 1 : mfu_config_coefficient(c, MFU_C_HOST_THREAD);
 }
 
 double mfu_host_own_sigma(double all)
