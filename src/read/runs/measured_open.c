@@ -95,11 +95,13 @@ static bool set_half_layers(struct mfu_row *r)
     return layers >= 2;
 }
 
-/* "ZeRO", and not of which stage. */
-static bool says_no_stage(const char *sharding)
+/* Whether nothing is said of what is sharded, or "ZeRO" and not of which stage. */
+static bool leaves_sharding(const struct mfu_row *r)
 {
-    const char *zero = strcasestr(sharding, "zero");
+    const char *sharding = mfu_row_cell(r, "sharding"), *zero = strcasestr(sharding, "zero");
 
+    if (!*sharding)
+        return true;
     if (!zero || strcasestr(sharding, "stage") || !mfu_says_word(sharding, "zero"))
         return false;
     zero += strlen("zero");
@@ -125,8 +127,7 @@ static bool is_of(const struct mfu_row *r, enum program of)
     case PLAIN_BF16: return pytorch && (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16"));
     case STAGE_3: return engine && set[MFU_S_ZERO] == 3;
     case FILLS_PIPELINE: return set[MFU_S_PP] > 1 && (megatron || t->compiles_layers) && mfu_cell_empty(r, "vpp");
-    case UNKNOWN_NODE: /* nor what they share */
-        return r->run->gpus_open && (!*mfu_row_cell(r, "sharding") || says_no_stage(mfu_row_cell(r, "sharding")));
+    case UNKNOWN_NODE: return r->run->gpus_open && leaves_sharding(r); /* nor what they share */
     case UNKNOWN_COUNT: return r->run->gpus_open;
     case PHOTOGRAPHS: return r->loader_open;
     }
@@ -136,11 +137,9 @@ static bool is_of(const struct mfu_row *r, enum program of)
 /* Whether nothing is said of a column that decides something. */
 static bool is_open(const struct mfu_row *r, const char *column)
 {
-    const char *text = mfu_row_cell(r, column);
-
     return strcmp(column, "sharding") == 0
-        ? !r->group_open && r->run->scenario.setting[MFU_S_GPUS] > 1 && (!*text || says_no_stage(text))
-        : !*text;
+        ? !r->group_open && r->run->scenario.setting[MFU_S_GPUS] > 1 && leaves_sharding(r)
+        : !*mfu_row_cell(r, column);
 }
 
 static void open_up(struct mfu_row *r, const struct mfu_open *open)

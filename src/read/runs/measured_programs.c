@@ -253,11 +253,9 @@ bool mfu_row_set_transformers(struct mfu_row *r)
     const double *set = r->run->scenario.setting;
     bool fused = !mfu_cell_empty(r, "attention") && !mfu_attentions[(int)set[MFU_S_ATTENTION]].any_scores;
 
-    if (trains_transformers(r) && !mfu_says_word(mfu_row_cell(r, "compile"), "accelerate")) { /* has no loop */
-        mfu_row_assume(r, "loop=transformers, its Trainer");
-        if (!mfu_row_set(r, "loop", "transformers"))
-            return false;
-    }
+    if (trains_transformers(r) && !mfu_says_word(mfu_row_cell(r, "compile"), "accelerate") /* has no loop */
+        && !mfu_row_take(r, "loop=transformers, its Trainer"))
+        return false;
     if (strcmp(r->run->scenario.model->family, "gpt2") != 0 || !trains_transformers(r)
         || (fused && set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_FUSED_GPT2))
         return true;
