@@ -1496,7 +1496,7 @@ static void words_are_read_as_meant(void **state)
         {"gpu,model,seq_len,micro_batch,compile,step_time_ms", "h100-sxm,llama-3-8b,4096,1,Liger-Kernel,900",
          "loss_chunks=32 for liger", NULL},
         {"gpu,model,seq_len,micro_batch,compile,step_time_ms", "h100-sxm,gpt2,1024,4,Hugging Face Trainer,90",
-         "activation=6, as transformers' GPT-2", NULL},
+         "activation=6, as transformers does", NULL},
         {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every layer,90",
          "checkpoint=full", NULL},
         {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every block,90",
@@ -1711,6 +1711,35 @@ static void programs_have_years(void **state)
     }
 }
 
+/* What a program does that a row names by its source or its software holds where no column says otherwise. */
+static void programs_do_what_columns_leave_open(void **state)
+{
+    static const struct {
+        const char *source, *compile, *act_ckpt, *model, *assumed, *never;
+    } rows[] = {
+        {"axolotl examples", "", "", "llama-4-scout", "checkpoint=full, as axolotl does", "loop=transformers, as"},
+        {"axolotl examples", "", "none", "llama-4-scout", "dense_experts=1, as transformers does", "checkpoint=full"},
+        {"Meta's blog", "", "", "llama-4-scout", "", "dense_experts=1"},
+        {"a blog", "LLaMA-Factory", "", "llama-2-7b", "loop=transformers, its Trainer", "attention=flash2"},
+        {"a blog", "LLaMA-Factory", "", "llama-2-7b", "checkpoint=full, as LLaMA-Factory does", "other"},
+        {"facebookresearch/lingua", "", "", "llama-3.2-1b", "runtime=compile, as facebookresearch/lingua does",
+         "loop="},
+        {"facebookresearch/lingua", "eager", "", "llama-3.2-1b", "", "runtime=compile"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all =
+            table("source,compile,act_ckpt,gpu,model,method,quant,seq_len,micro_batch,step_time_ms\n"
+                  "%s,%s,%s,b200,%s,qlora,nf4,1024,1,900\n",
+                  rows[i].source, rows[i].compile, rows[i].act_ckpt, rows[i].model);
+        const struct mfu_validated *v = &all->rows[0];
+
+        if (v->skipped[0] || !strstr(v->assumed, rows[i].assumed) || strstr(v->assumed, rows[i].never))
+            fail_msg("%s %s: '%s' '%s'", rows[i].source, rows[i].compile, v->skipped, v->assumed);
+    }
+}
+
 /* However long its cells are, whole. */
 static void all_assumptions_are_listed(void **state)
 {
@@ -1806,6 +1835,7 @@ int main(void)
         cmocka_unit_test(what_is_usual_comes_first),
         cmocka_unit_test(memory_chooses_and_time_does_not),
         cmocka_unit_test(programs_have_years),
+        cmocka_unit_test(programs_do_what_columns_leave_open),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),
         cmocka_unit_test(words_of_data_are_read_whole),

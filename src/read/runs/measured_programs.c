@@ -219,50 +219,115 @@ static const struct {
     {"huggingface", "activation", "6", NULL, NULL, false, "gpt2 gpt3"},
     {"huggingface", "dropout", "0.1", NULL, NULL, false, "gpt2 gpt3"},
     {"huggingface", "keep_logits", "0", NULL, NULL, false, "gpt2 gpt3"},
-    /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
-    {"hf", "upcast_logits", "1", NULL, NULL, false, NULL},
-    {"hf", "loop", "transformers", NULL, NULL, false, NULL},
-    {"hugging face", "upcast_logits", "1", NULL, NULL, false, NULL},
-    {"hugging face", "loop", "transformers", NULL, NULL, false, NULL},
-    {"huggingface transformers", "upcast_logits", "1", NULL, NULL, false, NULL},
-    {"huggingface transformers", "loop", "transformers", NULL, NULL, false, NULL},
-    {"transformers trainer", "upcast_logits", "1", NULL, NULL, false, NULL},
-    {"transformers trainer", "loop", "transformers", NULL, NULL, false, NULL},
+    /* litgpt 26857050: litgpt/finetune/full.py, FSDPStrategy(activation_checkpointing_policy={Block}); bf16-true if the GPU has it. */
+    {"litgpt", "checkpoint", "full", NULL, "full", true, NULL},
+    {"litgpt", "precision", "bf16-pure", NULL, NULL, false, NULL},
+    {"litgpt", "upcast_logits", "0", NULL, NULL, false, NULL},
+    /* Recomputation that a program or nearly all of its recipes turn on: axolotl 067b021c, examples (203 of 212, flash
+     * attention in 190); LLaMA-Factory ff6d4d12, hparams/model_args.py: disable_gradient_checkpointing False; alignment-handbook
+     * 925acdf, recipes (all); FastChat 0e6d3e4b, README.md; qlora 7f4e95a, qlora.py; alpaca-lora 8bb8579, finetune.py
+     * (prepare_model_for_int8_training); LongLoRA d4eb344, fine-tune.py; xtuner b934f462; swift 3602360a, trainers/arguments.py;
+     * LMFlow f3597dba, scripts; llama-recipes 37c8f72, configs/fsdp.py; metaseq f7ffa5f, the 175B's baselines. */
+    {"axolotl", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"axolotl", "attention", "flash2", NULL, NULL, false, NULL},
+    {"LLaMA-Factory", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"alignment-handbook", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"alignment-handbook", "attention", "flash2", NULL, NULL, false, NULL},
+    {"FastChat", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"artidoro", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"artidoro", "optimizer", "paged-adamw", NULL, NULL, false, NULL},
+    {"alpaca-lora", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"LongLoRA", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"LongLoRA", "trainer", "deepspeed", NULL, NULL, true, NULL}, /* README.md: ds_configs/stage2.json */
+    {"LongLoRA", "zero", "2", NULL, NULL, true, NULL},
+    {"xtuner", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"LMFlow", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"llama-recipes", "checkpoint", "full", NULL, NULL, true, NULL},
+    {"metaseq", "checkpoint", "full", NULL, NULL, false, NULL},
+    /* jzhang38/TinyLlama bf12224, lit_gpt: flash-attn's attention, RMSNorm, rotary and cross-entropy; FSDP without recomputation. */
+    {"jzhang38", "kernel_package", "flash-attn", NULL, NULL, false, NULL},
+    {"jzhang38", "cross_entropy_fusion", "flash", NULL, NULL, false, NULL},
+    {"jzhang38", "attention", "flash2", NULL, NULL, false, NULL},
+    /* InternEvo c628a8c, configs/7B_sft.py: flash-attn's kernels, ZeRO 1 over all ranks. */
+    {"InternEvo", "runtime", "fused", NULL, NULL, false, NULL},
+    {"InternEvo", "zero", "1", NULL, NULL, true, NULL},
+    {"InternEvo", "attention", "flash2", NULL, NULL, false, NULL},
+    /* lingua 437d680, apps: compile true; nanochat 92d63d4, scripts/base_train.py; modded-nanogpt f411b3d3, train_gpt.py. */
+    {"facebookresearch/lingua", "runtime", "compile", NULL, NULL, false, NULL},
+    {"nanochat", "runtime", "compile", NULL, NULL, false, NULL},
+    {"nanochat", "optimizer", "muon", NULL, NULL, false, NULL},
+    {"modded-nanogpt", "runtime", "compile", NULL, NULL, false, NULL},
 };
 
-/* Programs that train the code of transformers' models. */
+/* Whether the source or the notes name the program. */
+static bool names_in_prose(const struct mfu_row *r, const char *program)
+{
+    return mfu_says(mfu_row_cell(r, "source"), program) || mfu_says(mfu_row_cell(r, "notes"), program);
+}
+
+/* Whether the row's program trains transformers' models in its Trainer: by the column of the software, or by its source. */
 static bool trains_transformers(const struct mfu_row *r)
 {
-    static const char *const names[] = {"hf",  "huggingface", "hugging face", "transformers",
-                                        "trl", "axolotl",     "accelerate",   "llama-factory"};
+    static const char *const of_column[] = {"huggingface", "transformers", "accelerate"};
+    static const char *const of_any[] = {"hf",
+                                         "hugging face",
+                                         "huggingface transformers",
+                                         "transformers trainer",
+                                         "trl",
+                                         "axolotl",
+                                         "lmflow",
+                                         "llama-factory",
+                                         "alignment-handbook",
+                                         "fastchat",
+                                         "alpaca-lora",
+                                         "artidoro",
+                                         "longlora",
+                                         "stanford_alpaca"};
     const char *text = mfu_row_cell(r, "compile");
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (mfu_says_word(text, names[i]))
+    for (size_t i = 0; i < sizeof of_column / sizeof *of_column; i++)
+        if (mfu_says_word(text, of_column[i]))
+            return true;
+    for (size_t i = 0; i < sizeof of_any / sizeof *of_any; i++)
+        if (mfu_says_word(text, of_any[i])
+            || ((mfu_cell_empty(r, "compile") || mfu_cell_is(r, "compile", "eager")) && names_in_prose(r, of_any[i])))
             return true;
     return false;
 }
 
-/* What that code computes where the graph has another program's: GPT-2's GELU by parts, its dropout and logits in fp32
- * (transformers 4.57, models/gpt2/configuration_gpt2.py: gelu_new, attn_pdrop and its like 0.1; loss/loss_utils.py). */
+/* What transformers' models and their Trainer do where the graph has another program's: logits in fp32 (loss_utils.py),
+ * once more where autocast ends (accelerate, which the Trainer has since 4.30), every token in every expert of Llama 4
+ * (modeling_llama4.py), and GPT-2's GELU by parts and its dropout (configuration_gpt2.py; transformers 4.57). */
 #define FIRST_FUSED_GPT2 2024 /* transformers 4.42: before, a fused attention is another's code */
+#define FIRST_ACCELERATE 2024
 
 bool mfu_row_set_transformers(struct mfu_row *r)
 {
-    static const char *const differ[][2] = {{"activation", "6"}, {"upcast_logits", "1"}, {"dropout", "0.1"}};
-    const double *set = r->run->scenario.setting;
-    bool fused = !mfu_cell_empty(r, "attention") && !mfu_attentions[(int)set[MFU_S_ATTENTION]].any_scores;
+    static const struct {
+        const char *key, *value;
+        bool gpt2; /* of this family alone */
+        int since; /* a year of the software, where it is stated */
+    } differ[] = {{"upcast_logits", "1", false, 0},
+                  {"fp32_outputs", "1", false, FIRST_ACCELERATE},
+                  {"dense_experts", "1", false, 0},
+                  {"activation", "6", true, 0},
+                  {"dropout", "0.1", true, 0}};
+    const double *set = r->run->scenario.setting, year = set[MFU_S_SOFTWARE];
+    bool fused = !mfu_cell_empty(r, "attention") && !mfu_attentions[(int)set[MFU_S_ATTENTION]].any_scores,
+         gpt2 = strcmp(r->run->scenario.model->family, "gpt2") == 0;
 
-    if (trains_transformers(r) && !mfu_says_word(mfu_row_cell(r, "compile"), "accelerate") /* has no loop */
+    if (!trains_transformers(r))
+        return true;
+    if (!mfu_says_word(mfu_row_cell(r, "compile"), "accelerate") /* has no loop */
         && !mfu_row_take(r, "loop=transformers, its Trainer"))
         return false;
-    if (strcmp(r->run->scenario.model->family, "gpt2") != 0 || !trains_transformers(r)
-        || (fused && set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_FUSED_GPT2))
+    if (gpt2 && fused && year > 0 && year < FIRST_FUSED_GPT2)
         return true;
     for (size_t i = 0; i < sizeof differ / sizeof *differ; i++) {
-        if (!mfu_cell_empty(r, differ[i][0]))
+        if ((differ[i].gpt2 && !gpt2) || !mfu_cell_empty(r, differ[i].key) || (year > 0 && year < differ[i].since)
+            || mfu_scenario_key(&r->run->scenario, differ[i].key, NULL).kind == MFU_KEY_NONE)
             continue;
-        if (!mfu_row_take(r, "%s=%s, as transformers' GPT-2", differ[i][0], differ[i][1]))
+        if (!mfu_row_take(r, "%s=%s, as transformers does", differ[i].key, differ[i].value))
             return false;
     }
     return true;
@@ -319,7 +384,6 @@ static bool names_program(const char *text)
  * programs are built on Megatron, or like it; with FSDP, on PyTorch's own as torchtitan is. */
 static bool splits_layers(const struct mfu_row *r)
 {
-    const char *source = mfu_row_cell(r, "source"), *notes = mfu_row_cell(r, "notes");
     const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
 
     if (!(fmax(mfu_cell_number(r, "tp"), mfu_cell_number(r, "ep")) > 1) || !(mfu_cell_number(r, "pp") > 1)
@@ -328,7 +392,7 @@ static bool splits_layers(const struct mfu_row *r)
             && strcmp(sharding, "ddp") != 0))
         return false; /* or an unknown one with FSDP, say */
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (mfu_says(source, programs[i].program) || mfu_says(notes, programs[i].program))
+        if (names_in_prose(r, programs[i].program))
             return false;
     return true;
 }
@@ -355,8 +419,27 @@ static bool is_named(const struct mfu_row *r, size_t i)
 
     if (families && (!mfu_has_word(families, r->run->scenario.model->family) || !mfu_cell_empty(r, programs[i].key)))
         return false;
-    return mfu_says(mfu_row_cell(r, "source"), program) || mfu_says(mfu_row_cell(r, "notes"), program)
+    return names_in_prose(r, program) || mfu_says_word(mfu_row_cell(r, "compile"), program)
         || (families && mfu_says(mfu_row_cell(r, "model"), program));
+}
+
+/* Whether a column of its own states what the table's row is about, which then counts: always of what shards and what is computed
+ * again, of the rest where the row has no condition. */
+static bool is_stated(const struct mfu_row *r, size_t i)
+{
+    static const struct {
+        const char *key, *column;
+        bool always, none; /* whatever the row's condition; "none" is a statement, too */
+    } columns[] = {{"checkpoint", "act_ckpt", true, true},   {"zero", "sharding", true, false},
+                   {"attention", "attention", false, false}, {"runtime", "compile", false, false},
+                   {"precision", "precision", false, false}, {"optimizer", "optimizer", false, false}};
+
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
+        if (strcmp(columns[k].key, programs[i].key) == 0)
+            return (columns[k].always || (!programs[i].attention && !programs[i].method))
+                && (columns[k].none ? *mfu_row_cell(r, columns[k].column) != '\0'
+                                    : !mfu_cell_empty(r, columns[k].column));
+    return false;
 }
 
 /* Whether the column of the software says another runtime than the trainer's, which brings layers of its own. */
@@ -389,11 +472,10 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if ((strcmp(programs[i].key, "trainer") != 0) == late && is_named(r, i)
             && (late || !runs_other_layers(r, programs[i].value))
-            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile"))
+            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile")
+                || mfu_says_word(mfu_row_cell(r, "compile"), programs[i].program))
             && (!programs[i].method || strstr(mfu_row_method(r), programs[i].method))
-            && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
-            && (strcmp(programs[i].key, "zero") != 0 || mfu_cell_empty(r, "sharding"))
-            && (strcmp(programs[i].key, "checkpoint") != 0 || !*mfu_row_cell(r, "act_ckpt"))
+            && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             if (!mfu_row_take(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program))
