@@ -55,6 +55,7 @@ static const struct mfu_field top_fields[] = {
     {"architecture", TEXT(architecture), .required = 1},
     {"chip", TEXT(chip)},
     {"family", TEXT(family), .required = 1},
+    {"released", .dim = MFU_COUNT, AT(released), RANGE(1990, 2100)},
     {"compute_capability", .dim = MFU_COUNT, AT(compute_capability), RANGE(1, 100)},
     {"isa", TEXT(isa)},
     {"sms", .dim = MFU_COUNT, AT(sms), RANGE(1, 4096), .required = 1},
@@ -158,7 +159,7 @@ static void forget(struct mfu_gpu *gpu)
         for (const struct mfu_field *f = groups[g].fields; f->key; f++)
             if (f->type == MFU_FIELD_QUANTITY)
                 *(double *)((char *)gpu + f->offset) = NAN;
-    gpu->compute_capability = gpu->sms = gpu->tensor_cores = NAN;
+    gpu->compute_capability = gpu->released = gpu->sms = gpu->tensor_cores = NAN;
     mfu_coefficients_clear(&gpu->coefficients);
 }
 

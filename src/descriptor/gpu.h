@@ -21,6 +21,7 @@ struct mfu_gpu {
     char vendor[16], architecture[32], chip[24], family[32];
     double compute_capability; /* 8.9; NAN: not NVIDIA's */
     char isa[16];              /* "gfx942" of a card that has no compute capability */
+    double released;           /* the year in which it came out; NAN: not known */
     double sms, tensor_cores;
     double base_hz, boost_hz;
     double tensor_hz; /* the clock behind the printed tensor peaks */

@@ -908,7 +908,7 @@ static void name_model(struct reader *r, struct mfu_model *m, const char *path)
     snprintf(m->path, sizeof m->path, "%s", path);
     snprintf(m->source, sizeof m->source, "config.json, model_type %.40s, read as %s", r->type, known_by);
     m->note[0] = '\0';
-    m->published_params = NAN;
+    m->published_params = m->released = NAN;
 }
 
 /* Reads what the config says it is. */

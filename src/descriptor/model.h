@@ -109,6 +109,7 @@ struct mfu_model_whole {
 struct mfu_model {
     char slug[48], path[256], name[80], family[32], source[200], note[320];
     double published_params;                        /* NAN: none published */
+    double released;                                /* the year in which it was published; NAN: not known */
     const char *not_modelled[MFU_MAX_NOT_MODELLED]; /* what a config.json says and nothing reads */
     int n_not_modelled;
     double longest_seq;      /* of a config.json, that `seq` stops short of; 0: it does not */

@@ -18,7 +18,7 @@ struct mfu_yaml;
 /* What stands at the top of a file. */
 struct mfu_model_head {
     char name[80], family[32], source[200], note[320], extends[48];
-    double published_params;
+    double published_params, released;
 };
 
 struct mfu_model_file {

@@ -180,6 +180,7 @@ static const struct mfu_field head_fields[] = {
     {"note", TEXT(note)},
     {"extends", TEXT(extends)},
     {"published_params", .dim = MFU_PARAMS, AT(published_params), .least = 1, .most = 1e15},
+    {"released", .dim = MFU_COUNT, AT(released), .least = 1990, .most = 2100},
     {.key = NULL},
 #undef TEXT
 #undef AT
@@ -213,7 +214,7 @@ static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
                                          "inserted", "huggingface", "variants", "whole",  NULL};
     struct mfu_yaml_node *root = mfu_yaml_root(f->yaml), *node;
 
-    f->head = (struct mfu_model_head){.published_params = NAN};
+    f->head = (struct mfu_model_head){.published_params = NAN, .released = NAN};
     if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head, b->err) < 0)
         return -1;
     if (b->extends && f == b->chain)
@@ -316,6 +317,7 @@ static int read_chain(struct mfu_model_builder *b, const char *folder)
     memcpy(m->source, own->source, sizeof m->source);
     memcpy(m->note, own->note, sizeof m->note);
     m->published_params = own->published_params;
+    m->released = own->released;
     for (int i = 0; i < b->n_files && !m->family[0]; i++)
         memcpy(m->family, b->chain[i].head.family, sizeof m->family);
     return 0;

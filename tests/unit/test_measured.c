@@ -477,7 +477,9 @@ static void the_year_of_the_libraries_is_read(void **state)
         {"framework", "pytorch 1.4", "software=2020: the PyTorch"},
         {"source", "somebody's blog (2022-2024)", "software=2024: the last year"},
         {"source", "Nobody et al. 2024 (ICML 24) Table 1", "software=2023: the year before"},
-        {"source", "Nobody et al. 2022 (arXiv 2205.05198)", "software=2022: the last year"},
+        {"source", "Nobody et al. 2023 (arXiv 2305.05198)", "software=2023: the last year"},
+        {"source", "somebody's blog (2021)", "software=2023: that of rtx4070, not 2021"},
+        {"notes", "torch 1.13 nightly", "software=2022: the PyTorch"},
         {"source", "file 1020233 of 120 GiB", NULL},
         {"notes", "torchrun --nproc 8", NULL},
         {"software", "2019", NULL},
@@ -1452,8 +1454,9 @@ static void words_are_read_as_meant(void **state)
         {"gpu,model,seq_len,micro_batch,step_time_ms", "h100-sxm,Llama 3 45B,1024,1,300", "", "known is stated"},
         {"gpu,model,n_gpus,tp,pp,compile,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
          "h100-sxm,GPT 7B,16,4,2,FooScale,8,4096,32,51200,2048,1,900", "trainer=megatron-te", NULL},
-        {"gpu,model,n_gpus,tp,pp,n_kv_head,compile,seq_len,micro_batch,step_time_ms",
-         "h100-sxm,starcoder,16,4,2,1,Megatron-LM,2048,1,900", "n_kv_head=4: each tensor rank has a copy", NULL},
+        {"source,gpu,model,n_gpus,tp,pp,n_kv_head,compile,seq_len,micro_batch,step_time_ms",
+         "somebody (2023),h100-sxm,starcoder,16,4,2,1,Megatron-LM,2048,1,900",
+         "n_kv_head=4: each tensor rank has a copy", NULL},
         /* what is frozen, adapted, offloaded, computed again */
         {"gpu,model,seq_len,micro_batch,method,quant,step_time_ms",
          "h100-sxm,llama-2-7b,1024,1,QLoRA,\"4-bit NormalFloat, double quant\",300", "base_precision=nf4-double", NULL},
@@ -1694,6 +1697,7 @@ static void programs_have_years(void **state)
         {"(2021)", "Megatron-LM", "", "attention=math, usual for megatron", "trainer="},
         {"(2023)", "Megatron-LM", "", "attention=math, usual for megatron", "trainer="},
         {"(2025)", "Megatron-LM", "", "trainer=megatron-te: megatron's default since 2024", "attention=math"},
+        {"", "Megatron-LM", "", "trainer=megatron-te: megatron's default since 2024", "checkpoint=full"},
         {"(2023)", "Megatron-DeepSpeed", "", "attention=math, usual for megatron-deepspeed", "trainer="},
         {"(2025)", "Megatron-DeepSpeed", "", "attention: default", "attention=math"},
     };
@@ -1737,6 +1741,29 @@ static void programs_do_what_columns_leave_open(void **state)
 
         if (v->skipped[0] || !strstr(v->assumed, rows[i].assumed) || strstr(v->assumed, rows[i].never))
             fail_msg("%s %s: '%s' '%s'", rows[i].source, rows[i].compile, v->skipped, v->assumed);
+    }
+}
+
+/* A program's runs of a year are not older than what a row names; a model's family is older than the model. */
+static void software_is_no_older_than_what_it_runs(void **state)
+{
+    static const struct {
+        const char *gpu, *model, *precision, *assumed;
+    } rows[] = {
+        {"a100-80gb-sxm", "llama-2-7b", "bf16", "software=2023: its published runs"},
+        {"b200", "llama-2-7b", "bf16", "software=2024: that of b200, not 2023"},
+        {"h100-sxm", "llama-3-8b", "bf16", "software=2024: that of llama-3-8b, not 2023"},
+        {"b200", "llama-3-8b", "mxfp8", "software=2025: that of mxfp8, not 2023"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = table("gpu,model,precision,n_gpus,compile,seq_len,micro_batch,step_time_ms\n"
+                                           "%s,%s,%s,8,nanotron,4096,1,900\n",
+                                           rows[i].gpu, rows[i].model, rows[i].precision);
+
+        if (!strstr(all->rows[0].assumed, rows[i].assumed))
+            fail_msg("%s %s: '%s'", rows[i].gpu, rows[i].model, all->rows[0].assumed);
     }
 }
 
@@ -1836,6 +1863,7 @@ int main(void)
         cmocka_unit_test(memory_chooses_and_time_does_not),
         cmocka_unit_test(programs_have_years),
         cmocka_unit_test(programs_do_what_columns_leave_open),
+        cmocka_unit_test(software_is_no_older_than_what_it_runs),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),
         cmocka_unit_test(words_of_data_are_read_whole),

@@ -129,7 +129,7 @@ static void a_file_that_differs(void **state)
     watts[3] = 'X';
     assert_int_equal(
         mfu_gpu_read(scratch_file(&s, "other.yaml", text), MFUPLAN_SOURCE_DIR "/gpus/families", &gpu, &err), -1);
-    assert_int_equal(err.line, 43);
+    assert_int_equal(err.line, 44);
     free(text);
     (void)state;
 }

@@ -76,9 +76,8 @@ void mfu_row_read_method(struct mfu_row *r)
 
 static bool set_adapter_type(struct mfu_row *r)
 {
-    double year = r->run->scenario.setting[MFU_S_SOFTWARE];
-
-    return !(year > 0 && year < FIRST_FP32_ADAPTERS) || mfu_row_take(r, "lora_dtype=16bit: peft of %.0f", year);
+    return !mfu_row_is_before(r, FIRST_FP32_ADAPTERS)
+        || mfu_row_take(r, "lora_dtype=16bit: peft of %.0f", r->run->scenario.setting[MFU_S_SOFTWARE]);
 }
 
 /* In which form the frozen weights are held. */

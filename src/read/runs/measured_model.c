@@ -521,6 +521,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
         model = named;
     if (!(model = with_experts(r, named ? named : model, named != NULL)))
         return false;
+    r->model_named = named != NULL;
     mfu_scenario_model(&r->run->scenario, model);
     if (mfu_cell_number(r, "cached_latents") != 0)
         return true;

@@ -312,7 +312,7 @@ bool mfu_row_set_transformers(struct mfu_row *r)
                   {"dense_experts", "1", false, 0},
                   {"activation", "6", true, 0},
                   {"dropout", "0.1", true, 0}};
-    const double *set = r->run->scenario.setting, year = set[MFU_S_SOFTWARE];
+    const double *set = r->run->scenario.setting;
     bool fused = !mfu_cell_empty(r, "attention") && !mfu_attentions[(int)set[MFU_S_ATTENTION]].any_scores,
          gpt2 = strcmp(r->run->scenario.model->family, "gpt2") == 0;
 
@@ -321,10 +321,10 @@ bool mfu_row_set_transformers(struct mfu_row *r)
     if (!mfu_says_word(mfu_row_cell(r, "compile"), "accelerate") /* has no loop */
         && !mfu_row_take(r, "loop=transformers, its Trainer"))
         return false;
-    if (gpt2 && fused && year > 0 && year < FIRST_FUSED_GPT2)
+    if (gpt2 && fused && mfu_row_is_before(r, FIRST_FUSED_GPT2))
         return true;
     for (size_t i = 0; i < sizeof differ / sizeof *differ; i++) {
-        if ((differ[i].gpt2 && !gpt2) || !mfu_cell_empty(r, differ[i].key) || (year > 0 && year < differ[i].since)
+        if ((differ[i].gpt2 && !gpt2) || !mfu_cell_empty(r, differ[i].key) || mfu_row_is_before(r, differ[i].since)
             || mfu_scenario_key(&r->run->scenario, differ[i].key, NULL).kind == MFU_KEY_NONE)
             continue;
         if (!mfu_row_take(r, "%s=%s, as transformers does", differ[i].key, differ[i].value))
@@ -406,7 +406,7 @@ bool mfu_row_set_usual_sp(struct mfu_row *r)
     const double *set = r->run->scenario.setting;
 
     if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
-        || (set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < SEQUENCE_PARALLEL_SINCE))
+        || mfu_row_is_before(r, SEQUENCE_PARALLEL_SINCE))
         return true;
     return mfu_row_take(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
 }

@@ -27,6 +27,7 @@ struct mfu_row {
     char software[64];                     /* else words of software */
     const struct mfu_gpu *larger; /* the same card with more memory, where its size is not stated; NULL: none */
     bool group_open;              /* it is not stated how many GPUs hold a copy, of several: those of a node */
+    bool model_named;             /* the model is the one that the row names, no other of its family */
     bool loader_open;             /* nor whether images are decoded beside the training */
 };
 
@@ -119,6 +120,18 @@ const char *mfu_row_method(const struct mfu_row *);
 
 /* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
 int mfu_row_stated_trainer(const struct mfu_row *);
+
+/* Sets of which year the run's software is, where anything says so.  Whether it is of a time before a year; no where nothing
+ * says. */
+bool mfu_row_set_year(struct mfu_row *);
+bool mfu_row_is_before(const struct mfu_row *, double year);
+
+/* The month in which PyTorch 2.0 was released, the first with a fused attention of its own; whether the run is older. */
+#define MFU_FIRST_FUSED_ATTENTION "2023-03"
+bool mfu_row_before_fused_attention(const struct mfu_row *);
+
+/* The first month ("2024-05") that a text names; NULL: none. */
+const char *mfu_first_month(const char *text);
 
 /* Set what the row's program does that no column says: the program in the column of the software, or in words (the trainer
  * first, what else it does once the columns are read), words of software, of those behind the method, what DeepSpeed does, what transformers' code computes and

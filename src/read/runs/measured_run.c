@@ -57,131 +57,33 @@ static bool choose_cpu(struct mfu_row *r)
     return mfu_row_set(r, "cpu", mfu_processor_names[cpu]);
 }
 
-/* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
-static const struct {
-    int major, minor, year;
-} releases[] = {{1, 0, 2018}, {1, 3, 2019}, {1, 7, 2020}, {1, 10, 2021}, {1, 13, 2022},
-                {2, 1, 2023}, {2, 5, 2024}, {2, 9, 2025}, {2, 99, 2026}};
-
-/* The year of the PyTorch that the text names ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
-static int torch_year(const char *text)
-{
-    for (const char *p = strcasestr(text, "torch"); p; p = strcasestr(p + 1, "torch")) {
-        const char *version = p + 5 + strspn(p + 5, " =-v");
-        int major, minor;
-
-        if (!isdigit((unsigned char)*version) || sscanf(version, "%d.%d", &major, &minor) != 2)
-            continue;
-        for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
-            if (major == releases[i].major && minor <= releases[i].minor)
-                return releases[i].year;
-    }
-    return 0;
-}
-
-/* The year of NVIDIA's container that the text names ("21.11 NGC"): its PyTorch is that month's; 0: none. */
-static int container_year(const char *text)
-{
-    const char *ngc = strstr(text, " NGC");
-    int year, month, end = 0;
-
-    return ngc && ngc - text >= 5 && sscanf(ngc - 5, "%2d.%2d%n", &year, &month, &end) == 2 && end == 5 ? 2000 + year
-                                                                                                        : 0;
-}
-
-/* The last year of this century that the text names; 0: none. */
-static int last_year(const char *text)
-{
-    int year = 0, found;
-
-    for (const char *p = strstr(text, "20"); p; p = strstr(p + 1, "20"))
-        if ((p == text || !isdigit((unsigned char)p[-1])) && isdigit((unsigned char)p[2])
-            && isdigit((unsigned char)p[3]) && (found = 2000 + 10 * (p[2] - '0') + p[3] - '0') >= 2015 && found < 2100)
-            year = found;
-    return year;
-}
-
-/* The first month ("2024-05") that the text names; NULL: none. */
-static const char *first_month(const char *text)
-{
-    int end = 0;
-
-    for (; *text; text++)
-        if (sscanf(text, "20%*1[0-9]%*1[0-9]-%*1[01]%*1[0-9]%n", &end) == 0 && end == 7)
-            return text;
-    return NULL;
-}
-
-/* The year of the libraries: as stated, else of the PyTorch that is named, else what the trainer's published runs
- * had, else the last that the source names. */
-static bool set_software(struct mfu_row *r)
-{
-    static const char *const named[] = {"framework", "notes", "source"};
-    const char *by = "the PyTorch that is named";
-    int year = 0;
-
-    if (!mfu_cell_empty(r, "software"))
-        return mfu_row_set(r, "software", mfu_row_cell(r, "software"));
-    for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
-        if (!(year = torch_year(mfu_row_cell(r, named[i]))))
-            year = container_year(mfu_row_cell(r, named[i]));
-    if (!year) {
-        by = "its published runs";
-        year = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_software;
-    }
-    if (!year) {
-        by = "the last year that the source names";
-        year = last_year(mfu_row_cell(r, "source"));
-        if (year && mfu_says(mfu_row_cell(r, "source"), "et al") && !mfu_says(mfu_row_cell(r, "source"), "arxiv")) {
-            by = "the year before the proceedings'"; /* what was reviewed had been run; a preprint is of its own year */
-            year--;
-        }
-    }
-    if (!year)
-        return true;
-    return mfu_row_take(r, "software=%d: %s", year, by);
-}
-
 /* A program whose layers are TransformerEngine's from that year on. */
 static bool set_te(struct mfu_row *r)
 {
-    const double *set = r->run->scenario.setting;
-    const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
+    const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
 
-    if (t->te_since == 0 || set[MFU_S_SOFTWARE] < t->te_since)
+    if (t->te_since == 0 || mfu_row_is_before(r, t->te_since))
         return true;
     return mfu_row_take(r, "trainer=%s: %s's default since %.0f", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], t->name,
                         t->te_since);
-}
-
-/* The month in which PyTorch 2.0 was released, the first with a fused attention of its own. */
-#define FIRST_FUSED_ATTENTION "2023-03"
-
-/* Whether the run is older than PyTorch's own attention. */
-static bool before_fused_attention(const struct mfu_row *r)
-{
-    const char *month = first_month(mfu_row_cell(r, "source"));
-    double year = r->run->scenario.setting[MFU_S_SOFTWARE];
-
-    return month ? strncmp(month, FIRST_FUSED_ATTENTION, 7) < 0 : year > 0 && year < atoi(FIRST_FUSED_ATTENTION);
 }
 
 /* What is not said of attention and recomputation is what the trainer's published runs usually do. */
 static bool set_attention(struct mfu_row *r)
 {
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
-    bool in_parts = r->run->scenario.setting[MFU_S_SOFTWARE] < t->flash_since;
+    bool in_parts = mfu_row_is_before(r, t->flash_since);
     struct mfu_config config;
 
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     if (*mfu_row_cell(r, "attention") && mfu_config_dim(&config, "math_attention") > 0)
         return mfu_row_take(r, "attention=math: the model's code has no other than its parts");
-    if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && before_fused_attention(r))))
+    if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && mfu_row_before_fused_attention(r))))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (in_parts)
         mfu_row_assume(r, "attention=math, usual for %s", t->name);
     else
-        mfu_row_assume(r, "attention=math: PyTorch had no other before %s", FIRST_FUSED_ATTENTION);
+        mfu_row_assume(r, "attention=math: PyTorch had no other before %s", MFU_FIRST_FUSED_ATTENTION);
     return mfu_row_set(r, "attention", "math");
 }
 
@@ -227,9 +129,8 @@ static bool set_checkpoint(struct mfu_row *r)
 {
     const char *modules = strstr(mfu_row_cell(r, "notes"), "recompute_modules=");
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
-    enum mfu_checkpoint usual = t->selective_since > 0 && r->run->scenario.setting[MFU_S_SOFTWARE] >= t->selective_since
-        ? MFU_SELECTIVE
-        : t->usual_checkpoint;
+    enum mfu_checkpoint usual =
+        t->selective_since > 0 && !mfu_row_is_before(r, t->selective_since) ? MFU_SELECTIVE : t->usual_checkpoint;
     double layers = layers_again(r);
     char list[128];
 
@@ -301,7 +202,7 @@ static const char *default_adamw(const struct mfu_row *r)
     if (!*mfu_row_cell(r, "compile") || !mfu_runtimes[(int)set[MFU_S_RUNTIME]].torch_default_optimizer
         || (int)set[MFU_S_TRAINER] == MFU_TRAINER_DEEPSPEED) /* FusedAdam */
         return "adamw";
-    return set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_MULTI_TENSOR ? "adamw-loop" : "adamw-foreach";
+    return mfu_row_is_before(r, FIRST_MULTI_TENSOR) ? "adamw-loop" : "adamw-foreach";
 }
 
 static bool set_optimizer(struct mfu_row *r)
@@ -580,7 +481,7 @@ static bool set_links(struct mfu_row *r)
 static bool check_program(struct mfu_row *r)
 {
     const struct mfu_runtime *runtime = &mfu_runtimes[(int)r->run->scenario.setting[MFU_S_RUNTIME]];
-    const char *month = runtime->since ? first_month(mfu_row_cell(r, "source")) : NULL;
+    const char *month = runtime->since ? mfu_first_month(mfu_row_cell(r, "source")) : NULL;
 
     if (!month || strncmp(month, runtime->since, 7) >= 0)
         return true;
@@ -616,7 +517,7 @@ static bool set_runtime(struct mfu_row *r)
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!set_stack(r, functions ? "compile of functions" : "compile")
-        || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_software(r) || !set_te(r)
+        || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !mfu_row_set_year(r) || !set_te(r)
         || !set_attention(r) || !set_checkpoint(r))
         return false;
     if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")

@@ -1,0 +1,163 @@
+/*
+ * measured_year.c - of which year the software of a row's run is.
+ *
+ * As stated; else of the PyTorch or the container that it names, of its program's published runs, or the last year of its
+ * source.  It cannot be older than what the row names: a card, a model, a precision, a kind of attention.  Where nothing
+ * says, it is what is current.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "descriptor/gpu.h"
+#include "descriptor/model.h"
+#include "kernel/attention_kind.h"
+#include "read/runs/measured_reading.h"
+#include "read/runs/measured_run.h"
+#include "scenario/setting.h"
+
+/* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
+static const struct {
+    int major, minor, year;
+} releases[] = {{1, 0, 2018}, {1, 3, 2019}, {1, 7, 2020}, {1, 10, 2021}, {1, 13, 2022},
+                {2, 1, 2023}, {2, 5, 2024}, {2, 9, 2025}, {2, 99, 2026}};
+
+/* The year of the PyTorch that the text names ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
+static int torch_year(const char *text)
+{
+    for (const char *p = strcasestr(text, "torch"); p; p = strcasestr(p + 1, "torch")) {
+        const char *version = p + 5 + strspn(p + 5, " =-v");
+        int major, minor;
+
+        if (!isdigit((unsigned char)*version) || sscanf(version, "%d.%d", &major, &minor) != 2)
+            continue;
+        for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
+            if (major == releases[i].major && minor <= releases[i].minor)
+                return releases[i].year;
+    }
+    return 0;
+}
+
+/* The year of NVIDIA's container that the text names ("21.11 NGC"): its PyTorch is that month's; 0: none. */
+static int container_year(const char *text)
+{
+    const char *ngc = strstr(text, " NGC");
+    int year, month, end = 0;
+
+    return ngc && ngc - text >= 5 && sscanf(ngc - 5, "%2d.%2d%n", &year, &month, &end) == 2 && end == 5 ? 2000 + year
+                                                                                                        : 0;
+}
+
+/* The last year of this century that the text names; 0: none. */
+static int last_year(const char *text)
+{
+    int year = 0, found;
+
+    for (const char *p = strstr(text, "20"); p; p = strstr(p + 1, "20"))
+        if ((p == text || !isdigit((unsigned char)p[-1])) && isdigit((unsigned char)p[2])
+            && isdigit((unsigned char)p[3]) && (found = 2000 + 10 * (p[2] - '0') + p[3] - '0') >= 2015 && found < 2100)
+            year = found;
+    return year;
+}
+
+const char *mfu_first_month(const char *text)
+{
+    int end = 0;
+
+    for (; *text; text++)
+        if (sscanf(text, "20%*1[0-9]%*1[0-9]-%*1[01]%*1[0-9]%n", &end) == 0 && end == 7)
+            return text;
+    return NULL;
+}
+
+/* What came with software of a year, where a row names it (TransformerEngine 0.1 of 2022-10; PyTorch 2.0; arXiv 2205.14135,
+ * 2307.08691 and 2407.08608; TransformerEngine 2.0 and 2.8; torchao 0.5; DeepSeek-V3 of 2024-12). */
+static const struct {
+    enum mfu_setting_id id;
+    int choice, year;
+} firsts[] = {{MFU_S_PRECISION, MFU_FP8, 2022},
+              {MFU_S_PRECISION, MFU_FP8_CURRENT, 2024},
+              {MFU_S_PRECISION, MFU_FP8_BLOCK, 2024},
+              {MFU_S_PRECISION, MFU_MXFP8, 2025},
+              {MFU_S_PRECISION, MFU_NVFP4, 2025},
+              {MFU_S_PRECISION, MFU_MXFP4, 2025},
+              {MFU_S_RUNTIME, MFU_COMPILE, 2023},
+              {MFU_S_RUNTIME, MFU_LLMC, 2024},
+              {MFU_S_TRAINER, MFU_TRAINER_TORCHTITAN, 2024}};
+static const struct {
+    const char *attention;
+    int year;
+} attentions[] = {{"flash1", 2022}, {"flash2", 2023}, {"flash3", 2024}};
+
+/* The year of the newest thing that the row names, and which that is; 0: nothing has a year. */
+static int newest(const struct mfu_row *r, const char **what)
+{
+    const struct mfu_scenario *s = &r->run->scenario;
+    const char *attention = mfu_row_cell(r, "attention");
+    double year = 0;
+
+#define NAMED(its, text)                                                                                               \
+    if ((its) > year) {                                                                                                \
+        year = (its);                                                                                                  \
+        *what = (text);                                                                                                \
+    }
+    NAMED(s->gpu->released, s->gpu->slug)
+    if (r->model_named)
+        NAMED(s->model->released, s->model->slug)
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+        if ((int)s->setting[firsts[i].id] == firsts[i].choice)
+            NAMED(firsts[i].year, mfu_settings[firsts[i].id].choices[firsts[i].choice])
+    for (size_t i = 0; i < sizeof attentions / sizeof *attentions; i++)
+        if (mfu_same_letters(attention, attentions[i].attention))
+            NAMED(attentions[i].year, attentions[i].attention)
+#undef NAMED
+    return (int)year;
+}
+
+bool mfu_row_set_year(struct mfu_row *r)
+{
+    static const char *const named[] = {"framework", "notes", "source"};
+    const char *by = "the PyTorch that is named", *what = "";
+    int year = 0, least = newest(r, &what);
+    bool guessed;
+
+    if (!mfu_cell_empty(r, "software"))
+        return mfu_row_set(r, "software", mfu_row_cell(r, "software"));
+    for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
+        if (!(year = torch_year(mfu_row_cell(r, named[i]))))
+            year = container_year(mfu_row_cell(r, named[i]));
+    if ((guessed = !year)) {
+        by = "its published runs";
+        year = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_software;
+    }
+    if (!year) {
+        by = "the last year that the source names";
+        year = last_year(mfu_row_cell(r, "source"));
+        if (year && mfu_says(mfu_row_cell(r, "source"), "et al") && !mfu_says(mfu_row_cell(r, "source"), "arxiv")) {
+            by = "the year before the proceedings'"; /* what was reviewed had been run; a preprint is of its own year */
+            year--;
+        }
+    }
+    if (!year)
+        return true;
+    if (guessed && year < least)
+        return mfu_row_take(r, "software=%d: that of %s, not %d", least, what, year);
+    return mfu_row_take(r, "software=%d: %s", year, by);
+}
+
+bool mfu_row_is_before(const struct mfu_row *r, double year)
+{
+    double its = r->run->scenario.setting[MFU_S_SOFTWARE];
+
+    return its > 0 && its < year;
+}
+
+bool mfu_row_before_fused_attention(const struct mfu_row *r)
+{
+    const char *month = mfu_first_month(mfu_row_cell(r, "source"));
+
+    return month ? strncmp(month, MFU_FIRST_FUSED_ATTENTION, 7) < 0
+                 : mfu_row_is_before(r, atoi(MFU_FIRST_FUSED_ATTENTION));
+}
