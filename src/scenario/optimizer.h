@@ -43,7 +43,8 @@
       .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa")                                                 \
     X(ADAM8BIT, "adam8bit", "adam8bit", .meaning = "moments in 8 bits (bitsandbytes)", .states = 2,                    \
       .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
-      .lacks = MFU_ON(MFU_METAL), .aliases = "adamw8bit adamw_bnb_8bit ao_adamw_8bit adamw_torch_8bit")                \
+      .lacks = MFU_ON(MFU_METAL),                                                                                      \
+      .aliases = "adamw8bit adamw_bnb_8bit ao_adamw_8bit adamw_torch_8bit 8bit-adam 8bit-adamw")                       \
     X(ADAMW_FP8, "adamw-fp8", "adamw_fp8", .meaning = "moments in fp8 (torchao)", .states = 2,                         \
       .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
       .lacks = MFU_ON(MFU_METAL), .aliases = "adamwfp8 adamfp8 ao_adamw_fp8")                                          \
@@ -72,7 +73,8 @@
       .gpu_only = true, .lacks = MFU_ON(MFU_METAL), .aliases = "paged_adamw_32bit pagedadamw")                         \
     X(PAGED_ADAM8BIT, "paged-adam8bit", "adam8bit", .meaning = "8-bit moments that leave for the host", .states = 2,   \
       .state_bytes = 1 + 4. / 256, .paged_bytes = 1, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30,    \
-      .gpu_only = true, .lacks = MFU_ON(MFU_METAL), .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit")      \
+      .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                                                                    \
+      .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit paged-8bit-adamw paged-8bit-adam")                   \
     X(PAGED_LION, "paged-lion", "lion", .meaning = "one moment that leaves for the host", .states = 1,                 \
       .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 8,                \
       .gpu_only = true, .lacks = MFU_ON(MFU_METAL), .aliases = "paged_lion_32bit")

@@ -77,6 +77,31 @@ static void wide_groups_are_transposed(void **state)
     }
 }
 
+/* Which kernel a depthwise convolution has does not follow from how many windows there are: only the gradient of the weight
+ * has the kernel for it, of maps that are smaller than a window, too. */
+static void depthwise_gradients_are_the_weights(void **state)
+{
+    static const char *const images[] = {"64", "224"}; /* last maps of 2 x 2 and 7 x 7, windows of 7 x 7 */
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(images); i++) {
+        int of_weights = 0;
+
+        plan(&plan_made, "a100-80gb-sxm", "convnext-tiny",
+             (const char *const[]){"batch", "1", "precision", "fp32", "image", images[i], NULL});
+        for (int l = 0; l < plan_made.program.n_launches; l++) {
+            const struct mfu_launch *launch = &plan_made.program.launches[l];
+            enum mfu_depthwise kind = launch->work->kernel.depthwise;
+
+            if (kind == MFU_NOT_DEPTHWISE)
+                continue;
+            assert_int_equal(kind == MFU_DEPTHWISE_GRADIENT, strcmp(launch->suffix, "wgrad") == 0);
+            of_weights += kind == MFU_DEPTHWISE_GRADIENT;
+        }
+        assert_true(of_weights > 0);
+    }
+}
+
 /* A frozen autoencoder in the step: as many parameters as diffusers' AutoencoderKL has (of FLUX.1; of Stable Diffusion with
  * its convolution of 1 x 1); encoders of prompts: as many as those of transformers (T5 XXL and CLIP L; with CLIP G; UMT5 XXL). None of which trains or is counted by MFU; what trains takes as long as before, in backward. */
 static void a_model_apart_is_forward_alone(void **state)
@@ -547,6 +572,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_as_many_as_published),
         cmocka_unit_test(wide_groups_are_transposed),
+        cmocka_unit_test(depthwise_gradients_are_the_weights),
         cmocka_unit_test(a_model_apart_is_forward_alone),
         cmocka_unit_test(a_length_may_be_zero_where_the_operation_may),
         cmocka_unit_test(a_token_visits_two_experts_of_eight),

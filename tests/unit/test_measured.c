@@ -495,6 +495,33 @@ static void the_year_of_the_libraries_is_read(void **state)
     }
 }
 
+/* diffusers' scripts encode images in each step, unless the row says that latents are cached; names of its models and
+ * 8-bit optimizers are read in any order. */
+static void scripts_of_diffusers_encode_in_the_step(void **state)
+{
+    static const char columns[] =
+        "id,gpu,micro_batch,precision,step_time_ms,model,framework,cached_latents,method,lora_rank,optimizer";
+    static const struct {
+        const char *cells, *assumed, *not ; /* NULL: nothing */
+    } rows[] = {
+        {"900,SD v1.4,diffusers,,LoRA,4,8-bit Adam", "autoencoder=1, as diffusers", "optimizer=adamw"},
+        {"900,Stable Diffusion 2 base,diffusers,,LoRA,4,8-bit AdamW", "lora_targets=q,k,v,o", "optimizer=adamw"},
+        {"900,SDXL base 1.0,diffusers,,lora,4,adamw8bit", "text_encoders=1", NULL},
+        {"900,SDXL base 1.0,diffusers,,full,,adamw8bit", "autoencoder_fp32=1", "autoencoder=1"},
+        {"900,stable-diffusion-2-1,diffusers,1,lora,4,adamw", "text_encoders=1", "autoencoder=1"},
+        {"900,stable-diffusion-2-1,SimpleTuner,,lora,4,adamw", NULL, "as diffusers"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct mfu_validated *row = &table("%s\na,a100,1,fp16,%s\n", columns, rows[i].cells)->rows[0];
+
+        if (row->skipped[0] || (rows[i].assumed && !strstr(row->assumed, rows[i].assumed))
+            || (rows[i].not &&strstr(row->assumed, rows[i].not )))
+            fail_msg("%s: %s '%s'", rows[i].cells, row->skipped, row->assumed);
+    }
+}
+
 /* An average with the start of the run in it is no step's time: the run still says whether it fits. */
 static void the_start_of_a_run_is_no_step(void **state)
 {
@@ -1826,6 +1853,7 @@ int main(void)
         cmocka_unit_test(memory_is_compared_without_a_card),
         cmocka_unit_test(rows_that_train_other_weights_are_told),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
+        cmocka_unit_test(scripts_of_diffusers_encode_in_the_step),
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(models_with_experts_are_read),

@@ -59,21 +59,22 @@ static double bytes(const struct mfu_builder *s, double rows, double columns)
 struct way {
     enum mfu_peak math;
     bool winograd;
+    bool of_weight; /* gives the weight's gradient */
 };
 
-/* Of a pass that has Winograd's or not.  TF32 only allows tensor cores: cuDNN takes what needs less time, here that of the
+/* Of a pass; the weight's gradient has no Winograd.  TF32 only allows tensor cores: cuDNN takes what needs less time, here that of the
  * arithmetic by the card's peaks. */
-static struct way way(const struct mfu_builder *s, const struct mfu_node *n, bool has_winograd)
+static struct way way(const struct mfu_builder *s, const struct mfu_node *n, bool of_weight)
 {
     const struct mfu_gpu *gpu = s->config->gpu;
-    bool winograd = has_winograd && n->op->attribute[TAPS] == WINOGRAD_TAPS && n->op->attribute[STRIDE] == 1
+    bool winograd = !of_weight && n->op->attribute[TAPS] == WINOGRAD_TAPS && n->op->attribute[STRIDE] == 1
         && n->op->attribute[GROUPS] == 1;
     double fewer = winograd ? (double)(WINOGRAD_TAPS * WINOGRAD_RESULTS) / WINOGRAD_PRODUCTS : 1;
     bool fp32 = s->numerics.math == MFU_PEAK_FP32
         || (s->numerics.math == MFU_PEAK_TF32 && gpu
             && gpu->peak_flops[MFU_PEAK_TF32] <= fewer * gpu->peak_flops[MFU_PEAK_FP32]);
 
-    return (struct way){fp32 ? MFU_PEAK_FP32 : s->numerics.math, fp32 && winograd};
+    return (struct way){fp32 ? MFU_PEAK_FP32 : s->numerics.math, fp32 && winograd, of_weight};
 }
 
 /* Windows of channels that do not meet, but of a mixer's, which has a kernel of its own (causal_conv1d). */
@@ -116,7 +117,7 @@ static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_n
         : mfu_kernel_gemm(way.math, m, width / groups, k, groups, e, e, false);
 
     g.winograd = way.winograd;
-    g.depthwise = window(s, n, m < k);
+    g.depthwise = window(s, n, way.of_weight);
     g.read_bytes = read;
     g.write_bytes = written;
     g.aligned = true;
@@ -214,7 +215,7 @@ static void forward(struct mfu_builder *s, int index)
     double stride = n->op->attribute[STRIDE], width = n->op->attribute[WIDTH],
            rows = mfu_strided_rows(s, mfu_view_rows(s, x), stride, n->op->attribute[TAPS] == stride) + past(s, n);
     double in = channels(n->op), k = in / n->op->attribute[GROUPS] * n->op->attribute[TAPS];
-    struct way by = way(s, n, true);
+    struct way by = way(s, n, false);
     struct mfu_kernel g;
 
     if (n->op->attribute[BIAS] > 0)
@@ -251,7 +252,7 @@ static void backward(struct mfu_builder *s, int index)
     double rows = mfu_view_rows(s, g), width = n->op->attribute[WIDTH], groups = n->op->attribute[GROUPS];
     double in = channels(n->op), k = in / groups * n->op->attribute[TAPS];
     double all = bytes(s, mfu_view_rows(s, x), in) + bytes(s, rows, width) + bytes(s, k, width);
-    struct way by = way(s, n, true), plain = way(s, n, false);
+    struct way by = way(s, n, false), plain = way(s, n, true);
     struct mfu_kernel p;
 
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))

@@ -197,6 +197,15 @@ static const struct {
     {"nanoGPT", "zero_grad", "free", NULL, NULL, false, NULL}, /* train.py: set_to_none=True */
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
     {"benchmark.py", "step.constant", "0", NULL, NULL, false, NULL},
+    /* examples of diffusers (58eb52c080): images are encoded in each step, but by train_text_to_image_sdxl.py before all; prompts
+     * are, too, where images have captions (train_text_to_image*.py) and in train_dreambooth.py; adapters of U-Nets sit on
+     * to_q, to_k, to_v and to_out.0; the encoder stays in fp32 for SDXL and Stable Diffusion 3. */
+    {"diffusers", "autoencoder", "1", NULL, NULL, false, "stable-diffusion sd3 flux"},
+    {"diffusers", "autoencoder", "1", NULL, "lora", false, "sdxl"},
+    {"diffusers", "autoencoder_fp32", "1", NULL, NULL, false, "sdxl sd3"},
+    {"diffusers", "text_encoders", "1", NULL, NULL, false, "stable-diffusion"},
+    {"diffusers", "text_encoders", "1", NULL, "lora", false, "sdxl"},
+    {"diffusers", "lora_targets", "q,k,v,o", NULL, "lora", false, "stable-diffusion sdxl"},
     /* ConvNets/configs.yml: workers of DGX A100 (8 of DGX-1), data_backend pytorch. */
     {"DeepLearningExamples", "dataloader_workers", "10", NULL, NULL, false, "resnet efficientnet"},
     /* PyTorch's fully_shard over transformers' classes (NeMo Automodel, components/distributed/fsdp2.py). */
@@ -259,10 +268,11 @@ static const struct {
     {"modded-nanogpt", "runtime", "compile", NULL, NULL, false, NULL},
 };
 
-/* Whether the source or the notes name the program. */
+/* Whether the source, the notes or what it is written in name the program. */
 static bool names_in_prose(const struct mfu_row *r, const char *program)
 {
-    return mfu_says(mfu_row_cell(r, "source"), program) || mfu_says(mfu_row_cell(r, "notes"), program);
+    return mfu_says(mfu_row_cell(r, "source"), program) || mfu_says(mfu_row_cell(r, "notes"), program)
+        || mfu_says(mfu_row_cell(r, "framework"), program);
 }
 
 /* Whether the row's program trains transformers' models in its Trainer: by the column of the software, or by its source. */
@@ -430,9 +440,10 @@ static bool is_stated(const struct mfu_row *r, size_t i)
     static const struct {
         const char *key, *column;
         bool always, none; /* whatever the row's condition; "none" is a statement, too */
-    } columns[] = {{"checkpoint", "act_ckpt", true, true},   {"zero", "sharding", true, false},
-                   {"attention", "attention", false, false}, {"runtime", "compile", false, false},
-                   {"precision", "precision", false, false}, {"optimizer", "optimizer", false, false}};
+    } columns[] = {{"checkpoint", "act_ckpt", true, true},        {"zero", "sharding", true, false},
+                   {"autoencoder", "cached_latents", true, true}, {"autoencoder_fp32", "cached_latents", true, true},
+                   {"attention", "attention", false, false},      {"runtime", "compile", false, false},
+                   {"precision", "precision", false, false},      {"optimizer", "optimizer", false, false}};
 
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
         if (strcmp(columns[k].key, programs[i].key) == 0)
@@ -474,7 +485,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
             && (late || !runs_other_layers(r, programs[i].value))
             && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile")
                 || mfu_says_word(mfu_row_cell(r, "compile"), programs[i].program))
-            && (!programs[i].method || strstr(mfu_row_method(r), programs[i].method))
+            && (!programs[i].method || strcasestr(mfu_row_method(r), programs[i].method))
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
