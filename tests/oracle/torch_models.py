@@ -671,7 +671,7 @@ def encoder_cases():
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
         yield row(f"{m}-pure-eager", m, batch=4, seq=384, **pure, **eager)
-    for m in ("electra", "electra-cls", "megatron-bert", "rembert", "nomic-bert", "gte"):
+    for m in ("electra", "electra-cls", "megatron-bert", "rembert", "nomic-bert", "gte", "esm"):
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
     for m in ("dinov2-registers", "ijepa"):

@@ -594,6 +594,33 @@ static void models_with_experts_are_read(void **state)
     assert_non_null(strstr(all->rows[4].skipped, "moe_rest"));
 }
 
+/* Experts beside GPT's blocks, or whose MLP is stated to have no gate, are pairs of matrices, not Mixtral's triples: 12 layers
+ * of 64 experts of 2 * 768 * 3072 parameters, of which a rank of 8 has an eighth in 16 bytes at least. */
+static void experts_without_a_gate_are_read(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,n_gpus,gpus_per_node,model,family,n_layer,n_head,n_embd,vocab,seq_len,n_experts,experts_active,mlp,"
+              "micro_batch,ep,sharding,compile,bias,step_time_ms\n"
+              "h100-sxm,8,8,dMoE-Small,,12,12,768,51200,1024,64,1,,8,8,ddp,eager,0,600\n"
+              "h100-sxm,8,8,small,moe-mcore,12,12,768,51200,1024,64,1,gelu,8,8,ddp,eager,0,600\n"
+              "h100-sxm,8,8,125M+MoE-64,,12,12,768,51200,1024,64,1,gelu,8,8,ddp,eager,0,600\n"
+              "h100-sxm,8,8,small,moe-mcore,12,12,768,51200,1024,64,1,swiglu,8,8,ddp,eager,0,600\n"
+              "h100-sxm,8,8,small,gpt,12,12,768,51200,1024,,,gelu,8,,ddp,eager,0,600\n");
+    double experts = 12. * 64 / 8 * 2 * 768 * 3072 * 16, dense = 12. * 2 * 768 * 3072 * 16, more[2];
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(all->rows[i].skipped, "");
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(all->rows[i].assumed, "graph of gpt-moe"));
+        more[0] = all->rows[i].predicted_allocated_bytes - all->rows[4].predicted_allocated_bytes;
+        assert_true(more[0] > experts - dense && more[0] < 1.3 * (experts - dense));
+    }
+    assert_non_null(strstr(all->rows[3].assumed, "graph of mixtral for moe-mcore"));
+    more[1] = all->rows[3].predicted_allocated_bytes - all->rows[0].predicted_allocated_bytes;
+    assert_near(more[1] / experts, 0.5 * more[0] / (experts - dense), 0.1);
+}
+
 /* Where a row's sizes are those of the model that it names, it is that model, whose recipe may differ from its family's. */
 static void a_model_of_stated_sizes_is_the_named_one(void **state)
 {
@@ -647,6 +674,32 @@ static void names_with_remarks_are_read(void **state)
     assert_string_equal(all->rows[0].skipped, "");
     assert_string_equal(all->rows[1].skipped, "");
     assert_true(all->rows[1].predicted_allocated_bytes > 3 * all->rows[0].predicted_allocated_bytes);
+}
+
+/* A name's words in this order, where all longer names that have them are of one shape; a size in it is whole. */
+static void names_are_known_by_their_words(void **state)
+{
+    static const struct {
+        const char *name, *model; /* NULL: none */
+    } rows[] = {{"electra-large", "electra-large-discriminator"},
+                {"OLMo-2-13B", "OLMo-2-1124-13B"},
+                {"Qwen3-235B", "Qwen3-235B-A22B"},
+                {"granite 1.8B", NULL}, /* no granite-3.1-8b */
+                {"pythia-7b", NULL},
+                {"deit_small", ""},
+                {"ViT-Huge", ""}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all =
+            table("gpu,n_gpus,model,micro_batch,step_time_ms\nb200,64,%s,1,5000\n", rows[i].name);
+        char text[80];
+
+        snprintf(text, sizeof text, "model=%s for", rows[i].model ? rows[i].model : "");
+        if ((*all->rows[0].skipped != '\0') != !rows[i].model
+            || (rows[i].model && *rows[i].model && !strstr(all->rows[0].assumed, text)))
+            fail_msg("%s: %s %s", rows[i].name, all->rows[0].assumed, all->rows[0].skipped);
+    }
 }
 
 /* Image models by the size in their names; samples are steps by the batch. */
@@ -1466,7 +1519,7 @@ static void words_are_read_as_meant(void **state)
         {"gpu,family,n_layer,n_embd,n_head,d_ff,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
          "h100-sxm,llama,2,1024,16,2816,32000,1024,8,2,4,30", "graph of mixtral-8x7b", NULL},
         {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
-         "h100-sxm,gpt2,2,1024,16,50257,1024,8,2,4,30", "", "n_experts 8: gpt2 has no experts"},
+         "h100-sxm,gpt2,2,1024,16,50257,1024,8,2,4,30", "graph of gpt-moe", NULL},
         {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
          "h100-sxm,bert,2,1024,16,30522,512,8,2,4,30", "", "n_experts 8: bert-base has no experts"},
         {"gpu,model,seq_len,n_experts,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,1024,8,1,300", "",
@@ -1857,9 +1910,11 @@ int main(void)
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(models_with_experts_are_read),
+        cmocka_unit_test(experts_without_a_gate_are_read),
         cmocka_unit_test(a_model_of_stated_sizes_is_the_named_one),
         cmocka_unit_test(transformer_xl_is_eager),
         cmocka_unit_test(names_with_remarks_are_read),
+        cmocka_unit_test(names_are_known_by_their_words),
         cmocka_unit_test(image_models_are_read),
         cmocka_unit_test(a_rate_counts_what_a_timer_leaves_out),
         cmocka_unit_test(families_are_those_of_the_catalog),

@@ -28,14 +28,15 @@ enum {
     AS_WEIGHT,
     RELU2,
     SIGMOID,
-    AS_COMPUTED
+    AS_COMPUTED,
+    GELU_ERF
 };
 enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
 static const char *const kinds[] = {"gelu",     "gelu_tanh", "silu",        "relu",       "tanh", "scale",
                                     "gelu_new", "copy",      "clamp",       "silu_parts", "fp32", "as_weight",
-                                    "relu2",    "sigmoid",   "as_computed", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4, 0},
-                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3, 0};
+                                    "relu2",    "sigmoid",   "as_computed", "gelu_erf",   NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4, 0, 12},
+                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3, 0, 14};
 
 static bool changes_type(int kind)
 {
@@ -114,6 +115,31 @@ static void silu_parts_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, map(s, "dscale", 1, d, MFU_NO_VIEW));
 }
 
+/* GELU as ESM writes it (transformers 5.23, modeling_esm.py): 0.5 x (1 + erf(x / sqrt 2)). */
+static void gelu_erf_forward(struct mfu_builder *s, struct mfu_node *n, int x)
+{
+    int half = mfu_node_save(s, n, map(s, "half", 1, x, MFU_NO_VIEW)),
+        inner = mfu_node_save(s, n, map(s, "div", 1, x, MFU_NO_VIEW)), factor;
+
+    factor = map(s, "add", 1, map(s, "erf", 8, inner, MFU_NO_VIEW), MFU_NO_VIEW);
+    mfu_node_save(s, n, factor);
+    n->out = map(s, "", 1, half, factor);
+}
+
+static void gelu_erf_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int g = n->gradient, dhalf = map(s, "dhalf", 1, g, n->saved[2]), d = map(s, "dfactor", 1, g, n->saved[0]),
+        square = map(s, "pow", 1, n->saved[1], MFU_NO_VIEW), minus = map(s, "neg", 1, square, MFU_NO_VIEW),
+        slope = map(s, "exp", 5, minus, MFU_NO_VIEW), scaled = map(s, "mul", 1, slope, MFU_NO_VIEW);
+
+    d = map(s, "derf", 1, scaled, d); /* one expression, whose parts live until its end */
+    mfu_tensor_extend(s, square);
+    mfu_tensor_extend(s, minus);
+    mfu_tensor_extend(s, slope);
+    mfu_grad_add(s, n, 0, map(s, "ddiv", 1, d, MFU_NO_VIEW));
+    mfu_grad_add(s, n, 0, map(s, "mul", 1, dhalf, MFU_NO_VIEW));
+}
+
 /* ReLU, then its square, a power that autocast computes in fp32. */
 static void relu2_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
@@ -190,6 +216,10 @@ static void forward(struct mfu_builder *s, int index)
         gelu_new_forward(s, n, x);
         return;
     }
+    if (kind == GELU_ERF) {
+        gelu_erf_forward(s, n, x);
+        return;
+    }
     if (kind == SILU_PARTS) {
         silu_parts_forward(s, n, x);
         return;
@@ -226,6 +256,10 @@ static void backward(struct mfu_builder *s, int index)
         gelu_new_backward(s, n);
         return;
     }
+    if (kind == GELU_ERF) {
+        gelu_erf_backward(s, n);
+        return;
+    }
     if (kind == SILU_PARTS) {
         silu_parts_backward(s, n);
         return;
@@ -250,7 +284,8 @@ const struct mfu_primitive mfu_primitive_activation = {
         {[KIND] =
              {"kind", NULL, kinds,
               "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp, "
-              "silu_parts, fp32 or as_weight (in that type), relu2 (its square), sigmoid"}},
+              "silu_parts, fp32 or as_weight (in that type), relu2 (its square), sigmoid, gelu_erf (operation by "
+              "operation)"}},
     .least_inputs = 1,
     .most_inputs = 2,
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,

@@ -49,7 +49,7 @@ static bool begins(const char *text, const char *with)
     return strncasecmp(text, with, strlen(with)) == 0;
 }
 
-static bool is_gated(const char *mlp) /* swiglu, geglu, glu */
+bool mfu_is_gated(const char *mlp)
 {
     for (; *mlp; mlp++)
         if (begins(mlp, "glu"))
@@ -92,15 +92,15 @@ static bool check_blocks(struct mfu_row *r)
     const char *mlp = mfu_row_cell(r, "mlp"), *norm = mfu_row_cell(r, "norm"), *pos = mfu_row_cell(r, "pos");
 
     if (*mlp && mfu_model_dim_find(m, "glu", NULL) >= 0) {
-        if (!mfu_row_set(r, "glu", is_gated(mlp) ? "1" : "0"))
+        if (!mfu_row_set(r, "glu", mfu_is_gated(mlp) ? "1" : "0"))
             return false;
-    } else if (*mlp && is_gated(mlp) != has(m, "multiply"))
+    } else if (*mlp && mfu_is_gated(mlp) != has(m, "multiply"))
         return mfu_row_skip(r, "mlp %.24s: the graph of %s has %s", mlp, m->slug,
                             has(m, "multiply") ? "a gated one" : "one without a gate");
-    if (*mlp && !is_gated(mlp) && activation_in(mlp) && mfu_model_dim_find(m, "activation", NULL) >= 0) {
+    if (*mlp && !mfu_is_gated(mlp) && activation_in(mlp) && mfu_model_dim_find(m, "activation", NULL) >= 0) {
         if (!mfu_row_set(r, "activation", activation_in(mlp)))
             return false;
-    } else if (*mlp && !is_gated(mlp) && !begins(mlp, "gelu") && !mfu_same_letters(mlp, "mlp"))
+    } else if (*mlp && !mfu_is_gated(mlp) && !begins(mlp, "gelu") && !mfu_same_letters(mlp, "mlp"))
         mfu_row_assume(r, "mlp: the model's, not %.24s", mlp);
     if (*norm && !is_its_norm(m, norm))
         mfu_row_assume(r, "norm: the model's, not %.24s", norm);

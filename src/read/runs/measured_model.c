@@ -25,7 +25,7 @@ static const struct family {
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
     {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"densenet", "densenet-121", NULL}, {"resnet", "resnet-50", NULL}, {"resnext", "resnet-50", NULL}, {"regnetx", "regnety-040", NULL}, {"regnety", "regnety-040", NULL}, {"wide_resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
-    {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
+    {"dit", "dit-xl-2", NULL}, {"sit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", "nemotron-3-nano-30b-a3b", NULL},
     {"transformer-xl", "transfo-xl-wt103", NULL}, {"ssd", "ssd300", NULL},
     {"gpt", "gpt2", "graph of gpt2 for gpt"}, {"mingpt", "gpt2", "graph of gpt2 for mingpt"}, {"neox", "pythia-160m", "graph of pythia-160m for neox"},
@@ -120,7 +120,7 @@ static const struct mfu_model *named_like(const struct mfu_row *r, const char *f
 /* Whether a name says of itself that it is a decoder: the word alone, or how the name ends ("StarLM"). */
 static bool says_decoder(const char *name)
 {
-    static const char *const words[] = {"decoder", "dense", "causal", "gpt", "lm"};
+    static const char *const words[] = {"decoder", "dense", "causal", "gpt", "lm", "moe"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i]);
@@ -139,14 +139,15 @@ static bool says_decoder(const char *name)
 /* The share of the products of a token that are the head's, where the row states no vocabulary; else 0. */
 static double share_of_words(const struct mfu_row *r, const struct mfu_model *m)
 {
-    double values[MFU_MAX_DIMS], head, layers = 12 * mfu_cell_number(r, "n_layer") * mfu_cell_number(r, "n_embd");
+    double values[MFU_MAX_DIMS], head, active = mfu_cell_number(r, "experts_active"),
+                                       layers = mfu_cell_number(r, "n_layer") * mfu_cell_number(r, "n_embd");
     int dim = mfu_model_dim_find(m, "vocab_size", NULL);
 
     if (!mfu_cell_empty(r, "vocab") || strcasestr(mfu_row_cell(r, "notes"), "vocab") || dim < 0)
         return 0;
     mfu_model_dim_values(m, values);
     head = values[dim];
-    return head / (head + layers);
+    return head / (head + layers * (4 + 8 * (active > 0 ? active : 1)));
 }
 
 /* A decoder that nothing here is called by, whose shape is stated: with Llama's blocks, where its MLP is gated or not four
@@ -171,14 +172,14 @@ static const struct mfu_model *decoder_of_shape(struct mfu_row *r, const char *f
     for (size_t i = 0; (other = called(r, family, i)); i++)
         if (*other && strcmp(other, "decoder") != 0)
             return NULL; /* of several families that are known, one */
-    slug = *mlp ? (strcasestr(mlp, "glu") ? "llama-2-7b" : "gpt2") : isnan(wide) || wide == 4 ? "gpt2" : "llama-2-7b";
+    slug = *mlp ? (mfu_is_gated(mlp) ? "llama-2-7b" : "gpt2") : isnan(wide) || wide == 4 ? "gpt2" : "llama-2-7b";
     if (isnan(wide) && strcmp(slug, "gpt2") != 0) {
         mfu_row_skip(r, "family '%s' is not known, nor the width of its gated MLP (d_ff)", family);
         return NULL;
     }
     if (!(m = mfu_catalog_model(r->catalog, slug, NULL)))
         return NULL;
-    if (share_of_words(r, m) > MOST_OF_WORDS) {
+    if (share_of_words(r, m) > MOST_OF_WORDS && !strcasestr(name, "gpt") && !strcasestr(family, "gpt")) {
         mfu_row_skip(r,
                      "family '%s' is not known, nor its vocabulary (vocab), of which much is made in so small a model",
                      family);
@@ -343,14 +344,86 @@ static const struct mfu_model *spelled_model(struct mfu_row *r, const char *name
     return mfu_catalog_model(r->catalog, found, NULL);
 }
 
-/* By the name; by its letters; by the family and a size alone ("13B" of llama2). */
+/* The length of the word that a name goes on with, behind what parts words; the point of a decimal number is a part of it. */
+static size_t next_word(const char **name)
+{
+    size_t n = 0;
+
+    *name += strspn(*name, " -_./");
+    while ((*name)[n] && (!strchr(" -_./", (*name)[n]) || ((*name)[n] == '.' && is_spelled(*name, *name + n))))
+        n++;
+    return n;
+}
+
+/* Of a longer name that has the words of another in this order, and begins with the same: how many stand between them; -1: it
+ * has them not. */
+static int words_between(const char *longer, const char *name)
+{
+    size_t n, m, words = 0;
+    int between = 0;
+
+    for (; (n = next_word(&name)) > 0; name += n, words++) {
+        for (; (m = next_word(&longer)) > 0 && (m != n || strncasecmp(longer, name, n) != 0); longer += m)
+            between++;
+        if (m == 0 || (words == 0 && between > 0))
+            return -1;
+        longer += m;
+    }
+    return words > 1 ? between : -1;
+}
+
+static bool same_shape(const struct mfu_model *a, const struct mfu_model *b)
+{
+    double of_a[MFU_MAX_DIMS], of_b[MFU_MAX_DIMS];
+
+    mfu_model_dim_values(a, of_a);
+    mfu_model_dim_values(b, of_b);
+    if (a->n_dims != b->n_dims)
+        return false;
+    for (int i = 0; i < a->n_dims; i++)
+        if (of_a[i] != of_b[i] && strcmp(a->dims[i].name, "seq") != 0)
+            return false;
+    return strcmp(a->family, b->family) == 0;
+}
+
+/* The catalog's model, or those of one shape, whose longer names have these words, the fewest others between them:
+ * "electra-large" of electra-large-discriminator, "OLMo-2-13B" of OLMo-2-1124-13B. */
+static const struct mfu_model *longer_model(struct mfu_row *r, const char *name)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_models(r->catalog, &n), *other, *found = NULL;
+    const struct mfu_model *m = NULL;
+    bool one_shape = true;
+    int least = 0;
+
+    for (size_t i = 0; (other = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n)); i++) {
+        int between = words_between(other, name);
+        const struct mfu_model *like =
+            between >= 0 && (!m || between <= least) ? mfu_catalog_model(r->catalog, other, NULL) : NULL;
+
+        if (!like)
+            continue;
+        one_shape = !m || between < least || (one_shape && same_shape(m, like));
+        if (!m || between < least) {
+            m = like;
+            found = other;
+            least = between;
+        }
+    }
+    if (!m || !one_shape)
+        return NULL;
+    mfu_row_assume(r, "model=%s for %s", found, name);
+    return m;
+}
+
+/* By the name; by its letters; by its words; by the family and a size alone ("13B" of llama2). */
 static const struct mfu_model *model_called(struct mfu_row *r, const char *name, const char *family)
 {
     const struct mfu_model *m;
     char text[120], sized[160];
 
     without(text, sizeof text, name, held);
-    if ((m = named_model(r, text)) || (m = spelled_model(r, text)))
+    if ((m = named_model(r, text)) || (m = spelled_model(r, text)) || (m = longer_model(r, text)))
         return m;
     if (!*family || !isdigit((unsigned char)*name))
         return NULL;
@@ -367,16 +440,21 @@ static const struct {
                    {"H", "32", "1280", "16"},     {"S", "12", "384", "6"},      {"B", "12", "768", "12"},
                    {"L", "24", "1024", "16"},     {"XL", "28", "1152", "16"}};
 
-/* The family that a name such as "ViT-L/16" begins with; NULL: none. */
+/* The family that a name such as "ViT-L/16" or "deit_small" begins with; NULL: none. */
 static const char *short_family(const char *name)
 {
-    static const char *const begin[] = {"ViT", "DeiT", "DiT"};
+    static const char *const begin[] = {"ViT", "DeiT", "DiT", "SiT"};
 
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
-        size_t n = strlen(begin[i]);
+        size_t n = strlen(begin[i]), m;
 
-        if (strncasecmp(name, begin[i], n) == 0 && name[n] == '-' && isupper((unsigned char)name[n + 1]))
-            return begin[i];
+        if (strncasecmp(name, begin[i], n) != 0 || !strchr("-_", name[n]))
+            continue;
+        m = strcspn(name + n + 1, "-_/ ");
+        for (size_t k = 0; k < sizeof image_sizes / sizeof *image_sizes; k++)
+            if (strlen(image_sizes[k].size) == m
+                && (m > 2 ? strncasecmp : strncmp)(name + n + 1, image_sizes[k].size, m) == 0)
+                return begin[i];
     }
     return NULL;
 }
@@ -384,11 +462,15 @@ static const char *short_family(const char *name)
 /* "ViT-L/16", "ViT-B-32", "DeiT-S", "DiT-XL/2"; how many parts were read. */
 static int short_name(const char *name, char size[16], char patch[8], int *end)
 {
-    int parts;
+    int parts, more;
 
     if (!short_family(name))
         return 0;
-    parts = sscanf(name, "%*[A-Za-z]-%15[A-Za-z]%n%*1[-/]%7[0-9]%n", size, end, patch, end);
+    parts = sscanf(name, "%*[A-Za-z]%*1[-_]%15[A-Za-z]%n%*1[-/_]%7[0-9]%n", size, end, patch, end);
+    if (parts == 1 && sscanf(name + *end, "%*1[-_]patch%7[0-9]%n", patch, &more) == 1) {
+        *end += more;
+        parts = 2;
+    }
     return parts > 0 ? parts : 0;
 }
 
@@ -396,14 +478,15 @@ static int short_name(const char *name, char size[16], char patch[8], int *end)
 static bool set_named_size(struct mfu_row *r, const char *name)
 {
     char size[16], patch[8], image[8];
-    bool latents = strncasecmp(name, "DiT", 3) == 0; /* of images of 256 pixels (Peebles and Xie 2022) */
+    bool latents = strncasecmp(name + 1, "iT-", 3) == 0
+        && !strchr("Vv", *name); /* of images of 256 pixels (Peebles and Xie 2022) */
     bool image_open = mfu_cell_empty(r, "img_size"), patch_open = mfu_cell_empty(r, "patch");
     int end = 0, parts = 0;
 
     snprintf(image, sizeof image, "%s", image_open ? (latents ? "256" : "224") : mfu_row_cell(r, "img_size"));
     snprintf(patch, sizeof patch, "%s", patch_open ? (latents ? "2" : "16") : mfu_row_cell(r, "patch"));
     if (sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) == 3
-        || sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) == 3)
+        || sscanf(name, "%*1[DS]iT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) == 3)
         image_open = patch_open = false;
     else if (!(parts = short_name(name, size, patch, &end)))
         return false;
@@ -414,7 +497,7 @@ static bool set_named_size(struct mfu_row *r, const char *name)
     if (patch_open && parts < 2)
         mfu_row_assume(r, "patch=%s, usual for %s", patch, name);
     for (size_t i = 0; i < sizeof image_sizes / sizeof *image_sizes; i++)
-        if (strcmp(size, image_sizes[i].size) == 0)
+        if ((strlen(size) > 2 ? strcasecmp : strcmp)(size, image_sizes[i].size) == 0)
             return mfu_row_set(r, "n_layer", image_sizes[i].n_layer) && mfu_row_set(r, "n_embd", image_sizes[i].n_embd)
                 && mfu_row_set(r, "n_head", image_sizes[i].n_head) && mfu_row_set(r, "patch", patch)
                 && mfu_row_set(r, "image", image);
@@ -432,21 +515,25 @@ static bool begins_in(const char *name, const char *family)
 /* The letters that a name begins with, behind a size: "GPT" of "175B GPT"; false: it has none. */
 static bool first_letters(char letters[32], const char *name)
 {
-    const char *word = strchr(name, ' ');
+    const char *word = strpbrk(name, " +-");
 
     if (sscanf(name, "%31[A-Za-z]", letters) == 1)
         return true;
     return word && isdigit((unsigned char)*name) && sscanf(word + 1, "%31[A-Za-z]", letters) == 1;
 }
 
-/* Experts beside a family that has none: Mixtral's, whose layers are Llama's; NULL: they are of other layers, or `named`, a
- * model of its own, has none. */
+/* Experts beside a family that has none: Mixtral's, whose layers are Llama's, or those of GPT, whose MLPs have no gate; NULL:
+ * they are of other layers, or `named`, a model of its own, has none. */
 static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_model *m, bool named)
 {
     double stated = mfu_cell_number(r, "n_experts"), values[MFU_MAX_DIMS];
     int dim = mfu_model_dim_find(m, "n_experts", NULL);
+    const char *mlp = mfu_row_cell(r, "mlp"), *slug;
+    bool of_gpt = strcmp(m->family, "gpt2") == 0, of_llama = strcmp(m->family, "llama") == 0;
 
-    if (dim >= 0) {
+    if (dim >= 0 && !named && *mlp && !mfu_is_gated(mlp) && strcmp(m->family, "mixtral") == 0)
+        of_llama = true;
+    else if (dim >= 0) {
         mfu_model_dim_values(m, values);
         if (named && stated != values[dim] && !isnan(stated))
             mfu_row_assume(r, "n_experts=%g, not the %g of %s", stated, values[dim], m->slug);
@@ -454,12 +541,13 @@ static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_
     }
     if (!(stated > 1))
         return m;
-    if (named || strcmp(m->family, "llama") != 0) {
+    if (named || !(of_gpt || of_llama)) {
         mfu_row_skip(r, "n_experts %g: %s has no experts", stated, m->slug);
         return NULL;
     }
-    mfu_row_assume(r, "graph of mixtral-8x7b: %s has no experts", m->slug);
-    return mfu_catalog_model(r->catalog, "mixtral-8x7b", NULL);
+    slug = (*mlp ? mfu_is_gated(mlp) : of_llama) ? "mixtral-8x7b" : "gpt-moe";
+    mfu_row_assume(r, "graph of %s: %s has no such experts", slug, m->slug);
+    return mfu_catalog_model(r->catalog, slug, NULL);
 }
 
 /* Of a family whose sizes are stated, the model that the name says, if these are its own; NULL. */

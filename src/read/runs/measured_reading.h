@@ -41,6 +41,9 @@ double mfu_cell_number(const struct mfu_row *, const char *column);
 /* Whether the cell states nothing. */
 bool mfu_cell_empty(const struct mfu_row *, const char *column);
 
+/* Whether an MLP's words say a gate: swiglu, geglu, glu. */
+bool mfu_is_gated(const char *mlp);
+
 /* Whether the cell is this word, whatever its capitals, blanks and dashes. */
 bool mfu_cell_is(const struct mfu_row *, const char *column, const char *word);
 
