@@ -89,9 +89,16 @@ static bool with_batch(const struct mfu_measured_run *run, const struct mfu_scen
     return accum == floor(accum) && mfu_scenario_set(other, "accum", text, NULL) == 0;
 }
 
-static double samples(const struct mfu_scenario *s)
+/* Tokens of a sequence. */
+static double sequence(const struct mfu_measured_run *run, const struct mfu_scenario *s)
 {
-    return s->setting[MFU_S_BATCH] * s->setting[MFU_S_ACCUM];
+    return run->seq_dim < 0 ? run->seq : s->dim[run->seq_dim];
+}
+
+/* What a step of a rank trains on: sequences, or their tokens where their length is open. */
+static double amount(const struct mfu_measured_run *run, const struct mfu_scenario *s)
+{
+    return s->setting[MFU_S_BATCH] * s->setting[MFU_S_ACCUM] * (run->seq_dim < 0 ? 1 : s->dim[run->seq_dim]);
 }
 
 /* How far the planned memory is from what was measured, as a logarithm; NAN: none was measured. */
@@ -133,7 +140,7 @@ static enum settled settle(struct mfu_plan *p, struct mfu_simulation *simulation
             break;
         }
         larger = true;
-        if (pipeline || (!isnan(off) ? memory_off(p, run) >= off : micro_batches[i] * run->seq > ENOUGH_TOKENS))
+        if (pipeline || (!isnan(off) ? memory_off(p, run) >= off : micro_batches[i] * sequence(run, s) > ENOUGH_TOKENS))
             break;
         off = memory_off(p, run);
         *s = other;
@@ -201,7 +208,7 @@ static bool set_open(const struct mfu_measured_run *run, int i, const struct mfu
 static void consider(struct search *t, struct mfu_scenario *s, double surprise)
 {
     enum settled by = settle(t->p, t->simulation, t->run, s);
-    double score = surprise + SPEED_COUNTS * log(t->p->step.time_s / samples(s)), off = memory_off(t->p, t->run);
+    double score = surprise + SPEED_COUNTS * log(t->p->step.time_s / amount(t->run, s)), off = memory_off(t->p, t->run);
 
     if (!t->run->batch_open && !isnan(off))
         score += off * off / (2 * MEMORY_OFF * MEMORY_OFF);
@@ -276,7 +283,7 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
             run->open[i] = run->open[--run->n_open];
     found = fits ? 0 : INFINITY;
     if (!fits
-        || ((t.by == FILLED || t.by == ONE_ALONE) && first.setting[MFU_S_BATCH] * run->seq < FEW_TOKENS
+        || ((t.by == FILLED || t.by == ONE_ALONE) && first.setting[MFU_S_BATCH] * sequence(run, &first) < FEW_TOKENS
             && run->rank_batch != 1))
         for (; t.above < fmin(MOST_SURPRISE, found + WORTH_A_LOOK); t.above = t.most) {
             t.most = t.above + SURPRISE_STEP;
@@ -315,7 +322,7 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
         run->allocated_bytes = run->reserved_bytes = NAN;
     }
     if (run->by_rate)
-        run->step_s *= samples(&run->scenario) / samples(&as_read);
+        run->step_s *= amount(run, &run->scenario) / amount(run, &as_read);
     note_batch(run, t.by);
 }
 
@@ -360,7 +367,7 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
                 || !(chosen_for_speed ? settle(p, simulation, run, &other) != UNFIT
                                       : mfu_run_suits(p, simulation, run, &other)))
                 continue;
-            scale = run->by_rate ? samples(&run->scenario) / samples(&other) : 1;
+            scale = run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1;
             if (!chosen_for_speed
                 || value->surprise + SPEED_COUNTS * log(scale * p->step.time_s / usual_s) < MOST_UNLIKELY)
                 widen(&all, p, run, usual_s, scale, run->open[i].column, &most);
@@ -370,9 +377,9 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
             continue;
         if (did_run(run) && !p->memory.fits)
             break;
-        widen(&all, p, run, usual_s, run->by_rate ? samples(&run->scenario) / samples(&other) : 1, "micro_batch",
-              &most);
-        if (micro_batches[i] * run->seq > ENOUGH_TOKENS)
+        widen(&all, p, run, usual_s, run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1,
+              "micro_batch", &most);
+        if (micro_batches[i] * sequence(run, &other) > ENOUGH_TOKENS)
             break;
     }
     for (size_t i = 0; i < 2 && run->fill_open; i++) {
@@ -382,7 +389,7 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
         other = run->scenario;
         snprintf(text, sizeof text, "%.0f", accum);
         if (mfu_scenario_set(&other, "accum", text, &err) == 0 && mfu_replan(p, simulation, &other, &err) == 0)
-            widen(&all, p, run, usual_s, samples(&run->scenario) / samples(&other), "global_batch", &most);
+            widen(&all, p, run, usual_s, amount(run, &run->scenario) / amount(run, &other), "global_batch", &most);
     }
     return all;
 }

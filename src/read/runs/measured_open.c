@@ -9,11 +9,13 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 #include "descriptor/gpu.h"
+#include "descriptor/model.h"
 #include "scenario/adapter.h"
 
 /* What a row of the table holds for: a program of which the column says nothing, or, from COPIES on, whatever that says. */
@@ -148,9 +150,32 @@ static void open_up(struct mfu_row *r, const struct mfu_open *open)
     r->run->open[r->run->n_open++] = *open;
 }
 
+/* Lengths that are usual below the model's own, which nothing says that it trained with. */
+static void leave_length(struct mfu_row *r)
+{
+    static const struct mfu_open_value lengths[] = {{"4096", 0.3}, {"2048", 0.5}, {"1024", 0.9}};
+    struct mfu_open open = {.column = "seq_len", .key = "seq"};
+    size_t n = 0;
+    char text[24];
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (atof(lengths[i].value) < r->run->seq)
+            open.values[n++] = lengths[i];
+    if (n == 0 || r->run->scenario.setting_given[MFU_S_DOC_LEN]
+        || mfu_model_samples(r->run->scenario.model) || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens"))
+        return;
+    snprintf(text, sizeof text, "%.0f", r->run->seq);
+    if (!mfu_row_set(r, "seq", text))
+        return;
+    r->run->seq_dim = mfu_model_dim_find(r->run->scenario.model, "seq", NULL);
+    open_up(r, &open);
+}
+
 void mfu_row_leave_open(struct mfu_row *r)
 {
     const char *before = "";
+
+    leave_length(r);
 
     if (r->larger)
         open_up(r,

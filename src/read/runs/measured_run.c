@@ -659,7 +659,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->scenario = mfu_scenario_start(NULL, NULL);
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
     run->params_m = run->trainable_m = run->seq = run->rank_batch = run->rate_flops = NAN;
-    run->ran = -1;
+    run->ran = run->seq_dim = -1;
     run->least_count = run->most_count = 1;
     mfu_row_read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && mfu_row_set_layout(&r)

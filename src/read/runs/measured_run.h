@@ -29,7 +29,7 @@ struct mfu_open {
     const struct mfu_gpu *card;                        /* the value's, where the key is the card */
     bool for_speed; /* each is chosen where it is faster by enough, else where it fits */
 };
-#define MFU_OPEN_KEYS 12 /* the most of one row */
+#define MFU_OPEN_KEYS 13 /* the most of one row */
 
 #define MFU_ASSUMED_TEXT 4096 /* of all that a row leaves open, with what its cells say */
 
@@ -44,6 +44,7 @@ struct mfu_measured_run {
     bool fill_open;                  /* nor how many microbatches fill the pipeline */
     bool gpus_open;                  /* nor how many there are, and no rate of all: the scenario's is 1 */
     bool share_open;                 /* then, nor of the micro-batch, but a step's sequences of all */
+    int seq_dim;                     /* the model's dimension of their length, where that is open; else -1 */
     char half_layers[8];             /* of a stage */
     bool shape_alone;                /* nothing is known of the model but its shape */
     bool other_program;              /* nothing is known of the software that is named */
