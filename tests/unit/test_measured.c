@@ -1847,6 +1847,57 @@ static void software_is_no_older_than_what_it_runs(void **state)
     }
 }
 
+/* A length that is not stated may be shorter than the model's, and is before layers are computed again that nobody says. */
+static void a_length_may_be_open(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,model,n_gpus,sharding,seq_len,micro_batch,precision,compile,model_tflops_gpu\n"
+              "h200-sxm,Llama 3 8B,8,fsdp-full,,4,bf16,eager,400\n"
+              "h200-sxm,Llama 3 8B,8,fsdp-full,8192,4,bf16,eager,400\n"
+              "h200-sxm,Llama 3 8B,8,fsdp-full,8192,1,bf16,eager,400\n"
+              "h200-sxm,Llama 3 8B,8,fsdp-full,,1,bf16,eager,400\n");
+    const struct mfu_validated *row = all->rows;
+
+    (void)state;
+    for (size_t i = 0; i < all->n_rows; i++)
+        assert_string_equal(row[i].skipped, "");
+    assert_non_null(strstr(row[0].assumed, "seq=2048: not stated"));
+    assert_null(strstr(row[0].assumed, "checkpoint=full"));
+    assert_non_null(strstr(row[1].assumed, "checkpoint=full: not stated"));
+    assert_near(row[3].predicted_step_s, row[2].predicted_step_s, 1e-9);
+    assert_true(row[3].high_s / row[3].low_s > row[2].high_s / row[2].low_s);
+}
+
+/* FLOP/s and tokens a second together say how many layers there are, where that is open, by any convention; where it is
+ * stated, that the row is of another model. */
+static void rates_say_the_layers(void **state)
+{
+    static const struct {
+        double gflop;
+        const char *n_layer, *assumed, *skipped;
+    } rows[] = {{23.44, "", "n_layer=16: of as many", ""},
+                {41.6, "", "n_layer: the model's", ""},
+                {55, "", "n_layer: the model's", ""}, /* computed again */
+                {23.44, "16", "", ""},
+                {23.44, "32", "", "contradicts itself: 23.44 GFLOP a token"},
+                {90, "32", "", "contradicts itself"}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all =
+            table("gpu,model,n_gpus,pp,n_layer,seq_len,micro_batch,compile,tokens_per_s_gpu,model_tflops_gpu\n"
+                  "mi300x,Llama 2 7B,8,8,%s,4096,1,megatron,10000,%g\n",
+                  rows[i].n_layer, 10 * rows[i].gflop);
+        const struct mfu_validated *v = &all->rows[0];
+
+        if (!strstr(v->assumed, rows[i].assumed)
+            || (rows[i].skipped[0] ? !strstr(v->skipped, rows[i].skipped) : v->skipped[0]))
+            fail_msg("%g '%s': '%s' '%s'", rows[i].gflop, rows[i].n_layer, v->skipped, v->assumed);
+        if (!rows[i].n_layer[0] && rows[i].gflop > 24)
+            assert_null(strstr(v->assumed, "by the rates"));
+    }
+}
+
 /* However long its cells are, whole. */
 static void all_assumptions_are_listed(void **state)
 {
@@ -1947,6 +1998,8 @@ int main(void)
         cmocka_unit_test(programs_have_years),
         cmocka_unit_test(programs_do_what_columns_leave_open),
         cmocka_unit_test(software_is_no_older_than_what_it_runs),
+        cmocka_unit_test(a_length_may_be_open),
+        cmocka_unit_test(rates_say_the_layers),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),
         cmocka_unit_test(words_of_data_are_read_whole),

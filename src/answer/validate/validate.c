@@ -139,6 +139,45 @@ static void predict_longest(struct mfu_plan *p, struct mfu_simulation *simulatio
         snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
 }
 
+#define ROUNDED 0.03  /* of FLOPs, relative, where rates of three figures say them (chosen) */
+#define MOST_LAYERS 2 /* times the model's own (chosen) */
+
+/* Where the row's FLOP/s and tokens say together that the model is another than the named one: that of as many layers as they
+ * say, where these are not stated; else the row contradicts itself. */
+static void settle_layers(struct mfu_plan *p, struct mfu_measured_run *run)
+{
+    const double *set = run->scenario.setting;
+    double off, best = ROUNDED, layers = mfu_config_dim(&p->config, "n_layer"), unit = set[MFU_S_PP] * set[MFU_S_VPP];
+    struct mfu_scenario found = run->scenario, other = found;
+    struct mfu_error err = {0};
+    char text[160];
+
+    if (mfu_measured_counts(p, run, &off))
+        return;
+    for (double n = unit; run->layers_open && n <= MOST_LAYERS * layers; n += unit) {
+        snprintf(text, sizeof text, "%.0f", n);
+        if (mfu_scenario_set(&other, "n_layer", text, &err) < 0 || mfu_plan_make(p, &other, &err) < 0)
+            continue;
+        mfu_measured_counts(p, run, &off);
+        if (off < best) {
+            best = off;
+            found = other;
+        }
+    }
+    if (best == ROUNDED) {
+        snprintf(run->skipped, sizeof run->skipped,
+                 "contradicts itself: %.4g GFLOP a token by its rates, of another model than %s",
+                 run->rate_flops / run->rate_tokens / 1e9, run->scenario.model->slug);
+        return;
+    }
+    run->scenario = found;
+    if (mfu_plan_make(p, &run->scenario, &err) == 0) {
+        snprintf(text, sizeof text, "n_layer=%.0f: of as many are %.4g GFLOP a token, by the rates",
+                 mfu_config_dim(&p->config, "n_layer"), run->rate_flops / run->rate_tokens / 1e9);
+        mfu_run_note(run, text);
+    }
+}
+
 static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
                     struct mfu_validated *v)
 {
@@ -156,6 +195,8 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     for (size_t i = 0; mfu_measured_usual_targets(run, i, p->program.trainable_params); i++)
         if (mfu_replan(p, simulation, &run->scenario, &err) == 0)
             mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
+    if (!run->skipped[0])
+        settle_layers(p, run);
     if (run->skipped[0])
         return;
     if (run->limit) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "descriptor/model.h"
 #include "plan/conventions.h"
 #include "read/runs/measured_run.h"
 #include "scenario/setting.h"
@@ -69,6 +70,29 @@ static void range_of(struct mfu_measured_run *run, const struct mfu_convention *
                 run->least_count = fmin(run->least_count, all[i].flops_per_token / c->flops_per_token);
                 run->most_count = fmax(run->most_count, all[i].flops_per_token / c->flops_per_token);
             }
+}
+
+#define OTHER_COUNT 1.25        /* what no convention of these explains (chosen) */
+#define COMPUTED_AGAIN (4. / 3) /* where a forward is counted twice, as hardware does under full checkpointing */
+
+bool mfu_measured_counts(const struct mfu_plan *p, const struct mfu_measured_run *run, double *off)
+{
+    struct mfu_convention all[MFU_CONVENTIONS_MAX];
+    double stated = run->rate_flops / run->rate_tokens, least = INFINITY, most = 0;
+    size_t n;
+
+    *off = NAN;
+    if (!(stated > 0) || mfu_model_samples(p->config.model) || p->program.trainable_params < p->program.params
+        || p->config.setting[MFU_S_DOC_LEN] > 0)
+        return true;
+    n = mfu_conventions(p, all);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(all[i].name, "hfu") != 0) {
+            least = fmin(least, all[i].flops_per_token);
+            most = fmax(most, all[i].flops_per_token);
+            *off = fmin(*off, fabs(log(stated / all[i].flops_per_token)));
+        }
+    return stated * OTHER_COUNT >= least && stated <= OTHER_COUNT * COMPUTED_AGAIN * most;
 }
 
 /* Says which conventions there are. */

@@ -596,6 +596,11 @@ static void read_time(struct mfu_row *r)
             mfu_row_assume(r, "the time of %s: not compared", others[i].time);
             break;
         }
+    if (!(rate > 0) && !run->batch_open && mfu_cell_number(r, "seq_len") > 0)
+        rate = samples * run->seq / run->step_s;
+    if (!run->gpus_open)
+        run->rate_tokens = rate / set[MFU_S_GPUS];
+    run->layers_open = mfu_cell_empty(r, "n_layer");
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
     if ((rate = mfu_cell_number(r, "model_tflops_gpu")) > 0 && rate <= MOST_TFLOPS)
@@ -658,7 +663,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     memset(run, 0, sizeof *run);
     run->scenario = mfu_scenario_start(NULL, NULL);
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
-    run->params_m = run->trainable_m = run->seq = run->rank_batch = run->rate_flops = NAN;
+    run->params_m = run->trainable_m = run->seq = run->rank_batch = run->rate_flops = run->rate_tokens = NAN;
     run->ran = run->seq_dim = -1;
     run->least_count = run->most_count = 1;
     mfu_row_read_method(&r);

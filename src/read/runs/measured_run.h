@@ -52,6 +52,8 @@ struct mfu_measured_run {
     double step_s;                   /* NAN: not stated and does not follow */
     double mfu, hfu, mfu_peak_flops; /* NAN: not stated */
     double rate_flops;               /* of one GPU, as the convention counts; NAN: not stated */
+    double rate_tokens;              /* of one GPU in a second; NAN: not stated and does not follow */
+    bool layers_open;                /* how many layers the model has is not stated, but its name */
     double least_count, most_count;  /* what other conventions count beside it, where none is stated; else 1 */
     double params_m, trainable_m;    /* millions, NAN: not stated */
     double seq;                      /* tokens of a sequence */
@@ -82,6 +84,10 @@ void mfu_measured_check_size(struct mfu_measured_run *, double params, double tr
 /* Where other weights train than `trainable` and the adapters' size or targets are not stated: takes the size that trains
  * as many, or the i-th of the usual targets, so that the run can be planned again; false behind the last. */
 bool mfu_measured_usual_targets(struct mfu_measured_run *, size_t i, double trainable);
+
+/* Whether the plan's model computes for a token what the row's FLOP/s and tokens say together, by any convention.  `off`: how
+ * far the nearest is, as a logarithm; NAN: the row does not state both. */
+bool mfu_measured_counts(const struct mfu_plan *, const struct mfu_measured_run *, double *off);
 
 /* The stated step time, else that behind the stated MFU or FLOP/s; `why` says which peak was taken, or, with
  * NAN, why none follows ("": no MFU is stated). */
