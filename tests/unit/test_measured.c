@@ -1462,6 +1462,11 @@ static void words_are_read_as_meant(void **state)
     static const struct {
         const char *columns, *cells, *assumed, *skipped; /* skipped NULL: planned */
     } rows[] = {
+        /* TransformerEngine has its maker's attention */
+        {"gpu,model,seq_len,micro_batch,attention,compile,step_time_ms",
+         "mi300x,llama-3.2-1b,1024,4,te,megatron+te,200", "attention: TransformerEngine's choice for te", NULL},
+        {"gpu,model,seq_len,micro_batch,attention,compile,step_time_ms",
+         "h100-sxm,llama-3.2-1b,1024,4,te,megatron+te,200", "attention=cudnn for te", NULL},
         /* cards, with what stands beside their names */
         {"gpu,model,seq_len,micro_batch,step_time_ms", "H100-80GB 500W,gpt2,1024,4,200", "power_w=500", NULL},
         {"gpu,model,seq_len,micro_batch,step_time_ms", "4 x RTX 4090,gpt2,1024,4,200", "gpu=rtx4090 for", NULL},

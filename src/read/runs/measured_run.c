@@ -14,6 +14,7 @@
 #include "cost/collective.h"
 #include "cost/cost.h"
 #include "descriptor/catalog.h"
+#include "descriptor/maker.h"
 #include "scenario/key_names.h"
 #include "scenario/setting.h"
 
@@ -78,6 +79,10 @@ static bool set_attention(struct mfu_row *r)
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     if (*mfu_row_cell(r, "attention") && mfu_config_dim(&config, "math_attention") > 0)
         return mfu_row_take(r, "attention=math: the model's code has no other than its parts");
+    if (mfu_cell_is(r, "attention", "te") && mfu_maker(config.gpu->vendor)->software == MFU_ROCM) {
+        mfu_row_assume(r, "attention: TransformerEngine's choice for te");
+        return true;
+    }
     if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && mfu_row_before_fused_attention(r))))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (in_parts)
