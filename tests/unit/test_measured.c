@@ -1462,6 +1462,19 @@ static void words_are_read_as_meant(void **state)
     static const struct {
         const char *columns, *cells, *assumed, *skipped; /* skipped NULL: planned */
     } rows[] = {
+        /* ranks that share a sequence, where no tensor ranks do */
+        {"gpu,model,n_gpus,sharding,seq_len,micro_batch,sp,step_time_ms",
+         "h100-sxm,llama-3.2-1b,8,zero3,65536,1,8,2000", "cp=8: ranks that share a sequence; cp_comm_type=a2a", NULL},
+        {"gpu,model,n_gpus,sharding,seq_len,micro_batch,step_time_ms,notes",
+         "h100-sxm,llama-3.2-1b,8,zero3,65536,1,2000,Ulysses SP=4", "cp=4: ranks that share a sequence", NULL},
+        {"gpu,model,n_gpus,sharding,seq_len,micro_batch,step_time_ms,notes",
+         "h100-sxm,llama-3.2-1b,8,zero3,65536,1,2000,ring attention; sequence parallel size 2",
+         "cp=2: ranks that share a sequence; cp_comm_type=p2p", NULL},
+        {"gpu,model,n_gpus,sharding,seq_len,micro_batch,attention,step_time_ms",
+         "h100-sxm,llama-3.2-1b,8,zero3,65536,1,ring,2000", "cp=8: ranks that share a sequence; cp_comm_type=p2p",
+         NULL},
+        {"gpu,model,n_gpus,tp,seq_len,micro_batch,sp,compile,step_time_ms",
+         "h100-sxm,llama-3.2-1b,8,8,65536,1,8,megatron+te,2000", "sharding=ddp", NULL},
         /* TransformerEngine has its maker's attention */
         {"gpu,model,seq_len,micro_batch,attention,compile,step_time_ms",
          "mi300x,llama-3.2-1b,1024,4,te,megatron+te,200", "attention: TransformerEngine's choice for te", NULL},

@@ -111,6 +111,62 @@ static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
     free(text);
 }
 
+/* How many ranks share a sequence by the words of a text, up to `gpus`; 0: it does not say. */
+static long sequence_ranks_in(const char *words, double gpus)
+{
+    static const char *const before[] = {"sequence-parallel-size",
+                                         "sequence-parallel-degree",
+                                         "sequence-parallel",
+                                         "ulysses-sp",
+                                         "ulysses-size",
+                                         "ulysses-degree",
+                                         "ulysses",
+                                         "sp-size",
+                                         "sp"};
+    char *text = strdup(words);
+    long found = 0;
+
+    if (text)
+        mfu_join_words(text);
+    for (size_t i = 0; text && i < sizeof before / sizeof *before && !found; i++)
+        for (const char *p = text; (p = strcasestr(p, before[i])) && !found; p++) {
+            const char *number = p + strlen(before[i]) + strspn(p + strlen(before[i]), "-=:(");
+            char *end;
+            long value = strtol(number, &end, 10);
+
+            if (end > number && value > 1 && value <= gpus && (p == text || !mfu_in_word(p[-1]))
+                && !mfu_denied(text, p))
+                found = value;
+        }
+    free(text);
+    return found;
+}
+
+/* Ranks that share a sequence where no tensor ranks do, and no column of theirs says so: `sp` is then their number, which
+ * DeepSpeed-Ulysses, xtuner, swift and verl call so; in a ring where that is said, else by heads, as these four do. */
+static bool set_sequence_parallel(struct mfu_row *r, double gpus)
+{
+    static const char *const columns[] = {"attention", "sharding", "notes"};
+    double ranks = mfu_cell_number(r, "sp");
+    bool ring = false;
+
+    if (mfu_cell_number(r, "cp") > 1 || mfu_cell_number(r, "tp") > 1)
+        return true;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        const char *text = mfu_row_cell(r, columns[i]);
+
+        ring = ring || mfu_says(text, "ring attention") || mfu_says_word(text, "ring");
+        if (!(ranks > 1))
+            ranks = (double)sequence_ranks_in(text, gpus);
+    }
+    if (!(ranks > 1) && (mfu_says_word(mfu_row_cell(r, "attention"), "ring") || mfu_cell_is(r, "attention", "ulysses")))
+        ranks = gpus;
+    if (!(ranks > 1) || fmod(gpus, ranks) != 0)
+        return true;
+    return mfu_row_take(r, "cp=%.0f: ranks that share a sequence", ranks)
+        && mfu_row_take(r, "cp_comm_type=%s%s", ring ? "p2p" : "a2a", ring ? " for the ring" : ": its usual form");
+}
+
 #define USUAL_NODE 8 /* GPUs, where the row does not say: as DGX and HGX machines have */
 
 /* What the notes say of the GPUs that hold one copy of the model, where no column says more: tensor ranks and stages, or all
@@ -183,6 +239,8 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
+    if (gpus > 1 && !set_sequence_parallel(r, gpus))
+        return false;
     if (ranks_share_no_expert(r, gpus) && !mfu_row_set(r, "etp", "1"))
         return false;
     if ((gpus > 1 && !set_model_parallel(r, gpus)) || ((gpus > 1 || is_zero(r)) && !set_sharding(r)))

@@ -249,6 +249,7 @@ static const struct word {
     {"precision", "", "", "precision"},
     {"attention", "sdpa", "", "attention: PyTorch's choice for"},
     {"attention", "te", "cudnn", "attention=cudnn for"},
+    {"attention", "ring|ring-attention|ring-flash|ring-flash-attention|ulysses", "", "attention: what is usual within"},
     {"attention", "te-flash", "", "attention: TransformerEngine's choice for"},
     {"attention", "", "", "attention"},
     {"optimizer", "", "", "optimizer"},
