@@ -676,6 +676,26 @@ static void names_with_remarks_are_read(void **state)
     assert_true(all->rows[1].predicted_allocated_bytes > 3 * all->rows[0].predicted_allocated_bytes);
 }
 
+/* Encoder and decoder of translation: a batch is so many tokens, of two in brackets the smaller is that of fp32; a rate in
+ * samples may be one of tokens. */
+static void batches_of_tokens_are_read(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,n_gpus,model,family,precision,samples_per_s,notes\n"
+              "a100-40gb-sxm,1,Transformer big (WMT14),transformer-encdec,bf16-amp,80000,"
+              "samples_per_s is TOKENS/s; max tokens per GPU: 10240\n"
+              "a100-40gb-sxm,1,transformer-big,,bf16-amp,80000,\"samples_per_s is tokens/s, --max-tokens 5120\"\n"
+              "a100-40gb-sxm,1,transformer-big,seq2seq,fp32,80000,"
+              "\"samples_per_s is TOKENS/s; max tokens per GPU: (10240, 2560)\"\n");
+    static const double tokens[] = {10240, 5120, 2560};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(tokens); i++) {
+        assert_string_equal(all->rows[i].skipped, "");
+        assert_near(all->rows[i].measured_step_s, tokens[i] / 80000, 1e-9);
+    }
+}
+
 /* A name's words in this order, where all longer names that have them are of one shape; a size in it is whole. */
 static void names_are_known_by_their_words(void **state)
 {
@@ -1984,6 +2004,7 @@ int main(void)
         cmocka_unit_test(transformer_xl_is_eager),
         cmocka_unit_test(names_with_remarks_are_read),
         cmocka_unit_test(names_are_known_by_their_words),
+        cmocka_unit_test(batches_of_tokens_are_read),
         cmocka_unit_test(image_models_are_read),
         cmocka_unit_test(a_rate_counts_what_a_timer_leaves_out),
         cmocka_unit_test(families_are_those_of_the_catalog),

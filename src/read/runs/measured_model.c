@@ -27,7 +27,7 @@ static const struct family {
     {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
     {"dit", "dit-xl-2", NULL}, {"sit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", "nemotron-3-nano-30b-a3b", NULL},
-    {"transformer-xl", "transfo-xl-wt103", NULL}, {"ssd", "ssd300", NULL},
+    {"transformer-xl", "transfo-xl-wt103", NULL}, {"encoder-decoder", "transformer-big", NULL}, {"encdec", "transformer-big", NULL}, {"seq2seq", "transformer-big", NULL}, {"ssd", "ssd300", NULL},
     {"gpt", "gpt2", "graph of gpt2 for gpt"}, {"mingpt", "gpt2", "graph of gpt2 for mingpt"}, {"neox", "pythia-160m", "graph of pythia-160m for neox"},
     {NULL, NULL, NULL}};
 // clang-format on

@@ -548,6 +548,27 @@ static double sequence(const struct mfu_row *r)
     return values[dim];
 }
 
+/* A batch of so many tokens in the notes, fairseq's --max-tokens; of two in brackets the second is that of fp32, which has no
+ * room for the first. */
+static bool set_batch_of_tokens(struct mfu_row *r)
+{
+    static const char *const phrases[] = {"max tokens per GPU:", "max_tokens", "max-tokens"};
+    double first, second;
+
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases && r->run->batch_open; i++) {
+        const char *at = strcasestr(mfu_row_cell(r, "notes"), phrases[i]);
+        int n = at ? sscanf(at + strlen(phrases[i]), "%*[ =(]%lf, %lf)", &first, &second) : 0;
+
+        if (n <= 0 || !(first >= 1))
+            continue;
+        if (n == 2 && second >= 1 && mfu_cell_is(r, "precision", "fp32"))
+            first = second;
+        r->run->batch_open = false;
+        return mfu_row_take(r, "batch=%.0f: %.0f tokens, by the notes", fmax(1, floor(first / sequence(r))), first);
+    }
+    return true;
+}
+
 /* "lengths 3234±2547 tokens" in the notes: of documents, each padded to the longest of its batch. */
 static bool set_lengths(struct mfu_row *r)
 {
@@ -587,6 +608,10 @@ static void read_time(struct mfu_row *r)
 
     if (isnan(rate))
         rate = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS];
+    if (isnan(rate) && strcasestr(mfu_row_cell(r, "notes"), "samples_per_s is tokens")) {
+        rate = mfu_cell_number(r, "samples_per_s");
+        sampled_s = NAN;
+    }
     run->seq = sequence(r);
     run->step_s = mfu_cell_number(r, "step_time_ms") * 1e-3;
     run->by_rate = isnan(run->step_s);
@@ -674,11 +699,11 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     mfu_row_read_method(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && mfu_row_set_layout(&r)
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && check_views(&r)
-        && mfu_row_set_dims(&r) && mfu_row_set_program(&r, false) && set_runtime(&r) && mfu_row_set_transformers(&r)
-        && mfu_row_set_adapters(&r) && mfu_row_set_program(&r, true) && mfu_row_set_usual_sp(&r)
-        && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r) && mfu_row_set_said(&r)
-        && set_schedule(&r) && set_keys(&r) && mfu_row_split_dims(&r) && set_links(&r) && set_debug(&r)
-        && set_loader(&r))
+        && mfu_row_set_dims(&r) && set_batch_of_tokens(&r) && mfu_row_set_program(&r, false) && set_runtime(&r)
+        && mfu_row_set_transformers(&r) && mfu_row_set_adapters(&r) && mfu_row_set_program(&r, true)
+        && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r)
+        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && mfu_row_split_dims(&r) && set_links(&r)
+        && set_debug(&r) && set_loader(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
