@@ -120,6 +120,7 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
         {MFU_S_DP_SHARD, 0, "llm.c has one copy of its optimizer", "0"},
         {MFU_S_PACKING, 0, "llm.c's attention knows no documents", "off"},
         {MFU_S_OBJECTIVE, MFU_NEXT_TOKEN, "llm.c learns the next token", "next-token"},
+        {MFU_S_LOOP, 0, "llm.c has a loop of its own", "plain"},
     };
     const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
     const struct mfu_maker *maker = mfu_maker(c->gpu->vendor);
@@ -510,6 +511,8 @@ void mfu_derive_training(struct mfu_config *c)
         c->setting[MFU_S_PRECISION] = default_precision(c->gpu);
         c->setting_origin[MFU_S_PRECISION] = MFU_ORIGIN_GPU;
     }
+    if (mfu_trainers[c->trainer].fp8 && mfu_precisions[(int)c->setting[MFU_S_PRECISION]].delayed)
+        c->setting[MFU_S_PRECISION] = mfu_setting_choice(MFU_S_PRECISION, mfu_trainers[c->trainer].fp8, NULL);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
     c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
     needs = attention_needs(c);

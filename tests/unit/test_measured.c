@@ -1936,6 +1936,38 @@ static void rates_say_the_layers(void **state)
     }
 }
 
+/* What ran out of memory keeps its verdict where its time could be anything; each setting is noted once. */
+static void a_verdict_needs_no_time(void **state)
+{
+    struct mfu_validation *all = table("gpu,model,n_gpus,seq_len,micro_batch,precision,compile,outcome,step_time_ms\n"
+                                       "h100-sxm,pythia-70m,1,32768,8,bf16,torch.compile,oom,500\n"
+                                       "rtx3090,llama-2-7b,16,2048,1,bf16,eager,ran,\n");
+    const struct mfu_validated *row = all->rows;
+
+    (void)state;
+    assert_string_equal(row[0].skipped, "");
+    assert_non_null(strstr(row[0].assumed, "not predictable: attention is not stated"));
+    assert_true(isnan(row[0].measured_step_s) && isnan(row[0].error) && row[0].fits_known);
+    assert_int_equal(all->oom, 1);
+    assert_non_null(strstr(row[1].assumed, "zero=3: not stated"));
+    assert_null(strstr(row[1].assumed, "sharding=ddp"));
+    assert_null(strstr(row[1].assumed, "; ; "));
+}
+
+/* A micro-batch that nobody would choose for its speed widens nothing. */
+static void slow_micro_batches_are_nobodys_choice(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,model,n_gpus,seq_len,micro_batch,global_batch,precision,compile,attention,act_ckpt,sharding,"
+              "step_time_ms\n"
+              "a100-80gb-sxm,gpt2-medium,8,1024,,512,fp16-amp,eager,flash2,none,ddp,1000\n");
+    const struct mfu_validated *v = &all->rows[0];
+
+    (void)state;
+    assert_string_equal(v->skipped, "");
+    assert_true(v->high_s < 3 * v->predicted_step_s);
+}
+
 /* However long its cells are, whole. */
 static void all_assumptions_are_listed(void **state)
 {
@@ -2039,6 +2071,8 @@ int main(void)
         cmocka_unit_test(software_is_no_older_than_what_it_runs),
         cmocka_unit_test(a_length_may_be_open),
         cmocka_unit_test(rates_say_the_layers),
+        cmocka_unit_test(a_verdict_needs_no_time),
+        cmocka_unit_test(slow_micro_batches_are_nobodys_choice),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),
         cmocka_unit_test(words_of_data_are_read_whole),

@@ -144,6 +144,24 @@ static void software_runs_where_it_exists(void **state)
     }
 }
 
+/* fp8 means what the trainer means by it, wherever it is set. */
+static void a_trainer_has_its_own_fp8(void **state)
+{
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3.2-1b", NULL),
+                                               mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+    struct mfu_error err = {0};
+    struct mfu_config c;
+
+    (void)state;
+    assert_int_equal(mfu_scenario_set(&s, "precision", "fp8", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "trainer", "torchtitan", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+    assert_int_equal(c.precision, MFU_FP8_CURRENT);
+    assert_int_equal(mfu_scenario_set(&s, "trainer", "megatron-te", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+    assert_int_equal(c.precision, MFU_FP8);
+}
+
 /* Four bits are faster than eight where operands are large; a scan costs time. */
 static void time_follows_units_and_kernels(void **state)
 {
@@ -332,6 +350,7 @@ int main(void)
         cmocka_unit_test(sums_of_gradients_have_the_type_that_is_said),
         cmocka_unit_test(peaks_that_a_card_lacks_are_refused),
         cmocka_unit_test(software_runs_where_it_exists),
+        cmocka_unit_test(a_trainer_has_its_own_fp8),
         cmocka_unit_test(time_follows_units_and_kernels),
     };
 

@@ -372,6 +372,7 @@ static void what_no_software_does_is_refused(void **state)
         {"p100-pcie-16gb", "batch", "1", "compile", "Triton needs compute capability 7.0"},
         {"a100-80gb-sxm", "cuda_graphs", "on", "llmc", "cuda_graphs: not possible with runtime llmc"},
         {"a100-80gb-sxm", "loss_chunks", "8", "llmc", "loss_chunks: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "loop", "transformers", "llmc", "loop: not possible with runtime llmc"},
         {"a100-80gb-sxm", "optimizer", "adam8bit", "llmc", "optimizer: not possible with runtime llmc"},
         {"a100-80gb-sxm", "expandable_segments", "on", "llmc", "expandable_segments: not possible with runtime llmc"},
         {"a100-80gb-sxm", "zero", "2", "llmc", "zero: not possible with runtime llmc: llm.c shards the optimizer only"},

@@ -14,6 +14,24 @@
 #include "read/runs/measured_run.h"
 #include "scenario/setting.h"
 
+/* Leaves out what was noted of a column or a key: "sharding=ddp", "seq: the model's". */
+static void drop_notes(struct mfu_measured_run *run, const char *of)
+{
+    size_t n = strlen(of);
+
+    for (char *note = run->assumed, *end; *note; note = end) {
+        end = strstr(note, "; ");
+        end = end ? end + 2 : note + strlen(note);
+        if (strncmp(note, of, n) == 0 && note[n] && strchr("=:", note[n])) {
+            memmove(note, end, strlen(end) + 1);
+            end = note;
+        }
+    }
+    n = strlen(run->assumed);
+    if (n >= 2 && strcmp(run->assumed + n - 2, "; ") == 0)
+        run->assumed[n - 2] = '\0';
+}
+
 void mfu_run_note(struct mfu_measured_run *run, const char *text)
 {
     mfu_words_add(run->assumed, sizeof run->assumed, text);
@@ -245,16 +263,18 @@ static void try_others(struct search *t, int first, const struct mfu_scenario *s
 static void try_faster(struct search *t)
 {
     const struct mfu_scenario best = t->best;
-    double surprise = t->surprise;
+    const double surprise = t->surprise;
 
     memcpy(t->now, t->taken, sizeof t->now);
     for (int i = 0; i < t->run->n_open; i++) {
+        double others = surprise - (t->now[i] ? t->now[i]->surprise : 0); /* of what is taken beside it */
+
         for (const struct mfu_open_value *v = t->run->open[i].values; t->run->open[i].for_speed && v->value; v++) {
             struct mfu_scenario other = best;
 
             t->now[i] = v;
             if (set_open(t->run, i, v, &other))
-                consider(t, &other, surprise + v->surprise);
+                consider(t, &other, others + v->surprise);
         }
         t->now[i] = t->taken[i];
     }
@@ -313,6 +333,8 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
                  t.taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
                  open->with_key ? "=" : "", open->with_key ? open->with_value : "",
                  fits || open->for_speed ? "be slower" : "not have fitted");
+        drop_notes(run, open->column);
+        drop_notes(run, open->key);
         mfu_run_note(run, text);
         if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
             run->step_s = NAN; /* of a batch that as many share as are not known */
@@ -347,6 +369,15 @@ static void widen(struct mfu_possible *all, const struct mfu_plan *p, const stru
 
 #define MOST_UNLIKELY 4 /* what is more so is outside of a 90 % interval: surprise, with its time (chosen) */
 
+/* Whether nobody would have chosen it: it is too surprising for its speed beside the scenario's own, which takes usual_s. */
+static bool is_unlikely(const struct mfu_plan *p, const struct mfu_measured_run *run, const struct mfu_scenario *other,
+                        double usual_s, double surprise)
+{
+    double slower = p->step.time_s / amount(run, other) * amount(run, &run->scenario) / usual_s;
+
+    return surprise + SPEED_COUNTS * log(slower) >= MOST_UNLIKELY;
+}
+
 struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *simulation,
                                     const struct mfu_measured_run *run)
 {
@@ -368,8 +399,7 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
                                       : mfu_run_suits(p, simulation, run, &other)))
                 continue;
             scale = run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1;
-            if (!chosen_for_speed
-                || value->surprise + SPEED_COUNTS * log(scale * p->step.time_s / usual_s) < MOST_UNLIKELY)
+            if (!chosen_for_speed || !is_unlikely(p, run, &other, usual_s, value->surprise))
                 widen(&all, p, run, usual_s, scale, run->open[i].column, &most);
         }
     for (size_t i = 0; i < MICRO_BATCHES && run->batch_open && run->ran != 0; i++) {
@@ -377,8 +407,9 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
             continue;
         if (did_run(run) && !p->memory.fits)
             break;
-        widen(&all, p, run, usual_s, run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1,
-              "micro_batch", &most);
+        if (!is_unlikely(p, run, &other, usual_s, 0))
+            widen(&all, p, run, usual_s, run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1,
+                  "micro_batch", &most);
         if (micro_batches[i] * sequence(run, &other) > ENOUGH_TOKENS)
             break;
     }

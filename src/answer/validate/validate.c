@@ -183,6 +183,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
 {
     struct mfu_error err = {0};
     struct mfu_possible all;
+    char why[160];
 
     if (mfu_replan(p, simulation, &run->scenario, &err) == 0) {
         mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
@@ -240,10 +241,16 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     v->high_s = fmax(v->high_s, all.high_s / run->least_count);
     v->reserved_low_bytes = all.low_bytes;
     v->reserved_high_bytes = all.high_bytes;
-    if (all.most_s > FAR_APART * all.least_s && !isnan(v->measured_step_s))
-        snprintf(run->skipped, sizeof run->skipped,
-                 "not predictable: %s is not stated, and a step takes from %.3g to %.3g s", all.widest, all.least_s,
-                 all.most_s);
+    if (all.most_s > FAR_APART * all.least_s && !isnan(v->measured_step_s)) {
+        snprintf(why, sizeof why, "not predictable: %s is not stated, and a step takes from %.3g to %.3g s", all.widest,
+                 all.least_s, all.most_s);
+        if (run->ran < 0) {
+            snprintf(run->skipped, sizeof run->skipped, "%s", why);
+            return;
+        }
+        mfu_run_note(run, why); /* whether it fits is known */
+        v->measured_step_s = v->error = NAN;
+    }
 }
 
 /* ---- summing up --------------------------------------------------------- */

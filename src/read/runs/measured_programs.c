@@ -359,11 +359,8 @@ bool mfu_row_set_engine(struct mfu_row *r)
 
     const char *fp8 = mfu_trainers[(int)set_to[MFU_S_TRAINER]].fp8;
 
-    if (fp8 && mfu_precisions[(int)set_to[MFU_S_PRECISION]].delayed
-        && !mfu_says(mfu_row_cell(r, "precision"), "delayed")) {
+    if (fp8 && mfu_precisions[(int)set_to[MFU_S_PRECISION]].delayed)
         mfu_row_assume(r, "precision=%s: torchao's scales are of the tensor at hand", fp8);
-        return mfu_row_set(r, "precision", fp8);
-    }
     if ((int)set_to[MFU_S_TRAINER] != MFU_TRAINER_DEEPSPEED)
         return true;
     if (mfu_precisions[(int)set_to[MFU_S_PRECISION]].pure && !mfu_row_set(r, "precision", "bf16"))
