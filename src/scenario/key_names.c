@@ -46,6 +46,7 @@ static const struct mfu_dim_row dims[] = {
     {"completion", "max_completion_length", "last tokens of a sequence that the head reads, its answer; 0: all", 0, 1e9, true},
     {"n_classes",  "num_labels", "classes that the head tells apart", 1, 1e9, true},
     {"window",     "sliding_window", "tokens that a query sees; 0: all", 0, 1e9, true},
+    {"n_mtp",      "mtp_num_layers", "modules of a layer that predict one more token (multi-token prediction)", 0, 1, true},
 };
 
 /* Dimensions of single models, which have no bounds and no other names. */

@@ -41,6 +41,35 @@ static void parameters_are_as_many_as_published(void **state)
     assert_true(stated >= 18);
 }
 
+/* A module that predicts one more token is a layer, a product of rows twice as wide and three norms, and the head and the table
+ * of words again, which it shares (Megatron-LM d98e8a64, multi_token_prediction.py; DeepSeek V3's has 11.6e9 parameters). */
+static void a_further_token_is_a_layer_and_the_head(void **state)
+{
+    static const struct {
+        const char *model, *more;
+        double n_embd, vocab, module;
+    } rows[] = {{"deepseek-v3", "62", 7168, 129280, 11610067968.}, {"olmo-2-7b", "33", 4096, 100352, NAN}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        double n = rows[i].n_embd, joined = 2 * n * n, params[3], flops[3], tokens;
+
+        for (int k = 0; k < 3; k++) {
+            plan(&plan_made, "b200", rows[i].model,
+                 k == 0       ? NULL
+                     : k == 1 ? (const char *const[]){"n_layer", rows[i].more, NULL}
+                              : (const char *const[]){"n_mtp", "1", NULL});
+            params[k] = plan_made.program.params;
+            flops[k] = plan_made.mfu.model_flops;
+        }
+        tokens = 4096;
+        assert_near(params[2] - params[1], joined + 3 * n, 0);
+        assert_near((flops[2] - flops[1]) / (6 * tokens * (joined + n * rows[i].vocab)), 1, 0.01);
+        if (!isnan(rows[i].module))
+            assert_near(params[2] - params[0], rows[i].module, 0);
+    }
+}
+
 /* Grouped convolutions in channels last that cuDNN 8.3 has no fp16 kernels for on GeForce of Ampere: each pass moves both its
  * tensors to fp32 and back, of groups of 9 to 32 channels that of the weight gradient alone. */
 static void wide_groups_are_transposed(void **state)
@@ -571,6 +600,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_as_many_as_published),
+        cmocka_unit_test(a_further_token_is_a_layer_and_the_head),
         cmocka_unit_test(wide_groups_are_transposed),
         cmocka_unit_test(depthwise_gradients_are_the_weights),
         cmocka_unit_test(a_model_apart_is_forward_alone),

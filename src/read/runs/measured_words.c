@@ -389,8 +389,8 @@ const struct mfu_said mfu_said[] = {
     {"dora", NULL, NULL, "adapters (DoRA)", MFU_UNLESS_ADAPTER}, {"adapter", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"adapters", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER},
     {"peft", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"prefix tuning", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER},
     {"prompt tuning", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"frozen", NULL, NULL, "frozen weights", MFU_UNLESS_ADAPTER},
+    {"MTP", "n_mtp", "1", "prediction of further tokens (MTP)", MFU_ALWAYS}, {"mtp_num_layers", "n_mtp", "1", "prediction of further tokens (MTP)", MFU_ALWAYS},
     {"device_map model split", "pp", "gpus", NULL, MFU_ALWAYS}, {"device_map model split", "schedule", "sequential", NULL, MFU_ALWAYS},
-    {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", MFU_ALWAYS},
     {"offload", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloading", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
     {"optimizer in backward", "optimizer_in_backward", "on", NULL, MFU_ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
     {"lomo", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
@@ -564,8 +564,14 @@ bool mfu_row_set_said(struct mfu_row *r)
     for (size_t i = 0; i < mfu_said_count; i++) {
         const char *column = mfu_said[i].key ? mfu_where_said(r, mfu_said[i].phrase) : NULL;
 
-        if (!column || mfu_scenario_key(&r->run->scenario, mfu_said[i].key, NULL).kind == MFU_KEY_NONE)
+        if (!column)
             continue;
+        if (mfu_scenario_key(&r->run->scenario, mfu_said[i].key, NULL).kind == MFU_KEY_NONE) {
+            if (mfu_said[i].what)
+                return mfu_row_skip(r, "%s: not modelled of %s (%s)", mfu_said[i].what, r->run->scenario.model->slug,
+                                    column);
+            continue;
+        }
         if (!mfu_row_take(r, "%s=%s, by the %s", mfu_said[i].key, mfu_said[i].value, column))
             return false;
     }
