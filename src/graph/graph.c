@@ -55,6 +55,12 @@ static void end_apart(struct mfu_builder *s, const struct mfu_layer *st)
         mfu_tensor_extend(s, s->nodes[st->input].out);
 }
 
+/* Whether a package has written the layer, in a model that is eager PyTorch's. */
+static bool is_their_layer(const struct mfu_builder *s, const struct mfu_layer *st)
+{
+    return s->runtime->layers_only && st->section->repeat;
+}
+
 static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
 {
     const struct mfu_numerics own = s->numerics;
@@ -63,6 +69,7 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
     s->apart = apart > 0;
     if (s->apart)
         s->numerics = mfu_numerics_apart(s->config, apart > 1);
+    s->numerics.widens &= !is_their_layer(s, st);
     for (int i = st->first_node; i < st->first_node + st->n_nodes && !s->failed; i++) {
         s->node = i;
         s->nodes[i].n_saved = 0;
@@ -153,6 +160,8 @@ static bool has_backward(const struct mfu_builder *s, const struct mfu_layer *st
 
 static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
 {
+    bool widens = s->numerics.widens;
+
     if (mfu_layer_recomputed(s, st) && has_backward(s, st)) {
         s->last_saver = mfu_last_saver(s, st);
         s->recomputing = true;
@@ -162,6 +171,7 @@ static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
         s->recomputing = false;
     }
     s->last_saver = -1; /* what is computed again from here on is so as a whole */
+    s->numerics.widens &= !is_their_layer(s, st);
     for (int i = st->first_node; i < st->first_node + st->n_nodes; i++)
         s->nodes[i].gathered = MFU_NO_VIEW; /* that of forward is gone */
     if (last && !mfu_stage_is_last(s))
@@ -177,6 +187,7 @@ static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
         n->op->primitive->backward(s, i);
         mfu_split_after_backward(s, i);
     }
+    s->numerics.widens = widens;
     mfu_update_deferred(s);
 }
 
@@ -468,9 +479,10 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool cou
     s->stage = stage;
     s->stages = (int)c->setting[MFU_S_PP];
     s->runtime = &mfu_runtimes[c->runtime];
-    s->eager_outside = mfu_trainers[c->trainer].compiles_layers && s->runtime->recompute;
-    s->eager_loss =
-        c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < mfu_trainers[c->trainer].compiles_loss_since;
+    s->eager_outside = s->runtime->layers_only || (mfu_trainers[c->trainer].compiles_layers && s->runtime->recompute);
+    s->eager_loss = s->runtime->layers_only
+        || (c->setting[MFU_S_SOFTWARE] > 0
+            && c->setting[MFU_S_SOFTWARE] < mfu_trainers[c->trainer].compiles_loss_since);
     s->whole_softmax = s->runtime->whole_norms || mfu_trainers[c->trainer].whole_norms;
     s->whole_norms = (s->whole_softmax && !mfu_trainers[c->trainer].plain_norms)
         || mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_norms;

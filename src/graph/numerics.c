@@ -56,9 +56,12 @@ static const enum mfu_type operands[MFU_OPERAND_COUNT] = {[MFU_OPERAND_F8] = MFU
                                                           [MFU_OPERAND_F4_16] = MFU_F4_16,
                                                           [MFU_OPERAND_F4_32] = MFU_F4_32};
 
-/* From Blackwell on, tensor cores read fp8 operands of one scale in either order (TransformerEngine's
- * documentation of low-precision training). */
-#define TRANSPOSES 10.0
+/* Tensor cores read fp8 operands of one scale in either order (TransformerEngine d0067d0d, pytorch/utils.py:
+ * is_non_tn_fp8_gemm_supported()). */
+static bool reads_both_orders(double capability)
+{
+    return (capability >= 10 && capability < 12) || capability >= 13;
+}
 
 bool mfu_half_engine(const struct mfu_config *c)
 {
@@ -69,7 +72,8 @@ bool mfu_half_engine(const struct mfu_config *c)
 struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct mfu_runtime *r)
 {
     const struct mfu_precision_row *row = &mfu_precisions[c->precision];
-    enum form form = !row->half ? FULL : row->pure ? PURE : r->half_weights || mfu_half_engine(c) ? HALVES : AUTOCAST;
+    bool autocast = row->half && !row->pure && !r->half_weights && !mfu_half_engine(c);
+    enum form form = !row->half ? FULL : row->pure || mfu_config_loads_halves(c) ? PURE : autocast ? AUTOCAST : HALVES;
     struct mfu_numerics n = recipes[form];
     bool wide;
 
@@ -79,6 +83,9 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     }
     n.math = row->math;
     n.linear_math = row->linear_math;
+    n.widens = autocast;
+    if (r->layers_only) /* which cast what they are given */
+        n.residual = n.compute;
     wide = r->gradient == MFU_GRADIENT_FP32 && c->setting[MFU_S_GRAD_REDUCE] != MFU_REDUCE_BF16;
     if ((wide || mfu_trainers[c->trainer].adds_up_wide) && form != PURE && !row->scaler)
         n.gradient = MFU_F32;
@@ -89,7 +96,7 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     n.product = c->setting[MFU_S_FP8_WEIGHTS] == 0 ? n.weight
         : row->gathers == MFU_GATHERS_QUANTISED    ? n.operand
                                                    : MFU_F8_BOTH;
-    n.transposes = row->both_ways || !(c->gpu->compute_capability >= TRANSPOSES);
+    n.transposes = row->both_ways || !reads_both_orders(c->gpu->compute_capability);
     if (n.quantises && !r->keeps_wide)
         n.activation = n.operand;
     return n;

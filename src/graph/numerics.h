@@ -23,7 +23,8 @@ struct mfu_numerics {
     enum mfu_type moment;      /* its states, unless they have a type of their own */
     enum mfu_type activation;  /* inputs of linears as they are kept for backward */
     bool masters;              /* beside the weights, in the optimizer */
-    bool autocast;             /* casts weight -> compute where they meet, as torch.autocast does */
+    bool autocast;             /* casts weight -> compute where they meet, as torch.autocast does, */
+    bool widens;               /* and has norms, softmax and losses in fp32 */
     enum mfu_peak math;        /* of GEMMs and attention */
     enum mfu_peak linear_math; /* of linears but the head */
     bool quantises;            /* these read operands of a type of their own, */

@@ -141,7 +141,7 @@ static bool is_of_scan(const struct mfu_builder *s, const struct parts *p, int n
  * experts or narrow products read them (gpt_layer_specs.py: get_gpt_layer_with_transformer_engine_submodules). */
 static bool is_layer_norm(const struct mfu_builder *s, const struct parts *p, int node)
 {
-    bool product = false, alone = !mfu_trainers[s->config->trainer].transformer_engine;
+    bool product = false, alone = !mfu_config_transformer_engine(s->config);
 
     if (!mfu_is(s->nodes[node].op, MFU_BY_ROW))
         return false;

@@ -104,7 +104,7 @@ static double workspaces(const struct mfu_builder *s)
     const struct mfu_config *c = s->config;
     double torch = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE), own = 0;
 
-    if (mfu_trainers[c->trainer].transformer_engine)
+    if (mfu_config_transformer_engine(c))
         own = (c->gpu->compute_capability >= 9 ? 0x1p25 : 0x1p22)
             * (1 + (c->setting[MFU_S_TP_OVERLAP] == MFU_TP_PRODUCTS && c->setting[MFU_S_TP] > 1 ? 3 : 0)
                + (mfu_config_dim(c, "n_experts") > 0 ? 4 : 0));

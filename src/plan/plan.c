@@ -77,8 +77,8 @@ static double expert_products(const struct mfu_plan *p, bool backward)
 /* The trainer's own host time of one pass through the layers at hand. */
 static double host_s(const struct mfu_plan *p, bool backward)
 {
-    const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
-    double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
+    enum mfu_coefficient own = mfu_config_host_layer(&p->config);
+    double layer_s = own < MFU_COEFFICIENT_COUNT ? p->machine.c[own] : 0;
     double times = 1, experts_s = 0, products_s = 0;
 
     if (layer_s <= 0 || graphs_all(p))
@@ -90,7 +90,7 @@ static double host_s(const struct mfu_plan *p, bool backward)
             + (p->sums.forward_kernels > 0 ? p->sums.again_kernels / p->sums.forward_kernels : 0);
     if (!mfu_config_fused_softmax(&p->config))
         layer_s += p->machine.c[MFU_C_HOST_SOFTMAX];
-    if (t->transformer_engine && p->program.expert_layers > 0) {
+    if (mfu_config_transformer_engine(&p->config) && p->program.expert_layers > 0) {
         experts_s = p->program.expert_layers * p->machine.c[MFU_C_HOST_EXPERTS];
         products_s = expert_products(p, backward) * p->machine.c[MFU_C_HOST_PRODUCT];
     }
@@ -184,7 +184,7 @@ static void find_dispatch(struct mfu_plan *p)
         if (checks > host)
             p->host_rules = MFU_C_HOST_CHECK;
         else if (host > p->dispatch_s[i] * launches)
-            p->host_rules = mfu_trainers[p->config.trainer].host_layer;
+            p->host_rules = mfu_config_host_layer(&p->config);
         host = fmax(host, p->dispatch_s[i] * launches) + checks;
         p->dispatch_s[i] = host / launches;
         p->late_s[i] = mfu_overlap_late_s(host, gpu_s + (layers ? p->far_s * g->accum : 0)) - fmax(host, gpu_s);

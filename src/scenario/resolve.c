@@ -85,7 +85,7 @@ bool mfu_config_packs_across(const struct mfu_config *c)
     const struct mfu_attention_row *row = &mfu_attentions[c->attention];
 
     return c->setting[MFU_S_PACKING] > 0 && c->documents.mean > 0 && mfu_model_has_attention(c->model) && !row->packs
-        && !(row->packs_by_te && mfu_trainers[c->trainer].transformer_engine);
+        && !(row->packs_by_te && mfu_config_transformer_engine(c));
 }
 
 /* The nearest size in place of one that is given with which dim i may be as it follows (-1: with which `whole` is a whole

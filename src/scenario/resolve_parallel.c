@@ -680,7 +680,7 @@ static void derive_trainer(struct mfu_config *c)
     /* Where no trainer is named, what fuses so much takes flash-attn's kernels, or has a loss of its own. */
     runtime = &mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]];
     mfu_derive(c, MFU_S_LOSS_FUSION,
-               runtime->fused_loss                                                                  ? MFU_LOSS_UNFUSED
+               runtime->fused_loss || runtime->layers_only                                          ? MFU_LOSS_UNFUSED
                    : c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_DERIVED && runtime->whole_norms ? MFU_LOSS_FLASH
                                                                                                     : t->loss_fusion);
     if (t->bucket_bytes > 0)

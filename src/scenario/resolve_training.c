@@ -65,7 +65,8 @@ static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
         .softcap = mfu_config_dim(c, "attn_softcap") > 0,
         .parts_only = mfu_config_dim(c, "math_attention") > 0,
         .grouped = mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"),
-        .te = mfu_trainers[c->trainer].transformer_engine && c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_USER,
+        .te = mfu_config_transformer_engine(c)
+            && (mfu_runtimes[c->runtime].transformer_engine || c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_USER),
         .c_program = mfu_runtimes[c->runtime].c_program,
     };
 }
@@ -232,6 +233,23 @@ bool mfu_config_experts_apart(const struct mfu_config *c)
 {
     return mfu_runtimes[c->runtime].experts_apart
         && !(c->setting[MFU_S_CUDA_GRAPHS] > 0 && c->setting[MFU_S_GRAPH_SCOPE] == MFU_GRAPHS_OF_ALL);
+}
+
+bool mfu_config_loads_halves(const struct mfu_config *c)
+{
+    return mfu_bases[(int)c->setting[MFU_S_BASE]].half && c->setting[MFU_S_LORA] == 0;
+}
+
+bool mfu_config_transformer_engine(const struct mfu_config *c)
+{
+    return mfu_runtimes[c->runtime].transformer_engine || mfu_trainers[c->trainer].transformer_engine;
+}
+
+enum mfu_coefficient mfu_config_host_layer(const struct mfu_config *c)
+{
+    enum mfu_coefficient own = mfu_trainers[c->trainer].host_layer;
+
+    return own == MFU_COEFFICIENT_COUNT && mfu_runtimes[c->runtime].transformer_engine ? MFU_C_HOST_TE : own;
 }
 
 bool mfu_config_fused_softmax(const struct mfu_config *c)

@@ -6,8 +6,8 @@
  * computed again in backward, and how gradients are accumulated.
  *
  * Sources: PyTorch's autocast and autograd (eager), AOTAutograd's min-cut
- * partitioner and Inductor's fusion (compile), Megatron-LM and
- * TransformerEngine (fused; AMD has ports of both, Apple has none), llm.c train_gpt2.cu (llmc; CUDA alone).
+ * partitioner and Inductor's fusion (compile), Megatron-LM (fused) and TransformerEngine (te; AMD has ports of both, Apple
+ * has none), llm.c train_gpt2.cu (llmc; CUDA alone).
  */
 #ifndef MFU_SCENARIO_RUNTIME_H
 #define MFU_SCENARIO_RUNTIME_H
@@ -39,7 +39,14 @@
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
       .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA,                \
       .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_BARE, .lacks = MFU_ON(MFU_METAL),             \
-      .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
+      .aliases = "megatron", .stands_for = "megatron+te megatron-deepspeed")                                           \
+    X(TE, "te", .meaning = "PyTorch around TransformerEngine's layers", .fuse = true, .layers_only = true,             \
+      .transformer_engine = true, .whole_scans = true, .whole_norms = true, .recompute = true, .one_cast = true,       \
+      .experts_apart = true, .recompute_attention = true, .heads_in_place = true, .gradient = MFU_GRADIENT_AS_WEIGHT,  \
+      .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
+      .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA, .sigma = MFU_C_MODEL_SIGMA_EAGER,                  \
+      .excess = MFU_C_MODEL_EXCESS_EAGER, .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_BARE,  \
+      .lacks = MFU_ON(MFU_METAL), .aliases = "transformer-engine transformerengine")                                   \
     X(LLMC, "llmc", .meaning = "llm.c: one program in C and CUDA", .fuse = true, .fuse_rows = true,                    \
       .whole_norms = true, .one_cast = true, .half_weights = true, .gemm_accumulates = true, .preallocates = true,     \
       .fused_loss = true, .recompute_ops = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                                   \
@@ -66,27 +73,31 @@ struct mfu_runtime {
     bool torch_default_optimizer; /* "AdamW" means PyTorch's own, a multi-tensor loop */
     bool fuse;                    /* neighbouring pointwise kernels become one */
     bool fuse_rows;               /* norms and softmax join them */
-    bool recompute;               /* backward recomputes what is cheap (min-cut) */
-    bool narrow_loads;            /* four elements at a time, whatever their size */
-    bool whole_norms;             /* RMSNorm and rotary are single kernels */
-    bool whole_scans;             /* a state space's scan is mamba-ssm's */
-    bool one_cast;                /* equal casts of one tensor are made once */
-    bool half_weights;            /* 16-bit weights, fp32 master in the optimizer */
-    bool keeps_quantised;         /* fp8 weights serve all micro-steps of a step */
-    bool weighs_early;            /* an expert's rows take their weight in its activation (Megatron-LM d98e8a64,
+    bool layers_only;         /* all this in layers alone: embedding, last norm, head and loss are eager PyTorch's, and
+                                     autocast, which casts weights, has norms in 16 bits (TransformerEngine d0067d0d,
+                                     pytorch/transformer.py: "For AMP", module/layernorm_linear.py: cast_if_needed()) */
+    bool transformer_engine;  /* layers are TransformerEngine's, whatever the trainer */
+    bool recompute;           /* backward recomputes what is cheap (min-cut) */
+    bool narrow_loads;        /* four elements at a time, whatever their size */
+    bool whole_norms;         /* RMSNorm and rotary are single kernels */
+    bool whole_scans;         /* a state space's scan is mamba-ssm's */
+    bool one_cast;            /* equal casts of one tensor are made once */
+    bool half_weights;        /* 16-bit weights, fp32 master in the optimizer */
+    bool keeps_quantised;     /* fp8 weights serve all micro-steps of a step */
+    bool weighs_early;        /* an expert's rows take their weight in its activation (Megatron-LM d98e8a64,
                                      moe/experts.py: bias_act_func), not where they come back */
-    bool experts_apart;           /* a kernel for each expert's product (TransformerEngine d0067d0, cublaslt_gemm.cu:
+    bool experts_apart;       /* a kernel for each expert's product (TransformerEngine d0067d0, cublaslt_gemm.cu:
                                      multi_stream_cublas_gemm), where the host knows how many rows each has */
-    bool keeps_wide;              /* fp8 quantises again in backward (torchao) */
-    bool gemm_accumulates;        /* wgrad adds into the gradient buffer itself */
-    bool gradients_at_end;        /* backward returns all new gradients at once */
-    bool pads_matmuls;            /* misaligned operands are copied to aligned ones */
-    bool scopes;                  /* Python variables keep arguments alive */
-    bool preallocates;            /* all memory is laid out before the first step */
-    bool fused_loss;              /* loss and d logits in place (llm.c) */
-    bool recompute_ops;           /* checkpoint means single operations (llm.c's -r), not layers */
-    bool recompute_attention;     /* checkpoint selective is attention alone (Megatron) */
-    bool heads_in_place;          /* attention's products, where no kernel is fused, read heads where they lie */
+    bool keeps_wide;          /* fp8 quantises again in backward (torchao) */
+    bool gemm_accumulates;    /* wgrad adds into the gradient buffer itself */
+    bool gradients_at_end;    /* backward returns all new gradients at once */
+    bool pads_matmuls;        /* misaligned operands are copied to aligned ones */
+    bool scopes;              /* Python variables keep arguments alive */
+    bool preallocates;        /* all memory is laid out before the first step */
+    bool fused_loss;          /* loss and d logits in place (llm.c) */
+    bool recompute_ops;       /* checkpoint means single operations (llm.c's -r), not layers */
+    bool recompute_attention; /* checkpoint selective is attention alone (Megatron; checkpoint_core_attention) */
+    bool heads_in_place;      /* attention's products, where no kernel is fused, read heads where they lie */
     enum mfu_type_of_gradient { MFU_GRADIENT_AS_WEIGHT, MFU_GRADIENT_FP32 } gradient;
     enum mfu_coefficient dispatch_forward, dispatch_backward, dispatch_optimizer;
     enum mfu_coefficient sigma, excess; /* of its measured runs */

@@ -175,6 +175,15 @@ bool mfu_config_fused_softmax(const struct mfu_config *);
  * how many rows an expert has (TransformerEngine d0067d0, module/grouped_linear.py: is_module_grouped_tensor_path_supported). */
 bool mfu_config_experts_apart(const struct mfu_config *);
 
+/* Whether weights were made 16 bits when they were loaded and train so, without masters, whatever a product computes in. */
+bool mfu_config_loads_halves(const struct mfu_config *);
+
+/* Whether layers are TransformerEngine's, by the runtime or the trainer. */
+bool mfu_config_transformer_engine(const struct mfu_config *);
+
+/* The host's time for a layer: the trainer's, else that of who made the layers; COUNT: its launches alone. */
+enum mfu_coefficient mfu_config_host_layer(const struct mfu_config *);
+
 /* Whether anything is kept in the host's memory, and comes and goes. */
 bool mfu_offloads(const struct mfu_config *);
 

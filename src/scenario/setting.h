@@ -145,7 +145,7 @@ struct mfu_error;
     X(TRAINABLE_FROM, "trainable_from", "", MFU_COUNT, -1, 10000, -1, NULL, "training",                                \
       "number of the first of the layers that train, from 0 on; -1: they are the last ones")                           \
     X(BASE, "base_precision", "base", MFU_COUNT, 0, MFU_BASE_COUNT - 1, MFU_BASE_AS_TRAINED, mfu_base_names,           \
-      "training", "form in which frozen weights are held")                                                             \
+      "training", "form in which weights are held that were loaded: those that adapters leave frozen, or all")         \
     X(QUANT_BLOCK, "quant_block", "bnb_4bit_blocksize quant_block_size group_size", MFU_COUNT, 0, 4096, 0, NULL,       \
       "training", "weights of a 4-bit base that share a scale; 0: as its program has it", .least_but_0 = 32)           \
     X(FP32_REST, "fp32_rest", "prepare_kbit", MFU_COUNT, 0, 1, 0, mfu_switch_names, "training",                        \

@@ -661,6 +661,59 @@ static void what_is_read_was_written(void **state)
                 }
 }
 
+/* Bytes of the tensors of one part that backward finds, and bytes that the loss moves. */
+static double kept(const struct mfu_program *p, bool in_layers)
+{
+    double bytes = 0;
+    int back = p->n_launches;
+
+    for (int i = p->n_launches - 1; i >= 0; i--)
+        back = p->launches[i].phase == MFU_BACKWARD ? i : back;
+    for (int t = 1; t < p->n_tensors; t++)
+        if (p->tensors[t].born < back && p->tensors[t].last >= back
+            && p->launches[p->tensors[t].born < 0 ? 0 : p->tensors[t].born].in_layer == in_layers)
+            bytes += p->tensors[t].bytes;
+    return bytes;
+}
+
+static double loss_bytes(const struct mfu_program *p)
+{
+    double bytes = 0;
+
+    for (int i = 0; i < p->n_launches; i++)
+        if (p->launches[i].work->kernel.kind == MFU_LOSS)
+            bytes += p->launches[i].work->kernel.read_bytes + p->launches[i].work->kernel.write_bytes;
+    return bytes;
+}
+
+/* A loop around somebody's layers: these keep what fused ones do, all else is as in eager PyTorch.  Autocast casts the
+ * weights of both, and widens nothing in the layers. */
+static void layers_of_a_package_leave_the_loop_eager(void **state)
+{
+    static const char *const models[] = {"gpt2", "llama-3.2-1b", "qwen3-8b", "mistral-7b"};
+    static const char *const precisions[] = {"bf16-pure", "bf16"}, *const names[] = {"eager", "te", "fused"};
+
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        double layers[3], loss[3], outside[3];
+
+        for (int r = 0; r < 3; r++) {
+            const char *const settings[] = {"precision", precisions[k / 4], "runtime", names[r], "attention",
+                                            "flash",     "batch",           "2",       "seq",    "512",
+                                            NULL};
+
+            assert_true(make(&plan, "h100-sxm", models[k % 4], settings));
+            layers[r] = kept(&plan.program, true);
+            outside[r] = kept(&plan.program, false);
+            loss[r] = loss_bytes(&plan.program);
+        }
+        assert_near(loss[1], loss[0], EXACT);
+        assert_true(loss[2] < loss[1]);
+        assert_true(layers[1] <= layers[0] && layers[1] >= layers[2]);
+        assert_true(outside[1] <= outside[0]);
+    }
+}
+
 /* A sum of twenty branches: more inputs than a launch can name. */
 static struct mfu_model *wide_model(int branches)
 {
@@ -1677,6 +1730,7 @@ int main(void)
         cmocka_unit_test(weights_that_stay_for_backward_are_gathered_once),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),
+        cmocka_unit_test(layers_of_a_package_leave_the_loop_eager),
         cmocka_unit_test(fusion_keeps_every_input),
         cmocka_unit_test(products_in_fp8_read_fp8),
         cmocka_unit_test(splitting_keeps_the_model),

@@ -1968,6 +1968,34 @@ static void slow_micro_batches_are_nobodys_choice(void **state)
     assert_true(v->high_s < 3 * v->predicted_step_s);
 }
 
+/* A loop of one's own around TransformerEngine's layers: nothing else is fused, and what notes say of weights and attention
+ * counts. */
+static void layers_of_te_are_in_loops(void **state)
+{
+    static const struct {
+        const char *precision, *notes, *assumed, *never;
+    } rows[] = {
+        {"bf16-pure", "", "upcast_logits=1", "attention=math"},
+        {"bf16-amp", "with CK fused attention", "attention: default", "upcast_logits"},
+        {"bf16-amp", "before the CK fused attention", "attention=math, by the notes", "upcast_logits"},
+        {"fp8", "AdamW on bf16 params (no fp32 master)", "base_precision=bf16", "attention=math"},
+        {"fp8", "fused attention; before warm-up ended", "attention: default", "base_precision"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct mfu_validated *v =
+            table("gpu,model,compile,precision,seq_len,micro_batch,step_time_ms,mem_allocated_gib,notes\n"
+                  "h100-sxm,gpt2,te,%s,1024,8,90,9,%s\n",
+                  rows[i].precision, rows[i].notes)
+                ->rows;
+
+        if (v->skipped[0] || !strstr(v->assumed, rows[i].assumed) || strstr(v->assumed, rows[i].never))
+            fail_msg("%s: '%s' '%s'", rows[i].notes, v->skipped, v->assumed);
+        assert_string_equal(v->runtime, "te");
+    }
+}
+
 /* However long its cells are, whole. */
 static void all_assumptions_are_listed(void **state)
 {
@@ -2073,6 +2101,7 @@ int main(void)
         cmocka_unit_test(rates_say_the_layers),
         cmocka_unit_test(a_verdict_needs_no_time),
         cmocka_unit_test(slow_micro_batches_are_nobodys_choice),
+        cmocka_unit_test(layers_of_te_are_in_loops),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),
         cmocka_unit_test(words_of_data_are_read_whole),

@@ -63,7 +63,7 @@ static int map(struct mfu_builder *s, const char *suffix, double flops, int a, i
 static void gelu_new_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
     int half = map(s, "half", 1, x, MFU_NO_VIEW), inner, factor;
-    int base = s->numerics.autocast ? mfu_emit_cast(s, x, MFU_F32) : x;
+    int base = s->numerics.widens ? mfu_emit_cast(s, x, MFU_F32) : x;
 
     inner = map(s, "pow", 2, base, MFU_NO_VIEW);
     inner = map(s, "mul", 1, inner, MFU_NO_VIEW);
@@ -146,7 +146,7 @@ static void relu2_forward(struct mfu_builder *s, struct mfu_node *n, int x)
     int relu = mfu_node_save(s, n, map(s, "relu", 1, x, MFU_NO_VIEW));
 
     n->out =
-        map(s, "", 1, mfu_node_save(s, n, s->numerics.autocast ? mfu_emit_cast(s, relu, MFU_F32) : relu), MFU_NO_VIEW);
+        map(s, "", 1, mfu_node_save(s, n, s->numerics.widens ? mfu_emit_cast(s, relu, MFU_F32) : relu), MFU_NO_VIEW);
 }
 
 static void relu2_backward(struct mfu_builder *s, struct mfu_node *n)

@@ -62,7 +62,7 @@ static void log_probabilities(struct mfu_builder *s, struct mfu_node *n, int i, 
     logits = product(s, i ? "tail" : "", rows, classes, width, x, weight, MFU_PART_LOGITS_LOSS);
     if (mfu_clusters_apart(n->op))
         logits = mfu_cluster_emit(s, "bias", true, s->numerics.compute, rows, classes, 1, 1, 1, &logits);
-    if (s->numerics.autocast)
+    if (s->numerics.widens)
         logits = mfu_emit_cast(s, logits, MFU_F32);
     n->saved[LOGS + i] =
         mfu_cluster_emit(s, "log_softmax", true, mfu_view_type(s, logits), rows, classes, 1, 3, 1, &logits);
@@ -176,7 +176,7 @@ static void backward(struct mfu_builder *s, int index)
     }
     d = mfu_cluster_emit(s, "log_softmax_grad", true, type, all, told(n, 0), 1, 2, 2, (int[]){dhead, n->saved[LOGS]});
     d = mfu_emit_cast(s, product_gradients(s, n, 0, d, part[0]), mfu_view_type(s, given));
-    mfu_tensor_extend(s, s->numerics.autocast ? MFU_NO_VIEW : n->saved[JOINED]);
+    mfu_tensor_extend(s, s->numerics.widens ? MFU_NO_VIEW : n->saved[JOINED]);
     dx = mfu_grad_sum(s, dx, d);
     if (mfu_trains(s, n, 0))
         mfu_param_grad_add(s, n, 0, weight_gradient(s, n, part));

@@ -71,7 +71,7 @@ static bool window_is_mask(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
 
-    return !mfu_trainers[s->config->trainer].transformer_engine && a[MASKING] == ADDED && a[WINDOW] > 0
+    return !mfu_config_transformer_engine(s->config) && a[MASKING] == ADDED && a[WINDOW] > 0
         && mfu_compare(s, s->config->seq, a[WINDOW]) >= 0;
 }
 
@@ -79,7 +79,7 @@ static bool window_is_mask(struct mfu_builder *s, const struct mfu_node *n)
  * (masking_utils.py, _ignore_causal_mask_sdpa). */
 static bool padding_is_mask(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return !mfu_trainers[s->config->trainer].transformer_engine && n->op->attribute[MASKING] == ADDED
+    return !mfu_config_transformer_engine(s->config) && n->op->attribute[MASKING] == ADDED
         && s->config->setting[MFU_S_PADDING_MASK] > 0;
 }
 
@@ -120,7 +120,7 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     bool fused = is_fused(s, n),
          mask = fused && (window_is_mask(s, n) || padding_is_mask(s, n) || has_bias(n) || before > 0);
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM], unfit = s->apart && !takes(s, a[HEAD_DIM]);
-    bool te = mfu_trainers[s->config->trainer].transformer_engine;
+    bool te = mfu_config_transformer_engine(s->config);
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
     const double *ranks = s->program->mesh.ranks, by_head = ranks[MFU_AXIS_CP_HEADS], ring = ranks[MFU_AXIS_CP];
     double rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
@@ -278,7 +278,7 @@ static void merge_steps(struct mfu_builder *s, const struct mfu_attention *a, in
 {
     double passes = 2 * (a->steps - 1) * mfu_attention_share_of_step(a);
     int in[] = {out[0], out[1]};
-    enum mfu_type sum = mfu_trainers[s->config->trainer].transformer_engine ? s->numerics.compute : MFU_F32;
+    enum mfu_type sum = mfu_config_transformer_engine(s->config) ? s->numerics.compute : MFU_F32;
 
     if (a->steps <= 1)
         return;
@@ -430,7 +430,7 @@ static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const 
 /* Whether the scores are made fp32 for softmax: autocast does that, or the model's code. */
 static bool upcasts(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return s->numerics.compute != MFU_F32 && (s->numerics.autocast || n->op->attribute[SOFTMAX] == FP32);
+    return s->numerics.compute != MFU_F32 && (s->numerics.widens || n->op->attribute[SOFTMAX] == FP32);
 }
 
 /* masked_fill of eager PyTorch fills a copy (torch native/TensorAdvancedIndexing.cpp), also as its own gradient. */

@@ -61,7 +61,7 @@ static int product(struct mfu_builder *s, const char *suffix, double m, double n
 /* The rows of a tower divided by their lengths, for a product. */
 static int unit(struct mfu_builder *s, struct mfu_node *n, int i, int saved[2])
 {
-    int x = mfu_node_input(s, n, i), wide = s->numerics.autocast ? mfu_emit_cast(s, x, MFU_F32) : x;
+    int x = mfu_node_input(s, n, i), wide = s->numerics.widens ? mfu_emit_cast(s, x, MFU_F32) : x;
 
     saved[0] = rows(s, "length", map(s, "square", 1, wide, MFU_NO_VIEW), 1, 1);
     saved[1] = wide;
@@ -94,7 +94,7 @@ static void forward(struct mfu_builder *s, int index)
         for (int i = 0; i < 2; i++) /* along both sides */
             mfu_node_save(s, n,
                           rows(s, i ? "log_softmax_images" : "log_softmax_texts",
-                               s->numerics.autocast ? mfu_emit_cast(s, scaled, MFU_F32) : scaled, b, 5));
+                               s->numerics.widens ? mfu_emit_cast(s, scaled, MFU_F32) : scaled, b, 5));
         n->out = rows(s, "nll", n->saved[OF_IMAGES], 1, 0);
     }
     mfu_node_weight(s, n, 0);

@@ -24,7 +24,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
 /* In fp32 where the factors are: autocast leaves a product of elements alone. */
 static enum mfu_type product_type(const struct mfu_builder *s, int x)
 {
-    return s->numerics.autocast ? MFU_F32 : mfu_view_type(s, x);
+    return s->numerics.widens ? MFU_F32 : mfu_view_type(s, x);
 }
 
 static void forward(struct mfu_builder *s, int index)

@@ -16,7 +16,7 @@
 #include "scenario/trainer.h"
 
 enum { WIDTH, BIAS, EXPERTS, TIED, VISITS };
-enum { SAVED_INPUT, SAVED_WEIGHT };
+enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_BOTH };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -151,12 +151,12 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
 static void emit_product(struct mfu_builder *s, const struct mfu_node *n, struct mfu_kernel gemm, const char *suffix,
                          int a, int b, int c)
 {
-    int in[] = {a, b};
+    int in[] = {a, b, b == n->saved[SAVED_WEIGHT] ? n->saved[SAVED_BOTH] : MFU_NO_VIEW};
 
     if (n->op->attribute[EXPERTS] > 0 && mfu_config_experts_apart(s->config))
         mfu_kernel_set_apart(&gemm);
     mfu_gemm_align(s, &gemm);
-    mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &c);
+    mfu_emit_kernel(s, &gemm, suffix, 0, in[2] == MFU_NO_VIEW ? 2 : 3, in, 1, &c);
     if (n->op->attribute[EXPERTS] > 0 && s->config->experts.fill != 1 && !s->failed)
         s->program->launches[s->program->n_launches - 1].padded = true;
 }
@@ -186,6 +186,8 @@ static void forward(struct mfu_builder *s, int index)
         mfu_node_weight(s, n, 1);
     mfu_node_save(s, n, operand[2]);
     mfu_node_save(s, n, operand[3]);
+    mfu_node_save(s, n,
+                  mfu_config_transformer_engine(s->config) ? operand[1] : MFU_NO_VIEW); /* one tensor holds both */
     if (mfu_last_recomputed(s, index))
         return; /* only its input was needed */
     if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW)

@@ -55,7 +55,7 @@ static void cross_entropy(struct mfu_builder *s, int x, const char *softmax, con
 {
     *log_probabilities = like(s, x, mfu_view_type(s, x));
     row_kernel(s, softmax, 5, 3, 1, 1, &x, *log_probabilities); /* maximum, sum, result */
-    *nll = s->numerics.autocast ? mfu_emit_cast(s, *log_probabilities, MFU_F32) : *log_probabilities;
+    *nll = s->numerics.widens ? mfu_emit_cast(s, *log_probabilities, MFU_F32) : *log_probabilities;
     mfu_emit(s,
              &(struct mfu_emission){/* one 32-byte sector of each row */
                                     .suffix = pick,
@@ -96,13 +96,13 @@ static void over_rows(struct mfu_builder *s, const char *suffix, int x)
 /* Whether the loss is Megatron's, whose classes may be split. */
 static bool is_parallel(const struct mfu_builder *s)
 {
-    return s->whole_softmax || s->config->setting[MFU_S_LOSS_FUSION] != MFU_LOSS_UNFUSED;
+    return (s->whole_softmax && !s->eager_loss) || s->config->setting[MFU_S_LOSS_FUSION] != MFU_LOSS_UNFUSED;
 }
 
 /* Whether the model hands fp32 logits to the loss. */
 static bool upcasts(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op->attribute[UPCAST] == 1 || (n->op->attribute[UPCAST] > 0 && s->numerics.autocast);
+    return n->op->attribute[UPCAST] == 1 || (n->op->attribute[UPCAST] > 0 && s->numerics.widens);
 }
 
 /* What backward needs: an fp32 copy that becomes the softmax where it lies, a kernel for each line, or with max and
@@ -198,7 +198,7 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
     bool wide;
     int out[2] = {n->out, MFU_NO_VIEW};
 
-    if (n->op->attribute[FP32_OUTPUTS] > 0 && s->numerics.autocast)
+    if (n->op->attribute[FP32_OUTPUTS] > 0 && s->numerics.widens)
         logits = mfu_emit_cast(s, logits, MFU_F32);
     if (objective(s)->entropy)
         logits = in_place(s, "temperature", logits);
@@ -310,7 +310,7 @@ static void forward(struct mfu_builder *s, int index)
         return;
     }
     forward_loss(s, n, logits);
-    if (n->op->attribute[FP32_OUTPUTS] == 0 || !s->numerics.autocast)
+    if (n->op->attribute[FP32_OUTPUTS] == 0 || !s->numerics.widens)
         s->returned = logits;
     else if (s->runtime->scopes)
         s->fp32_outputs = logits;

@@ -60,7 +60,7 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
                                         .flops = mfu_view_columns(s, x)},
                  0, NULL, 1, &shifted);
     }
-    if (s->numerics.autocast)
+    if (s->numerics.widens)
         x = mfu_emit_cast(s, x, kind == LAYER_1P ? s->numerics.compute : MFU_F32);
     out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     out[1] = row_statistics(s, n, x, kind == LAYER || kind == LAYER_1P ? 2 : 1);
@@ -350,7 +350,7 @@ static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     bool group = n->op->attribute[KIND] == GROUP;
     int given = mfu_node_input(s, n, 0), out[2];
-    int x = mfu_node_save(s, n, group && s->numerics.autocast ? mfu_emit_cast(s, given, MFU_F32) : given);
+    int x = mfu_node_save(s, n, group && s->numerics.widens ? mfu_emit_cast(s, given, MFU_F32) : given);
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
     double kept = group ? s->config->batch * CHANNEL_GROUPS : mfu_view_columns(s, x);
 

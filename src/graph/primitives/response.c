@@ -25,7 +25,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
 
 static enum mfu_type wide(const struct mfu_builder *s, int x)
 {
-    return s->numerics.autocast ? MFU_F32 : mfu_view_type(s, x);
+    return s->numerics.widens ? MFU_F32 : mfu_view_type(s, x);
 }
 
 /* A row of each sample, from all its positions. */

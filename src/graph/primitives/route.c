@@ -52,7 +52,7 @@ static void forward(struct mfu_builder *s, int index)
     int logits = mfu_tensor_new(s, rows, experts, wide ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
     int scores = mfu_tensor_new(s, rows, experts, MFU_F32, MFU_PART_ACTIVATIONS);
 
-    if (!wide || s->numerics.autocast)
+    if (!wide || s->numerics.widens)
         x = mfu_autocast(s, x); /* which takes fp32 back */
     else if (w != MFU_NO_VIEW)
         w = mfu_emit_cast(s, w, MFU_F32);

@@ -15,6 +15,7 @@
 #include "cost/cost.h"
 #include "descriptor/catalog.h"
 #include "descriptor/maker.h"
+#include "scenario/adapter.h"
 #include "scenario/key_names.h"
 #include "scenario/setting.h"
 
@@ -69,6 +70,24 @@ static bool set_te(struct mfu_row *r)
                         t->te_since);
 }
 
+/* Whether the notes say that attention has no kernel of its own: "without flash attention", "before the fused attention". */
+static bool says_parts(const char *notes)
+{
+    static const char *const kernels[] = {"fused attention", "flash attention", "flash-attention", "flashattention"};
+
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        const char *at = strcasestr(notes, kernels[i]), *clause = at;
+        char before[64];
+
+        while (clause && clause > notes && !strchr(".;:,(", clause[-1]))
+            clause--;
+        snprintf(before, sizeof before, "%.*s", at ? (int)(at - clause) : 0, at ? clause : "");
+        if (at && (mfu_denied(notes, at) || mfu_has_word(before, "before")))
+            return true;
+    }
+    return false;
+}
+
 /* What is not said of attention and recomputation is what the trainer's published runs usually do. */
 static bool set_attention(struct mfu_row *r)
 {
@@ -83,6 +102,8 @@ static bool set_attention(struct mfu_row *r)
         mfu_row_assume(r, "attention: TransformerEngine's choice for te");
         return true;
     }
+    if (!*mfu_row_cell(r, "attention") && says_parts(mfu_row_cell(r, "notes")))
+        return mfu_row_take(r, "attention=math, by the notes");
     if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && mfu_row_before_fused_attention(r))))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (in_parts)
@@ -512,6 +533,19 @@ static bool set_stack(struct mfu_row *r, const char *words)
         : mfu_row_set_software_words(r, "compile", text);
 }
 
+/* Logits of 16-bit weights, which autocast does not widen, a loop of one's own widens itself: logits.float() (NeMo Automodel,
+ * components/loss/masked_ce.py: fp32_upcast; transformers 4.57, loss_utils.py; torchtitan v0.2.2, components/loss.py). */
+static bool set_own_loss(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+    bool halves = mfu_precisions[(int)set[MFU_S_PRECISION]].pure || mfu_bases[(int)set[MFU_S_BASE]].half;
+
+    if (!mfu_runtimes[(int)set[MFU_S_RUNTIME]].layers_only || !halves
+        || mfu_scenario_key(&r->run->scenario, "upcast_logits", NULL).kind == MFU_KEY_NONE)
+        return true;
+    return mfu_row_take(r, "upcast_logits=1: the loss of 16-bit weights is the loop's own");
+}
+
 static bool set_runtime(struct mfu_row *r)
 {
     const char *stack = mfu_row_cell(r, "compile");
@@ -528,9 +562,6 @@ static bool set_runtime(struct mfu_row *r)
     if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
         && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
         return mfu_row_skip(r, "indices' gradients in halves before PyTorch 1.13: not modelled");
-    if ((mfu_same_letters(stack, "te") || mfu_same_letters(stack, "transformer-engine"))
-        && !mfu_row_take(r, "cross_entropy_fusion=off: the loss is the loop's own, %s has the layers", stack))
-        return false;
     return check_program(r) && set_optimizer(r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || mfu_row_set(r, "half_weights", "on"));
 }
@@ -702,8 +733,8 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
         && mfu_row_set_dims(&r) && set_batch_of_tokens(&r) && mfu_row_set_program(&r, false) && set_runtime(&r)
         && mfu_row_set_transformers(&r) && mfu_row_set_adapters(&r) && mfu_row_set_program(&r, true)
         && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r)
-        && mfu_row_set_said(&r) && set_schedule(&r) && set_keys(&r) && mfu_row_split_dims(&r) && set_links(&r)
-        && set_debug(&r) && set_loader(&r))
+        && mfu_row_set_said(&r) && set_own_loss(&r) && set_schedule(&r) && set_keys(&r) && mfu_row_split_dims(&r)
+        && set_links(&r) && set_debug(&r) && set_loader(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);

@@ -407,6 +407,7 @@ const struct mfu_said mfu_said[] = {
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, MFU_ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, MFU_ALWAYS},
     {"grads reduced in bf16", "grad_reduce", "bf16", NULL, MFU_ALWAYS}, {"grad-reduce bf16", "grad_reduce", "bf16", NULL, MFU_ALWAYS},
+    {"no fp32 master", "base_precision", "bf16", NULL, MFU_ALWAYS}, {"without fp32 masters", "base_precision", "bf16", NULL, MFU_ALWAYS},
     {"padded to max length", "padding_mask", "on", NULL, MFU_ALWAYS}, {"padded to max_length", "padding_mask", "on", NULL, MFU_ALWAYS},
 };
 // clang-format on
