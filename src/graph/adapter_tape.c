@@ -56,6 +56,11 @@ double mfu_tape_size(const struct mfu_tape *t)
     return t->op->attribute[MFU_ADAPTER_SIZE];
 }
 
+int mfu_tape_method(const struct mfu_tape *t)
+{
+    return t->op->attribute[MFU_ADAPTER_MORE];
+}
+
 double mfu_tape_setting(const struct mfu_tape *t)
 {
     return t->op->attribute[MFU_ADAPTER_INNER];
@@ -492,6 +497,22 @@ int mfu_tape_call(struct mfu_tape *t, const struct mfu_tape_function *f, int a, 
     for (int i = 0; i < 2; i++)
         p->saved[i] = save(t, kept, keeps[i]);
     return p->out;
+}
+
+int mfu_tape_added(struct mfu_tape *t, int base, int y)
+{
+    return mfu_tape_like(t, mfu_tape_plus(t, base, y), base);
+}
+
+int mfu_tape_beside(struct mfu_tape *t, int w)
+{
+    int base = mfu_tape_base(t), x = mfu_tape_like(t, mfu_tape_input(t), w), y;
+
+    y = mfu_tape_linear(t, x, w, mfu_tape_width(t), mfu_tape_in(t));
+    mfu_tape_hold(t, w);
+    y = mfu_tape_added(t, base, y);
+    mfu_tape_hold(t, x);
+    return y;
 }
 
 int mfu_tape_keep(struct mfu_tape *t, int a)

@@ -21,6 +21,8 @@ double mfu_tape_in(const struct mfu_tape *);
 double mfu_tape_width(const struct mfu_tape *);
 double mfu_tape_size(const struct mfu_tape *);
 double mfu_tape_rows(const struct mfu_tape *);
+/* Which method it is (enum mfu_adapter_method). */
+int mfu_tape_method(const struct mfu_tape *);
 /* Another setting of the method: the operation's attribute MFU_ADAPTER_INNER. */
 double mfu_tape_setting(const struct mfu_tape *);
 /* Of blocks that cut an input row: as many elements as the method's size, or so many blocks. */
@@ -83,6 +85,9 @@ int mfu_tape_as_adapter(struct mfu_tape *, int a);
 int mfu_tape_like(struct mfu_tape *, int a, int b);
 /* Dropped, if lora_dropout says so. */
 int mfu_tape_drop(struct mfu_tape *, int a);
+/* The base's result and what is added to it, in its type; the same of a product with a whole weight. */
+int mfu_tape_added(struct mfu_tape *, int base, int y);
+int mfu_tape_beside(struct mfu_tape *, int weight);
 /* Backward has it, though it reads it not. */
 int mfu_tape_keep(struct mfu_tape *, int a);
 /* A variable of the module lives until here. */

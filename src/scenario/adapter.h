@@ -74,7 +74,7 @@ enum mfu_adapter_place {
 };
 enum mfu_adapter_form {
     MFU_FORM_PAIR,
-    MFU_FORM_STEPS /* as graph/primitives/adapter_method.c writes them */
+    MFU_FORM_STEPS /* as graph/methods/ writes them */
 };
 /* Settings that only some methods read. */
 enum mfu_adapter_setting {
@@ -105,6 +105,8 @@ enum mfu_adapter_setting {
     X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 64,                             \
       .takes = MFU_TAKES_EACH_AND_DROPOUT, .stands_for = "bone",                                                       \
       .says = "one matrix beside each target, which multiplies sums of its input: one product more")                   \
+    X(METHOD_MISS_MINI, "miss-mini", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 64,                   \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT, .says = "MiSS whose matrix is a square block, repeated over the columns")   \
     X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8, .takes = MFU_TAKES_EACH,     \
       .says = "four narrow matrices of each target, made a whole weight in every pass")                                \
     X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 8,                              \

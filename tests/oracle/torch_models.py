@@ -539,6 +539,8 @@ def method_cases(pure, ckpt):
     yield row("road-llama-qv-pure", "llama", adapter="adapter=road" + qv, **pure, **half)
     yield row("road-llama-all-amp", "llama", adapter="adapter=road" + every, **half)
     yield row("road-qwen2-all-pure-ckpt", "qwen2", adapter="adapter=road" + every, **pure, **half, **ckpt)
+    yield row("miss-mini-llama-qv-pure", "llama", adapter="adapter=miss-mini lora=64" + qv, **pure, **half)
+    yield row("miss-mini-llama-qv-amp", "llama", adapter="adapter=miss-mini lora=16" + qv, **half)
     for method in ("road-2", "beft", "glora-vector", "tinylora-tied"):
         yield row(f"{method}-llama-qv-pure", "llama", adapter=f"adapter={method}" + qv, **pure, **half)
         yield row(f"{method}-llama-all-amp", "llama", adapter=f"adapter={method}" + every, **half)
@@ -1014,6 +1016,7 @@ def adapter_config(keys):
         "adalora": lambda: peft.AdaLoraConfig(init_r=size, lora_dropout=drop, total_step=1000, **modules, **common),
         "vera": lambda: peft.VeraConfig(r=size, vera_dropout=drop, **modules, **common),
         "miss": lambda: peft.MissConfig(r=size, miss_dropout=drop, **modules, **common),
+        "miss-mini": lambda: peft.MissConfig(r=size, mini_r=size, init_weights="mini", miss_dropout=drop, **modules, **common),
         "loha": lambda: peft.LoHaConfig(r=size, **modules, **common),
         "lokr": lambda: peft.LoKrConfig(r=size, decompose_factor=int(keys.get("lokr_factor", -1)), **modules, **common),
         "oft": lambda: peft.OFTConfig(r=int(keys.get("adapter_blocks", 0)), oft_block_size=0 if "adapter_blocks" in keys else size, **modules, **common),

@@ -184,11 +184,12 @@ static const struct {
     enum mfu_adapter_method of;
     const char *key, *value;
 } forms[] = {
-    {MFU_METHOD_LORA, "adapter", "lora-fa"},        {MFU_METHOD_LORA, "adapter", "mica"},
-    {MFU_METHOD_ROAD, "adapter", "road-2"},         {MFU_METHOD_DEFT, "adapter", "para"},
-    {MFU_METHOD_GLORA, "adapter", "glora-vector"},  {MFU_METHOD_TINYLORA, "adapter", "tinylora-tied"},
-    {MFU_METHOD_IA3, "ia3_inputs", "gate,up,down"}, {MFU_METHOD_LOKR, "lokr_factor", "4"},
-    {MFU_METHOD_LOKR, "lokr_factor", "8"},          {MFU_METHOD_LOKR, "lokr_factor", "16"},
+    {MFU_METHOD_LORA, "adapter", "lora-fa"},       {MFU_METHOD_LORA, "adapter", "mica"},
+    {MFU_METHOD_ROAD, "adapter", "road-2"},        {MFU_METHOD_DEFT, "adapter", "para"},
+    {MFU_METHOD_GLORA, "adapter", "glora-vector"}, {MFU_METHOD_TINYLORA, "adapter", "tinylora-tied"},
+    {MFU_METHOD_MISS, "adapter", "miss-mini"},     {MFU_METHOD_IA3, "ia3_inputs", "gate,up,down"},
+    {MFU_METHOD_LOKR, "lokr_factor", "4"},         {MFU_METHOD_LOKR, "lokr_factor", "8"},
+    {MFU_METHOD_LOKR, "lokr_factor", "16"},
 };
 
 /* Takes the form after those that were tried of the method that the row names. */
