@@ -210,6 +210,7 @@ struct search {
     struct mfu_scenario best;
     double surprise, score; /* of the best, INFINITY: none suits */
     enum settled by;
+    int tried;
 };
 
 /* Sets a value of a key that was left open; false where that cannot be. */
@@ -228,6 +229,7 @@ static void consider(struct search *t, struct mfu_scenario *s, double surprise)
     enum settled by = settle(t->p, t->simulation, t->run, s);
     double score = surprise + SPEED_COUNTS * log(t->p->step.time_s / amount(t->run, s)), off = memory_off(t->p, t->run);
 
+    t->tried++;
     if (!t->run->batch_open && !isnan(off))
         score += off * off / (2 * MEMORY_OFF * MEMORY_OFF);
     if (by == UNFIT || !(score < t->score))
@@ -280,9 +282,9 @@ static void try_faster(struct search *t)
     }
 }
 
-void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run)
+bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run)
 {
-    struct search t = {p, simulation, run, 0, 0, {0}, {0}, run->scenario, 0, INFINITY, UNFIT};
+    struct search t = {p, simulation, run, 0, 0, {0}, {0}, run->scenario, 0, INFINITY, UNFIT, 0};
     const struct mfu_scenario as_read = run->scenario;
     struct mfu_scenario first = as_read;
     struct mfu_error err = {0};
@@ -290,11 +292,13 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
     bool fits;
 
     if (run->ran == 0 && run->batch_open) {
+        if (mfu_simulate_plan(p, simulation, &err) < 0)
+            return false;
         if (p->memory.fits)
             snprintf(run->skipped, sizeof run->skipped, "the micro-batch is not stated, and one sequence fits");
         else
             mfu_run_note(run, "batch=1: no larger one fits");
-        return;
+        return true;
     }
     consider(&t, &first, 0);
     fits = t.by != UNFIT;
@@ -318,7 +322,7 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
                                && p->memory.fits
                            ? BY_MEMORY
                            : ONE_ALONE);
-        return;
+        return false;
     }
     if (run->ran != 0)
         try_faster(&t);
@@ -346,6 +350,7 @@ void mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
     if (run->by_rate)
         run->step_s *= amount(run, &run->scenario) / amount(run, &as_read);
     note_batch(run, t.by);
+    return t.tried == 1;
 }
 
 /* Takes in what another value of the column gives, for as many sequences of a step. */

@@ -44,8 +44,8 @@ void mfu_reserved_interval(const struct mfu_plan *, const struct mfu_measured_ru
 
 /* Chooses what is open in the run, and notes it there.  What is assumed where nothing is said stays where it suits and memory
  * does not keep it slow; what ran out of memory did so with it and one sequence, or nothing follows and the run is skipped.
- * The plan is that of the run's scenario before, and of the last trial behind. */
-void mfu_choose_open(struct mfu_plan *, struct mfu_simulation *, struct mfu_measured_run *);
+ * The plan is that of the run's scenario before, not simulated, and of the last trial behind; whether that is the run's. */
+bool mfu_choose_open(struct mfu_plan *, struct mfu_simulation *, struct mfu_measured_run *);
 
 /* What else the planned run may have been. */
 struct mfu_possible mfu_look_around(struct mfu_plan *, struct mfu_simulation *, const struct mfu_measured_run *);

@@ -184,8 +184,9 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     struct mfu_error err = {0};
     struct mfu_possible all;
     char why[160];
+    bool settled;
 
-    if (mfu_replan(p, simulation, &run->scenario, &err) == 0) {
+    if (mfu_plan_make(p, &run->scenario, &err) == 0) {
         mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
     } else {
         snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
@@ -194,20 +195,23 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         run->trains_other = true; /* others may suit */
     }
     for (size_t i = 0; mfu_measured_usual_targets(run, i, p->program.trainable_params); i++)
-        if (mfu_replan(p, simulation, &run->scenario, &err) == 0)
+        if (mfu_plan_make(p, &run->scenario, &err) == 0)
             mfu_measured_check_size(run, p->program.params, p->program.trainable_params);
     if (!run->skipped[0])
         settle_layers(p, run);
     if (run->skipped[0])
         return;
     if (run->limit) {
-        predict_longest(p, simulation, run, v);
+        if (mfu_simulate_plan(p, simulation, &err) < 0)
+            snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
+        else
+            predict_longest(p, simulation, run, v);
         return;
     }
-    mfu_choose_open(p, simulation, run);
+    settled = mfu_choose_open(p, simulation, run);
     if (run->skipped[0])
         return;
-    if (mfu_replan(p, simulation, &run->scenario, &err) < 0) { /* the last trial was another */
+    if (!settled && mfu_replan(p, simulation, &run->scenario, &err) < 0) {
         snprintf(run->skipped, sizeof run->skipped, "%.190s", err.text);
         return;
     }
