@@ -1996,6 +1996,44 @@ static void layers_of_te_are_in_loops(void **state)
     }
 }
 
+/* Hours of a whole training are more than its steps take; a rate that was printed is of steps. */
+static void hours_are_more_than_steps(void **state)
+{
+    static const struct {
+        const char *notes;
+        bool whole;
+    } rows[] = {{"", false},
+                {"82432 GPU hours for 1.0e+12 tokens", true},
+                {"from 30B tokens in 14 hours", true},
+                {"2.7 days for 400K steps", true},
+                {"180K GPU hours per trillion tokens", true},
+                {"derived as global_batch*seq/tokens_per_s", false},
+                {"the runner is idle for hours, tokens are packed", false},
+                {"tokens/s from 'train total tokens'", false},
+                {"ran for two days; 195 ms of 100 steps", false}};
+    struct mfu_validation *plain = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = table(
+            "gpu,model,n_gpus,seq_len,micro_batch,precision,attention,act_ckpt,compile,sharding,step_time_ms,notes\n"
+            "a100-80gb-sxm,llama-2-7b,64,2048,4,bf16,flash2,none,eager,fsdp-full,2500,\"%s\"\n",
+            rows[i].notes);
+        const struct mfu_validated *v = &all->rows[0];
+
+        if (i == 0)
+            plain = all;
+        assert_string_equal(v->skipped, "");
+        if (rows[i].whole != (strstr(v->assumed, "goodput=") != NULL))
+            fail_msg("'%s': '%s'", rows[i].notes, v->assumed);
+        if (i == 1) {
+            assert_true(v->predicted_step_s > plain->rows[0].predicted_step_s);
+            assert_true(v->high_s / v->predicted_step_s > plain->rows[0].high_s / plain->rows[0].predicted_step_s);
+            assert_near(v->low_s, plain->rows[0].low_s, 1e-12);
+        }
+    }
+}
+
 /* However long its cells are, whole. */
 static void all_assumptions_are_listed(void **state)
 {
@@ -2101,6 +2139,7 @@ int main(void)
         cmocka_unit_test(rates_say_the_layers),
         cmocka_unit_test(a_verdict_needs_no_time),
         cmocka_unit_test(slow_micro_batches_are_nobodys_choice),
+        cmocka_unit_test(hours_are_more_than_steps),
         cmocka_unit_test(layers_of_te_are_in_loops),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),

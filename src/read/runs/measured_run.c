@@ -623,6 +623,32 @@ static bool set_lengths(struct mfu_row *r)
 
 #define MOST_TFLOPS 1e6 /* more is no rate of one GPU, as measured_cells.c says */
 
+/* Whether notes say how many hours or days some tokens or steps took: "82432 GPU hours for 1T tokens", "30B tokens in 14
+ * hours", "24 days for 400K steps". */
+static bool says_hours_of(const char *notes)
+{
+    static const char *const units[] = {"hours", "days"},
+                             *const amounts[] = {"tokens", "steps", "updates", "iterations"};
+
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+        for (const char *at = strcasestr(notes, units[u]); at; at = strcasestr(at + 1, units[u])) {
+            const char *from = at, *to = at + strlen(units[u]), *word;
+            size_t n;
+
+            while (from > notes && !strchr(",;(", from[-1]))
+                from--;
+            n = strcspn(from, ",;)");
+            if (n < (size_t)(to - from) || strncasecmp(from, "per ", 4) == 0)
+                continue;
+            for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++)
+                if ((word = strcasestr(from, amounts[i])) && word < from + n
+                    && (word > at ? strncasecmp(to, " for ", 5) == 0 || strncasecmp(to, " per ", 5) == 0
+                                  : strncasecmp(word + strlen(amounts[i]), " in ", 4) == 0))
+                    return true;
+        }
+    return false;
+}
+
 static void read_time(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
@@ -661,6 +687,7 @@ static void read_time(struct mfu_row *r)
         rate = samples * run->seq / run->step_s;
     if (!run->gpus_open)
         run->rate_tokens = rate / set[MFU_S_GPUS];
+    run->whole = says_hours_of(mfu_row_cell(r, "notes"));
     run->layers_open = mfu_cell_empty(r, "n_layer");
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
