@@ -163,6 +163,8 @@ struct mfu_yaml;
     X(HOST_QUANTISED, "host.quantised", MFU_RATIO, 0.1, 10, "that time with quantised linears, relative")              \
     X(HOST_LOOP, "host.loop", MFU_SECONDS, 0, 1e-2,                                                                    \
       "what the loop of transformers' Trainer takes for each weight tensor and micro-step, while the GPU waits")       \
+    X(HOST_RANKS, "host.ranks", MFU_SECONDS, 0, 1,                                                                     \
+      "what ranks wait for the last of them in a step, where gradients are summed beside backward")                    \
     X(HOST_THREAD, "host.thread", MFU_RATIO, 0.1, 10,                                                                  \
       "host times beside such a card, where no processor is known, relative to those of a server")                     \
     X(HOST_LOADER, "host.loader", MFU_SECONDS, 0, 100,                                                                 \

@@ -156,6 +156,16 @@ static double loop_s(const struct mfu_plan *p)
     return p->config.setting[MFU_S_LOOP] * p->machine.c[MFU_C_HOST_LOOP] * p->program.weight_tensors * p->program.accum;
 }
 
+/* What ranks wait for the last of them in a step, where they sum gradients beside backward, whoever updates then: once, since
+ * a rank that waited is no earlier than the others.  Stages of a pipeline wait for each other anyway. */
+static double ranks_s(const struct mfu_plan *p)
+{
+    return p->config.setting[MFU_S_DP] > 1 && mfu_trainers[p->config.trainer].overlaps_reduce
+            && !mfu_runtimes[p->config.runtime].c_program && p->config.setting[MFU_S_PP] <= 1
+        ? p->machine.c[MFU_C_HOST_RANKS]
+        : 0;
+}
+
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases
  * weights on its way through forward and backward, on the host even where one
  * GPU holds everything: that time, and the trainer's own, is spread over the
@@ -168,6 +178,7 @@ static void find_dispatch(struct mfu_plan *p)
     p->host_rules = graphs_all(p) ? MFU_C_DISPATCH_GRAPH : mfu_runtimes[p->config.runtime].dispatch_forward;
     p->far_s = far_s(p);
     p->loop_s = loop_s(p);
+    p->ranks_s = ranks_s(p);
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i], checks = checks_s(p, (enum mfu_phase)i);
         bool layers = i == MFU_FORWARD || i == MFU_BACKWARD;
@@ -277,7 +288,7 @@ static void add_up_time(struct mfu_plan *p)
     s->communication_exposed_s =
         fmin(with.exposed_s, s->communication_s * (1 + p->machine.c[MFU_C_LINK_CONTENTION]) + s->copies_s);
     s->contention_s = 0;
-    gpu_s = s->beside_host_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->loop_s + p->paging_s;
+    gpu_s = s->beside_host_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->loop_s + p->ranks_s + p->paging_s;
     s->time_s = fmax(gpu_s, loader_s);
     p->loader_wait_s = s->time_s - gpu_s;
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s - p->paging_s;
@@ -461,11 +472,12 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
         slope[i] = (mfu_coefficient_rows[i].dim == MFU_SECONDS ? 1 : -1) * p->sums.rules_s[i] / p->step.time_s;
     slope[p->host_rules] =
-        p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s, 0) / p->step.time_s;
+        p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s - p->ranks_s, 0) / p->step.time_s;
     if (p->limit == MFU_LIMIT_INPUT && !mfu_plan_states_loader(p))
         slope[decodes(p) ? MFU_C_HOST_JPEG : MFU_C_HOST_LOADER] = 1;
     slope[MFU_C_LINK_PAGED] = -p->paging_s / p->step.time_s;
     slope[MFU_C_HOST_LOOP] = p->loop_s / p->step.time_s;
+    slope[MFU_C_HOST_RANKS] = p->ranks_s / p->step.time_s;
     slope[MFU_C_SYSTEM] = alike ? 0 : 1;
 }
 

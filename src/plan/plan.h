@@ -175,6 +175,7 @@ struct mfu_plan {
     double far_s;                       /* what messages between nodes take longer than their bytes, in a pass */
     double late_s[MFU_PHASE_COUNT];     /* what host and GPU wait for each other, of a step */
     double loop_s;                      /* that the GPU waits for the loop around the model, of a step */
+    double ranks_s;                     /* that ranks wait for the last of them where they sum gradients, of a step */
     enum mfu_coefficient host_rules;    /* what most of the host time of a step rests on */
     double paging_s;                    /* that the optimizer waits for pages of its states, of each step */
     double loader_wait_s;               /* that GPU and host have, of each step, since the loader is slower */

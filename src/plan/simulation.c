@@ -71,7 +71,7 @@ static int run_in_time(struct mfu_plan *plan, bool record, struct mfu_simulation
         .latency_s = plan->machine.c[MFU_C_KERNEL_OVERHEAD],
         .loader_s = mfu_plan_micro_loader_s(plan),
         .step_constant_s = plan->machine.c[MFU_C_STEP_CONSTANT] + plan->late_s[MFU_FORWARD] + plan->late_s[MFU_BACKWARD]
-            + plan->loop_s + plan->paging_s,
+            + plan->loop_s + plan->ranks_s + plan->paging_s,
         .record = record,
         .contention = plan->config.ranks > 1 ? plan->machine.c[MFU_C_LINK_CONTENTION] : 0,
     };

@@ -136,6 +136,38 @@ static void the_loop_is_waited_for(void **state)
     }
 }
 
+/* Ranks wait for the last of them once a step, where they sum gradients beside backward: however many micro-steps there are
+ * and whoever updates, in the sums and in the simulation; one GPU has nobody to wait for. */
+static void ranks_are_waited_for_once(void **state)
+{
+    static const struct {
+        const char *gpus, *zero, *accum, *trainer;
+        double times;
+    } rows[] = {{"8", "0", "1", "ddp", 1},       {"8", "0", "16", "ddp", 1}, {"8", "1", "2", "ddp", 1},
+                {"16", "0", "4", "nanotron", 1}, {"8", "3", "1", "fsdp", 1}, {"1", "0", "1", "ddp", 0},
+                {"8", "0", "4", "megatron", 0}};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        double step_s[2], simulated_s[2];
+
+        for (int late = 0; late < 2; late++) {
+            struct mfu_simulation s = {0};
+
+            plan(&p, "a100-80gb-sxm", "gpt2",
+                 (const char *[]){"gpus", rows[i].gpus, "trainer", rows[i].trainer, "zero", rows[i].zero, "accum",
+                                  rows[i].accum, "host.ranks", late ? "90ms" : "0s", NULL});
+            step_s[late] = p.step.time_s;
+            assert_int_equal(mfu_simulate(&p, false, &s, NULL), 0);
+            simulated_s[late] = p.step.time_s;
+            mfu_simulation_release(&s);
+        }
+        assert_near(step_s[1] - step_s[0], 90e-3 * rows[i].times, 1e-9);
+        assert_near(simulated_s[1] - simulated_s[0], 90e-3 * rows[i].times, 1e-9);
+    }
+}
+
 /* Bytes that the kernels of a name write in a micro-step, and calls of them. */
 static double written_by(const struct mfu_plan *p, const char *ending, double *calls)
 {
@@ -711,6 +743,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stage_gathers_its_own_weights),
         cmocka_unit_test(the_loop_is_waited_for),
+        cmocka_unit_test(ranks_are_waited_for_once),
         cmocka_unit_test(freed_memory_comes_back_when_the_gpu_has_read_it),
         cmocka_unit_test(stages_of_equal_cost_have_all_layers),
         cmocka_unit_test(sums_of_gradients_have_the_type_that_is_set),

@@ -178,7 +178,7 @@ static int machines(void)
 {
     const char *n = getenv("MFUPLAN_MACHINES");
 
-    return n && atoi(n) > 0 ? atoi(n) : 3;
+    return n && atoi(n) > 0 ? atoi(n) : 5;
 }
 
 static void unseen_steps_are_predicted(void **state)

@@ -243,7 +243,7 @@ static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, str
     s->part_s[MFU_P_OFFLOAD] = offload_s;
     s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s - offload_s;
     s->part_s[MFU_P_STEP] = step_s;
-    s->part_s[MFU_P_DISPATCH] = t->host_bound_s - step_s - p->paging_s;
+    s->part_s[MFU_P_DISPATCH] = t->host_bound_s - step_s - p->paging_s - p->ranks_s;
     rest_s = s->step_s;
     for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
         rest_s -= s->part_s[i];
