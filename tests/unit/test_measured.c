@@ -510,6 +510,7 @@ static void scripts_of_diffusers_encode_in_the_step(void **state)
         {"900,SDXL base 1.0,diffusers,,full,,adamw8bit", "autoencoder_fp32=1", "autoencoder=1"},
         {"900,stable-diffusion-2-1,diffusers,1,lora,4,adamw", "text_encoders=1", "autoencoder=1"},
         {"900,stable-diffusion-2-1,SimpleTuner,,lora,4,adamw", NULL, "as diffusers"},
+        {"900,resnet50,timm,,full,,sgd", "dataloader_workers=4, as timm", NULL},
     };
 
     (void)state;

@@ -198,6 +198,13 @@ static const struct {
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
     {"benchmark.py", "step.constant", "0", NULL, NULL, false, NULL},
     {"benchmark.py", "model.unseen", "0", NULL, NULL, false, NULL},
+    /* Workers for a GPU where no option says: timm's train.py (1.0), open_clip's params.py (89fb801), main.py of DeiT (7e160fe)
+     * and main_pretrain.py of MAE (efb2a80). */
+    {"timm", "dataloader_workers", "4", NULL, NULL, false, NULL},
+    {"open_clip", "dataloader_workers", "4", NULL, NULL, false, NULL},
+    {"openclip", "dataloader_workers", "4", NULL, NULL, false, NULL},
+    {"deit", "dataloader_workers", "10", NULL, NULL, false, NULL},
+    {"mae", "dataloader_workers", "10", NULL, NULL, false, NULL},
     /* examples of diffusers (58eb52c080): images are encoded in each step, but by train_text_to_image_sdxl.py before all; prompts
      * are, too, where images have captions (train_text_to_image*.py) and in train_dreambooth.py; adapters of U-Nets sit on
      * to_q, to_k, to_v and to_out.0; the encoder stays in fp32 for SDXL and Stable Diffusion 3. */

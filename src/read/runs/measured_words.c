@@ -396,6 +396,8 @@ const struct mfu_said mfu_said[] = {
     {"lomo", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
     {"multi-crop", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS},
     {"momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
+    {"controlnet", NULL, NULL, "a copy of the encoder that trains beside a frozen U-Net", MFU_ALWAYS},
+    {"textual inversion", NULL, NULL, "a word that trains in front of frozen weights", MFU_ALWAYS},
     {"pagedadamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS}, {"paged_adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
     {"keeps logits", "keep_logits", "1", NULL, MFU_ALWAYS}, {"logits kept", "keep_logits", "1", NULL, MFU_ALWAYS},
     {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, MFU_ALWAYS},
