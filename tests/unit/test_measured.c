@@ -707,13 +707,15 @@ static void names_are_known_by_their_words(void **state)
                 {"Qwen3-235B", "Qwen3-235B-A22B"},
                 {"granite 1.8B", NULL}, /* no granite-3.1-8b */
                 {"pythia-7b", NULL},
+                {"GPT-120B", NULL}, /* no gpt-oss-120b */
+                {"ViT", NULL},      /* whatever the next cell says */
                 {"deit_small", ""},
                 {"ViT-Huge", ""}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct mfu_validation *all =
-            table("gpu,n_gpus,model,micro_batch,step_time_ms\nb200,64,%s,1,5000\n", rows[i].name);
+            table("gpu,n_gpus,model,id,micro_batch,step_time_ms\nb200,64,%s,L,1,5000\n", rows[i].name);
         char text[80];
 
         snprintf(text, sizeof text, "model=%s for", rows[i].model ? rows[i].model : "");
@@ -1848,6 +1850,8 @@ static void programs_do_what_columns_leave_open(void **state)
         {"facebookresearch/lingua", "", "", "llama-3.2-1b", "runtime=compile, as facebookresearch/lingua does",
          "loop="},
         {"facebookresearch/lingua", "eager", "", "llama-3.2-1b", "", "runtime=compile"},
+        {"modded-nanogpt", "", "", "gpt2", "runtime=compile, as modded-nanogpt does", "nanoGPT does"},
+        {"https://hf.co/blog", "", "", "gpt2", "", "loop="},
     };
 
     (void)state;
@@ -1860,6 +1864,56 @@ static void programs_do_what_columns_leave_open(void **state)
 
         if (v->skipped[0] || !strstr(v->assumed, rows[i].assumed) || strstr(v->assumed, rows[i].never))
             fail_msg("%s %s: '%s' '%s'", rows[i].source, rows[i].compile, v->skipped, v->assumed);
+    }
+}
+
+/* What programs are said to do are settings that there are. */
+static void programs_do_what_can_be_set(void **state)
+{
+    static const char *const programs[] = {"QwenLM",
+                                           "ms-swift",
+                                           "torchtune",
+                                           "nanotron",
+                                           "torchtitan",
+                                           "nanoGPT",
+                                           "benchmark.py",
+                                           "diffusers",
+                                           "DeepLearningExamples",
+                                           "Automodel",
+                                           "Megatron-Bridge",
+                                           "NeMo",
+                                           "flash-attention training",
+                                           "LLMs-from-scratch",
+                                           "LLM-from-scratch",
+                                           "vTrain",
+                                           "huggingface",
+                                           "litgpt",
+                                           "axolotl",
+                                           "LLaMA-Factory",
+                                           "alignment-handbook",
+                                           "FastChat",
+                                           "artidoro",
+                                           "alpaca-lora",
+                                           "LongLoRA",
+                                           "xtuner",
+                                           "LMFlow",
+                                           "llama-recipes",
+                                           "metaseq",
+                                           "jzhang38",
+                                           "InternEvo",
+                                           "facebookresearch/lingua",
+                                           "nanochat",
+                                           "modded-nanogpt"};
+    static const char *const methods[] = {"", "full", "lora", "qlora"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(programs) * LENGTH(methods); i++) {
+        struct mfu_validation *all = table("source,gpu,n_gpus,model,method,lora_rank,seq_len,micro_batch,step_time_ms\n"
+                                           "%s,h200-sxm,8,tinyllama-1.1b,%s,8,1024,1,900\n",
+                                           programs[i / LENGTH(methods)], methods[i % LENGTH(methods)]);
+
+        if (strstr(all->rows[0].skipped, "expected"))
+            fail_msg("%s %s: %s", programs[i / LENGTH(methods)], methods[i % LENGTH(methods)], all->rows[0].skipped);
     }
 }
 
@@ -1935,6 +1989,21 @@ static void rates_say_the_layers(void **state)
         if (!rows[i].n_layer[0] && rows[i].gflop > 24)
             assert_null(strstr(v->assumed, "by the rates"));
     }
+}
+
+/* A step whose micro-steps nobody counted, and tokens of an encoder and a decoder, contradict no rate. */
+static void rates_say_nothing_of_tokens_that_are_not_counted(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,model,n_gpus,n_layer,seq_len,micro_batch,grad_accum,compile,step_time_ms,model_tflops_gpu\n"
+              "h100-sxm,Llama 2 7B,8,32,4096,1,,eager,8000,400\n"
+              "h100-sxm,Llama 2 7B,8,32,4096,1,1,eager,8000,400\n"
+              "h100-sxm,t5-base,8,12,512,8,1,eager,200,6\n");
+
+    (void)state;
+    assert_null(strstr(all->rows[0].skipped, "GFLOP a token"));
+    assert_non_null(strstr(all->rows[1].skipped, "GFLOP a token"));
+    assert_null(strstr(all->rows[2].skipped, "GFLOP a token"));
 }
 
 /* What ran out of memory keeps its verdict where its time could be anything; each setting is noted once. */
@@ -2135,9 +2204,11 @@ int main(void)
         cmocka_unit_test(memory_chooses_and_time_does_not),
         cmocka_unit_test(programs_have_years),
         cmocka_unit_test(programs_do_what_columns_leave_open),
+        cmocka_unit_test(programs_do_what_can_be_set),
         cmocka_unit_test(software_is_no_older_than_what_it_runs),
         cmocka_unit_test(a_length_may_be_open),
         cmocka_unit_test(rates_say_the_layers),
+        cmocka_unit_test(rates_say_nothing_of_tokens_that_are_not_counted),
         cmocka_unit_test(a_verdict_needs_no_time),
         cmocka_unit_test(slow_micro_batches_are_nobodys_choice),
         cmocka_unit_test(hours_are_more_than_steps),

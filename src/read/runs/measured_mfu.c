@@ -83,7 +83,8 @@ bool mfu_measured_counts(const struct mfu_plan *p, const struct mfu_measured_run
 
     *off = NAN;
     if (!(stated > 0) || mfu_model_samples(p->config.model) || p->program.trainable_params < p->program.params
-        || p->config.setting[MFU_S_DOC_LEN] > 0)
+        || p->config.setting[MFU_S_DOC_LEN] > 0
+        || mfu_config_dim(&p->config, "encoder_seq") > 0) /* tokens of the source, the target or both */
         return true;
     n = mfu_conventions(p, all);
     for (size_t i = 0; i < n; i++)

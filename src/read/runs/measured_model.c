@@ -361,12 +361,14 @@ static int words_between(const char *longer, const char *name)
 {
     size_t n, m, words = 0;
     int between = 0;
+    bool of_any = false; /* "GPT" is said of any decoder: one of 120B is not gpt-oss-120b */
 
     for (; (n = next_word(&name)) > 0; name += n, words++) {
         for (; (m = next_word(&longer)) > 0 && (m != n || strncasecmp(longer, name, n) != 0); longer += m)
             between++;
-        if (m == 0 || (words == 0 && between > 0))
+        if (m == 0 || (words < 2 && between > 0 && (words == 0 || of_any)))
             return -1;
+        of_any = n == 3 && strncasecmp(name, "gpt", n) == 0;
         longer += m;
     }
     return words > 1 ? between : -1;
@@ -448,7 +450,7 @@ static const char *short_family(const char *name)
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
         size_t n = strlen(begin[i]), m;
 
-        if (strncasecmp(name, begin[i], n) != 0 || !strchr("-_", name[n]))
+        if (strncasecmp(name, begin[i], n) != 0 || (name[n] != '-' && name[n] != '_'))
             continue;
         m = strcspn(name + n + 1, "-_/ ");
         for (size_t k = 0; k < sizeof image_sizes / sizeof *image_sizes; k++)

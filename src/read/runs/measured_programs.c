@@ -194,6 +194,8 @@ static const struct {
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false, NULL},
     {"nanotron", "trainer", "nanotron", NULL, NULL, false, NULL},
     {"torchtitan", "trainer", "torchtitan", NULL, NULL, false, NULL},
+    /* f411b3d3, train_gpt.py; before nanoGPT, whose name is a part of its. */
+    {"modded-nanogpt", "runtime", "compile", NULL, NULL, false, NULL},
     {"nanoGPT", "zero_grad", "free", NULL, NULL, false, NULL}, /* train.py: set_to_none=True */
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
     {"benchmark.py", "step.constant", "0", NULL, NULL, false, NULL},
@@ -243,7 +245,7 @@ static const struct {
     /* Recomputation that a program or nearly all of its recipes turn on: axolotl 067b021c, examples (203 of 212, flash
      * attention in 190); LLaMA-Factory ff6d4d12, hparams/model_args.py: disable_gradient_checkpointing False; alignment-handbook
      * 925acdf, recipes (all); FastChat 0e6d3e4b, README.md; qlora 7f4e95a, qlora.py; alpaca-lora 8bb8579, finetune.py
-     * (prepare_model_for_int8_training); LongLoRA d4eb344, fine-tune.py; xtuner b934f462; swift 3602360a, trainers/arguments.py;
+     * (prepare_model_for_int8_training); LongLoRA d4eb344, fine-tune.py; xtuner b934f462;
      * LMFlow f3597dba, scripts; llama-recipes 37c8f72, configs/fsdp.py; metaseq f7ffa5f, the 175B's baselines. */
     {"axolotl", "checkpoint", "full", NULL, NULL, false, NULL},
     {"axolotl", "attention", "flash2", NULL, NULL, false, NULL},
@@ -263,17 +265,16 @@ static const struct {
     {"metaseq", "checkpoint", "full", NULL, NULL, false, NULL},
     /* jzhang38/TinyLlama bf12224, lit_gpt: flash-attn's attention, RMSNorm, rotary and cross-entropy; FSDP without recomputation. */
     {"jzhang38", "kernel_package", "flash-attn", NULL, NULL, false, NULL},
-    {"jzhang38", "cross_entropy_fusion", "flash", NULL, NULL, false, NULL},
+    {"jzhang38", "cross_entropy_fusion", "flash-attn", NULL, NULL, false, NULL},
     {"jzhang38", "attention", "flash2", NULL, NULL, false, NULL},
     /* InternEvo c628a8c, configs/7B_sft.py: flash-attn's kernels, ZeRO 1 over all ranks. */
     {"InternEvo", "runtime", "fused", NULL, NULL, false, NULL},
     {"InternEvo", "zero", "1", NULL, NULL, true, NULL},
     {"InternEvo", "attention", "flash2", NULL, NULL, false, NULL},
-    /* lingua 437d680, apps: compile true; nanochat 92d63d4, scripts/base_train.py; modded-nanogpt f411b3d3, train_gpt.py. */
+    /* lingua 437d680, apps: compile true; nanochat 92d63d4, scripts/base_train.py. */
     {"facebookresearch/lingua", "runtime", "compile", NULL, NULL, false, NULL},
     {"nanochat", "runtime", "compile", NULL, NULL, false, NULL},
     {"nanochat", "optimizer", "muon", NULL, NULL, false, NULL},
-    {"modded-nanogpt", "runtime", "compile", NULL, NULL, false, NULL},
 };
 
 /* Whether the source, the notes or what it is written in name the program. */
@@ -286,8 +287,10 @@ static bool names_in_prose(const struct mfu_row *r, const char *program)
 /* Whether the row's program trains transformers' models in its Trainer: by the column of the software, or by its source. */
 static bool trains_transformers(const struct mfu_row *r)
 {
-    static const char *const of_column[] = {"huggingface", "transformers", "accelerate"};
-    static const char *const of_any[] = {"hf",
+    static const char *const of_column[] = {"hf", "huggingface", "transformers",
+                                            "accelerate"}; /* in words: of models, too */
+    static const char *const of_any[] = {"hf trainer",
+                                         "hf transformers",
                                          "hugging face",
                                          "huggingface transformers",
                                          "transformers trainer",

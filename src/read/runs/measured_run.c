@@ -683,7 +683,8 @@ static void read_time(struct mfu_row *r)
             mfu_row_assume(r, "the time of %s: not compared", others[i].time);
             break;
         }
-    if (!(rate > 0) && !run->batch_open && mfu_cell_number(r, "seq_len") > 0)
+    if (!(rate > 0) && !run->batch_open && mfu_cell_number(r, "seq_len") > 0
+        && !(mfu_cell_empty(r, "grad_accum") && mfu_cell_empty(r, "global_batch"))) /* micro-steps are known, too */
         rate = samples * run->seq / run->step_s;
     if (!run->gpus_open)
         run->rate_tokens = rate / set[MFU_S_GPUS];

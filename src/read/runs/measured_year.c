@@ -50,14 +50,17 @@ static int container_year(const char *text)
                                                                                                         : 0;
 }
 
-/* The last year of this century that the text names; 0: none. */
+#define LATEST 2039 /* 2048 is a length */
+
+/* The last year from 2015 on that the text names; 0: none. */
 static int last_year(const char *text)
 {
     int year = 0, found;
 
     for (const char *p = strstr(text, "20"); p; p = strstr(p + 1, "20"))
         if ((p == text || !isdigit((unsigned char)p[-1])) && isdigit((unsigned char)p[2])
-            && isdigit((unsigned char)p[3]) && (found = 2000 + 10 * (p[2] - '0') + p[3] - '0') >= 2015 && found < 2100)
+            && isdigit((unsigned char)p[3]) && (found = 2000 + 10 * (p[2] - '0') + p[3] - '0') >= 2015
+            && found <= LATEST)
             year = found;
     return year;
 }
