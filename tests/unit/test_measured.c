@@ -1498,6 +1498,13 @@ static void words_are_read_as_meant(void **state)
          NULL},
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,sp,compile,step_time_ms",
          "h100-sxm,llama-3.2-1b,8,8,65536,1,8,megatron+te,2000", "sharding=ddp", NULL},
+        /* layers that are split over GPUs are no plain loop's */
+        {"gpu,model,n_gpus,tp,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,8,8,4096,4,900",
+         "trainer=megatron-te: layers are split", NULL},
+        {"gpu,model,n_gpus,tp,sharding,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,16,8,fsdp,4096,4,900",
+         "trainer=torchtitan: layers are split", NULL},
+        {"gpu,model,n_gpus,tp,compile,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,8,8,eager,4096,4,900",
+         "sharding=ddp", NULL},
         /* TransformerEngine has its maker's attention */
         {"gpu,model,seq_len,micro_batch,attention,compile,step_time_ms",
          "mi300x,llama-3.2-1b,1024,4,te,megatron+te,200", "attention: TransformerEngine's choice for te", NULL},

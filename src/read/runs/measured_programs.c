@@ -398,13 +398,13 @@ static bool names_program(const char *text)
     return known || mfu_other_stack_in(text);
 }
 
-/* Whether tensor or expert parallelism stands beside a pipeline, which is no PyTorch loop's, and nothing says whose: most such
- * programs are built on Megatron, or like it; with FSDP, on PyTorch's own as torchtitan is. */
+/* Whether layers are split over tensor ranks, or into stages beside expert parallelism, which is no PyTorch loop's, and nothing
+ * says whose: most such programs are built on Megatron, or like it; with FSDP, on PyTorch's own as torchtitan is. */
 static bool splits_layers(const struct mfu_row *r)
 {
     const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
 
-    if (!(fmax(mfu_cell_number(r, "tp"), mfu_cell_number(r, "ep")) > 1) || !(mfu_cell_number(r, "pp") > 1)
+    if ((!(mfu_cell_number(r, "tp") > 1) && !(mfu_cell_number(r, "ep") > 1 && mfu_cell_number(r, "pp") > 1))
         || names_program(mfu_row_cell(r, "compile"))
         || (!mfu_cell_empty(r, "compile") && sharding && strcmp(sharding, "zero1") != 0
             && strcmp(sharding, "ddp") != 0))
