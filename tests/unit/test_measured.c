@@ -606,12 +606,14 @@ static void experts_without_a_gate_are_read(void **state)
               "h100-sxm,8,8,small,moe-mcore,12,12,768,51200,1024,64,1,gelu,8,8,ddp,eager,0,600\n"
               "h100-sxm,8,8,125M+MoE-64,,12,12,768,51200,1024,64,1,gelu,8,8,ddp,eager,0,600\n"
               "h100-sxm,8,8,small,moe-mcore,12,12,768,51200,1024,64,1,swiglu,8,8,ddp,eager,0,600\n"
-              "h100-sxm,8,8,small,gpt,12,12,768,51200,1024,,,gelu,8,,ddp,eager,0,600\n");
+              "h100-sxm,8,8,small,gpt,12,12,768,51200,1024,,,gelu,8,,ddp,eager,0,600\n"
+              "h100-sxm,8,8,small,gpt3,12,12,768,51200,1024,64,1,gelu,8,8,ddp,eager,0,600\n");
     double experts = 12. * 64 / 8 * 2 * 768 * 3072 * 16, dense = 12. * 2 * 768 * 3072 * 16, more[2];
 
     (void)state;
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 6; i++)
         assert_string_equal(all->rows[i].skipped, "");
+    assert_near(all->rows[5].predicted_step_s, all->rows[1].predicted_step_s, 1e-9);
     for (size_t i = 0; i < 3; i++) {
         assert_non_null(strstr(all->rows[i].assumed, "graph of gpt-moe"));
         more[0] = all->rows[i].predicted_allocated_bytes - all->rows[4].predicted_allocated_bytes;
@@ -1874,6 +1876,19 @@ static void programs_do_what_columns_leave_open(void **state)
     }
 }
 
+/* What a card cannot do, a program leaves out there. */
+static void programs_do_what_the_card_can(void **state)
+{
+    struct mfu_validation *all = table("source,gpu,model,precision,seq_len,micro_batch,act_ckpt,step_time_ms\n"
+                                       "axolotl,t4,gpt2,fp16,512,1,none,900\n"
+                                       "axolotl,a100-80gb-sxm,gpt2,fp16,512,1,none,900\n");
+
+    (void)state;
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_null(strstr(all->rows[0].assumed, "attention=flash2"));
+    assert_non_null(strstr(all->rows[1].assumed, "attention=flash2, as axolotl does"));
+}
+
 /* What programs are said to do are settings that there are. */
 static void programs_do_what_can_be_set(void **state)
 {
@@ -2211,6 +2226,7 @@ int main(void)
         cmocka_unit_test(memory_chooses_and_time_does_not),
         cmocka_unit_test(programs_have_years),
         cmocka_unit_test(programs_do_what_columns_leave_open),
+        cmocka_unit_test(programs_do_what_the_card_can),
         cmocka_unit_test(programs_do_what_can_be_set),
         cmocka_unit_test(software_is_no_older_than_what_it_runs),
         cmocka_unit_test(a_length_may_be_open),

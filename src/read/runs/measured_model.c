@@ -531,7 +531,8 @@ static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_
     double stated = mfu_cell_number(r, "n_experts"), values[MFU_MAX_DIMS];
     int dim = mfu_model_dim_find(m, "n_experts", NULL);
     const char *mlp = mfu_row_cell(r, "mlp"), *slug;
-    bool of_gpt = strcmp(m->family, "gpt2") == 0, of_llama = strcmp(m->family, "llama") == 0;
+    bool of_gpt = strcmp(m->family, "gpt2") == 0 || strcmp(m->family, "gpt3") == 0,
+         of_llama = strcmp(m->family, "llama") == 0;
 
     if (dim >= 0 && !named && *mlp && !mfu_is_gated(mlp) && strcmp(m->family, "mixtral") == 0)
         of_llama = true;

@@ -461,6 +461,18 @@ static bool is_stated(const struct mfu_row *r, size_t i)
     return false;
 }
 
+/* Whether the program does it on this card, with this model: axolotl has no flash attention on a V100. */
+static bool is_possible(const struct mfu_row *r, size_t i)
+{
+    struct mfu_scenario with = r->run->scenario;
+    struct mfu_config config;
+    struct mfu_error err = {0};
+
+    return mfu_scenario_set(&with, programs[i].key, programs[i].value, &err) < 0
+        || mfu_scenario_resolve(&with, &config, &err) == 0
+        || mfu_scenario_resolve(&r->run->scenario, &config, &err) < 0; /* for other reasons */
+}
+
 /* Whether the column of the software says another runtime than the trainer's, which brings layers of its own. */
 static bool runs_other_layers(const struct mfu_row *r, const char *trainer)
 {
@@ -496,7 +508,8 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
             && (!programs[i].method || strcasestr(mfu_row_method(r), programs[i].method))
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
-            && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
+            && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE
+            && (!late || is_possible(r, i))) {
             if (!mfu_row_take(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program))
                 return false;
             if (i + 1 == sizeof programs / sizeof *programs
