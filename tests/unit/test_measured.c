@@ -1500,6 +1500,8 @@ static void words_are_read_as_meant(void **state)
          NULL},
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,sp,compile,step_time_ms",
          "h100-sxm,llama-3.2-1b,8,8,65536,1,8,megatron+te,2000", "sharding=ddp", NULL},
+        {"gpu,model,n_gpus,pp,seq_len,micro_batch,grad_accum,step_time_ms,notes",
+         "h100-sxm,moonlight-16b-a3b,64,4,2048,1,16,900,DualPipe", "moe_dispatcher=flex, by the notes", NULL},
         /* layers that are split over GPUs are no plain loop's */
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,8,8,4096,4,900",
          "trainer=megatron-te: layers are split", NULL},

@@ -404,7 +404,8 @@ const struct mfu_said mfu_said[] = {
     {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, MFU_ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, MFU_ALWAYS}, {"uses tf32", "precision", "tf32", NULL, MFU_ALWAYS}, {"fused ops", "runtime", "fused", NULL, MFU_ALWAYS},
     {"force-balanced", "expert_load", "1", NULL, MFU_ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, MFU_ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, MFU_ALWAYS},
-    {"dualpipe", "schedule", "dualpipe", NULL, MFU_ALWAYS},
+    /* DualPipe is DeepSeek's, with its own kernels of dispatch, in fp8 where products are (arXiv 2412.19437, 3.2.2 and 3.3.3) */
+    {"dualpipe", "schedule", "dualpipe", NULL, MFU_ALWAYS}, {"dualpipe", "moe_dispatcher", "flex", NULL, MFU_ALWAYS},
     {"deepep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, MFU_ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, MFU_ALWAYS},
