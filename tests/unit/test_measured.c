@@ -1509,6 +1509,10 @@ static void words_are_read_as_meant(void **state)
          "trainer=torchtitan: layers are split", NULL},
         {"gpu,model,n_gpus,tp,compile,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,8,8,eager,4096,4,900",
          "sharding=ddp", NULL},
+        {"gpu,model,n_gpus,tp,micro_batch,step_time_ms", "h100-sxm,vit-l-16,8,2,64,900",
+         "sp=off: not modelled of vit-l-16", NULL},
+        {"gpu,model,n_gpus,tp,micro_batch,step_time_ms", "h100-sxm,mamba2-1.3b,8,2,1,900", "sp=off: not modelled",
+         NULL},
         /* TransformerEngine has its maker's attention */
         {"gpu,model,seq_len,micro_batch,attention,compile,step_time_ms",
          "mi300x,llama-3.2-1b,1024,4,te,megatron+te,200", "attention: TransformerEngine's choice for te", NULL},

@@ -415,6 +415,18 @@ static bool splits_layers(const struct mfu_row *r)
     return true;
 }
 
+/* Whether the card and the model can have what a program usually does: a V100 has no flash attention, whoever trains; where
+ * the run cannot be anyway, that is for other reasons. */
+static bool is_possible(const struct mfu_row *r, const char *key, const char *value)
+{
+    struct mfu_scenario with = r->run->scenario;
+    struct mfu_config config;
+    struct mfu_error err = {0};
+
+    return mfu_scenario_set(&with, key, value, &err) < 0 || mfu_scenario_resolve(&with, &config, &err) == 0
+        || mfu_scenario_resolve(&r->run->scenario, &config, &err) < 0;
+}
+
 /* Sequence parallelism beside tensor parallelism, where nothing is said: Megatron's recipes have it since Korthikanti et
  * al. 2022. */
 #define SEQUENCE_PARALLEL_SINCE 2023
@@ -426,6 +438,10 @@ bool mfu_row_set_usual_sp(struct mfu_row *r)
     if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
         || mfu_row_is_before(r, SEQUENCE_PARALLEL_SINCE))
         return true;
+    if (!is_possible(r, "sp", "on")) {
+        mfu_row_assume(r, "sp=off: not modelled of %s", r->run->scenario.model->slug);
+        return true;
+    }
     return mfu_row_take(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
 }
 
@@ -459,18 +475,6 @@ static bool is_stated(const struct mfu_row *r, size_t i)
                 && (columns[k].none ? *mfu_row_cell(r, columns[k].column) != '\0'
                                     : !mfu_cell_empty(r, columns[k].column));
     return false;
-}
-
-/* Whether the program does it on this card, with this model: axolotl has no flash attention on a V100. */
-static bool is_possible(const struct mfu_row *r, size_t i)
-{
-    struct mfu_scenario with = r->run->scenario;
-    struct mfu_config config;
-    struct mfu_error err = {0};
-
-    return mfu_scenario_set(&with, programs[i].key, programs[i].value, &err) < 0
-        || mfu_scenario_resolve(&with, &config, &err) == 0
-        || mfu_scenario_resolve(&r->run->scenario, &config, &err) < 0; /* for other reasons */
 }
 
 /* Whether the column of the software says another runtime than the trainer's, which brings layers of its own. */
@@ -509,7 +513,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE
-            && (!late || is_possible(r, i))) {
+            && (!late || is_possible(r, programs[i].key, programs[i].value))) {
             if (!mfu_row_take(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program))
                 return false;
             if (i + 1 == sizeof programs / sizeof *programs
