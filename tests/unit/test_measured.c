@@ -1502,6 +1502,15 @@ static void words_are_read_as_meant(void **state)
          "h100-sxm,llama-3.2-1b,8,8,65536,1,8,megatron+te,2000", "sharding=ddp", NULL},
         {"gpu,model,n_gpus,pp,seq_len,micro_batch,grad_accum,step_time_ms,notes",
          "h100-sxm,moonlight-16b-a3b,64,4,2048,1,16,900,DualPipe", "moe_dispatcher=flex, by the notes", NULL},
+        {"gpu,model,n_gpus,sharding,seq_len,micro_batch,sp,step_time_ms,notes",
+         "h100-sxm,llama-3.2-1b,8,zero3,65536,1,2,2000,ring all-reduce", "cp_comm_type=a2a", NULL},
+        /* a program that the run is compared with is not its own */
+        {"gpu,model,seq_len,micro_batch,step_time_ms,notes", "h100-sxm,llama-3.2-1b,2048,4,200,faster than axolotl",
+         "checkpoint=none; optimizer: default; gpus=1", NULL},
+        /* TransformerEngine has no kernels for Volta */
+        {"gpu,model,n_gpus,tp,seq_len,micro_batch,compile,step_time_ms",
+         "v100-32gb-sxm,gpt2-large,8,4,1024,4,megatron,900", "checkpoint=selective, usual for megatron; optimizer",
+         NULL},
         /* layers that are split over GPUs are no plain loop's */
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,8,8,4096,4,900",
          "trainer=megatron-te: layers are split", NULL},
@@ -2017,6 +2026,12 @@ static void rates_say_the_layers(void **state)
         if (!rows[i].n_layer[0] && rows[i].gflop > 24)
             assert_null(strstr(v->assumed, "by the rates"));
     }
+    /* a whole model with a wrong rate is no smaller one: nothing speaks of layers */
+    assert_non_null(strstr(table("gpu,model,n_gpus,seq_len,micro_batch,tokens_per_s_gpu,model_tflops_gpu\n"
+                                 "mi300x,Llama 2 7B,8,4096,1,10000,234.4\n")
+                               ->rows[0]
+                               .skipped,
+                           "contradicts itself: 23.44 GFLOP a token"));
 }
 
 /* A step whose micro-steps nobody counted, and tokens of an encoder and a decoder, contradict no rate. */

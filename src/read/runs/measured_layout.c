@@ -155,7 +155,7 @@ static bool set_sequence_parallel(struct mfu_row *r, double gpus)
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const char *text = mfu_row_cell(r, columns[i]);
 
-        ring = ring || mfu_says(text, "ring attention") || mfu_says_word(text, "ring");
+        ring = ring || mfu_says(text, "ring attention") || (i == 0 && mfu_says_word(text, "ring"));
         if (!(ranks > 1))
             ranks = (double)sequence_ranks_in(text, gpus);
     }

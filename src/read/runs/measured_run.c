@@ -60,11 +60,16 @@ static bool choose_cpu(struct mfu_row *r)
 }
 
 /* A program whose layers are TransformerEngine's from that year on. */
+#define FIRST_FOR_TE 8.0 /* compute capability: Ampere (TransformerEngine d0067d0d, README.rst) */
+
 static bool set_te(struct mfu_row *r)
 {
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
 
-    if (t->te_since == 0 || mfu_row_is_before(r, t->te_since))
+    struct mfu_config config;
+
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    if (t->te_since == 0 || mfu_row_is_before(r, t->te_since) || config.gpu->compute_capability < FIRST_FOR_TE)
         return true;
     return mfu_row_take(r, "trainer=%s: %s's default since %.0f", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], t->name,
                         t->te_since);
@@ -689,7 +694,10 @@ static void read_time(struct mfu_row *r)
     if (!run->gpus_open)
         run->rate_tokens = rate / set[MFU_S_GPUS];
     run->whole = says_hours_of(mfu_row_cell(r, "notes"));
-    run->layers_open = mfu_cell_empty(r, "n_layer");
+    /* A whole model with a wrong rate is no smaller one: something has to speak of layers, or cut them into stages. */
+    run->layers_open = mfu_cell_empty(r, "n_layer")
+        && (mfu_cell_number(r, "pp") > 1 || strcasestr(mfu_row_cell(r, "notes"), "layer")
+            || strcasestr(mfu_row_cell(r, "model"), "layer") || mfu_says(mfu_row_cell(r, "model"), "proxy"));
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
     if ((rate = mfu_cell_number(r, "model_tflops_gpu")) > 0 && rate <= MOST_TFLOPS)
