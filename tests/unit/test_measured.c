@@ -1507,9 +1507,12 @@ static void words_are_read_as_meant(void **state)
         /* a program that the run is compared with is not its own */
         {"gpu,model,seq_len,micro_batch,step_time_ms,notes", "h100-sxm,llama-3.2-1b,2048,4,200,faster than axolotl",
          "checkpoint=none; optimizer: default; gpus=1", NULL},
-        /* TransformerEngine has no kernels for Volta */
+        /* runs on Volta are older than Megatron's TransformerEngine, if no year says otherwise */
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,compile,step_time_ms",
          "v100-32gb-sxm,gpt2-large,8,4,1024,4,megatron,900", "checkpoint=selective, usual for megatron; optimizer",
+         NULL},
+        {"source,gpu,model,n_gpus,tp,seq_len,micro_batch,compile,step_time_ms",
+         "a blog (2025),v100-32gb-sxm,gpt2-large,8,4,1024,4,megatron,900", "trainer=megatron-te: megatron's default",
          NULL},
         /* layers that are split over GPUs are no plain loop's */
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-7b,8,8,4096,4,900",

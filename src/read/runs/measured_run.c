@@ -59,17 +59,19 @@ static bool choose_cpu(struct mfu_row *r)
     return mfu_row_set(r, "cpu", mfu_processor_names[cpu]);
 }
 
-/* A program whose layers are TransformerEngine's from that year on. */
-#define FIRST_FOR_TE 8.0 /* compute capability: Ampere (TransformerEngine d0067d0d, README.rst) */
+/* Compute capability from which a run of no stated year is taken for a recent one: Ampere (chosen; TransformerEngine d0067d0d
+ * builds for Volta, too, build_tools/utils.py, but most of its runs are older). */
+#define FIRST_USUAL_FOR_TE 8.0
 
+/* A program whose layers are TransformerEngine's from that year on. */
 static bool set_te(struct mfu_row *r)
 {
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
-
     struct mfu_config config;
 
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
-    if (t->te_since == 0 || mfu_row_is_before(r, t->te_since) || config.gpu->compute_capability < FIRST_FOR_TE)
+    if (t->te_since == 0 || mfu_row_is_before(r, t->te_since)
+        || (!(config.setting[MFU_S_SOFTWARE] > 0) && config.gpu->compute_capability < FIRST_USUAL_FOR_TE))
         return true;
     return mfu_row_take(r, "trainer=%s: %s's default since %.0f", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], t->name,
                         t->te_since);
