@@ -76,6 +76,16 @@ static bool set_sharding(struct mfu_row *r)
         && mfu_row_take(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
 }
 
+/* The number of ranks behind the words of so many letters at `at`, from 1 to the number of GPUs; 0: there is none, or it is denied. */
+static long ranks_behind(const char *text, const char *at, size_t letters, double gpus)
+{
+    const char *number = at + letters + strspn(at + letters, "-=:(");
+    char *end;
+    long value = strtol(number, &end, 10);
+
+    return end > number && value >= 1 && value <= gpus && !mfu_denied(text, at) ? value : 0;
+}
+
 /* Degrees of Megatron's axes (megatron/training/arguments.py) or of all together ("model-parallel size 16") that the
  * notes have, each from 1 to the number of GPUs; 0: not said. */
 enum degree { ALL_RANKS, TENSOR_RANKS, STAGES, OTHER_RANKS, DEGREES };
@@ -94,10 +104,8 @@ static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
     if (text)
         mfu_join_words(text);
     for (const char *p = text; p && (p = strcasestr(p, phrase)); p += strlen(phrase)) {
-        const char *number = p + strlen(phrase) + strspn(p + strlen(phrase), "-=:");
         enum degree of = ALL_RANKS;
-        char *end;
-        long value = strtol(number, &end, 10);
+        long value = ranks_behind(text, p, strlen(phrase), gpus);
 
         for (size_t i = 0; i < sizeof axes / sizeof *axes && of == ALL_RANKS; i++) {
             size_t n = strlen(axes[i].before);
@@ -105,7 +113,7 @@ static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
             if ((size_t)(p - text) >= n && strncasecmp(p - n, axes[i].before, n) == 0)
                 of = axes[i].of;
         }
-        if (end > number && value >= 1 && value <= gpus && !mfu_denied(text, p))
+        if (value)
             degree[of] = value;
     }
     free(text);
@@ -130,12 +138,9 @@ static long sequence_ranks_in(const char *words, double gpus)
         mfu_join_words(text);
     for (size_t i = 0; text && i < sizeof before / sizeof *before && !found; i++)
         for (const char *p = text; (p = strcasestr(p, before[i])) && !found; p++) {
-            const char *number = p + strlen(before[i]) + strspn(p + strlen(before[i]), "-=:(");
-            char *end;
-            long value = strtol(number, &end, 10);
+            long value = ranks_behind(text, p, strlen(before[i]), gpus);
 
-            if (end > number && value > 1 && value <= gpus && (p == text || !mfu_in_word(p[-1]))
-                && !mfu_denied(text, p))
+            if (value > 1 && (p == text || !mfu_in_word(p[-1])))
                 found = value;
         }
     free(text);

@@ -176,7 +176,6 @@ void mfu_row_leave_open(struct mfu_row *r)
     const char *before = "";
 
     leave_length(r);
-
     if (r->larger)
         open_up(r,
                 &(struct mfu_open){

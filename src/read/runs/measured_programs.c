@@ -277,26 +277,10 @@ static const struct {
     {"nanochat", "optimizer", "muon", NULL, NULL, false, NULL},
 };
 
-/* Whether the notes name the program to compare the run with it. */
-static bool compares(const char *notes, const char *program)
-{
-    static const char *const before[] = {"than", "vs", "vs.", "versus", "unlike", "compared to", "compared with"};
-    char phrase[64];
-
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-        snprintf(phrase, sizeof phrase, "%s %s", before[i], program);
-        if (mfu_says(notes, phrase))
-            return true;
-    }
-    return false;
-}
-
 /* Whether the source, the notes or what it is written in name the program. */
 static bool names_in_prose(const struct mfu_row *r, const char *program)
 {
-    const char *notes = mfu_row_cell(r, "notes");
-
-    return mfu_says(mfu_row_cell(r, "source"), program) || (mfu_says(notes, program) && !compares(notes, program))
+    return mfu_says(mfu_row_cell(r, "source"), program) || mfu_says(mfu_row_cell(r, "notes"), program)
         || mfu_says(mfu_row_cell(r, "framework"), program);
 }
 

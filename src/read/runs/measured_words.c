@@ -434,6 +434,8 @@ static bool word_among(const char *const *words, const char *at, const char *end
 bool mfu_denied(const char *text, const char *at)
 {
     static const char *const denials[] = {"no", "not", "without", "non", "never", "cannot", NULL};
+    static const char *const others[] = {"than", "vs", "versus", "unlike", NULL}; /* with which this one is compared */
+    static const char *const compared[] = {"compared", NULL};                     /* to, with, against */
     static const char *const between[] = {"a", "an", "the", "on", "in", "into", NULL}; /* which do not count */
 
     for (int words = 0; words < 3 && at > text;) {
@@ -446,7 +448,9 @@ bool mfu_denied(const char *text, const char *at)
         }
         for (at = end; at > text && mfu_in_word(at[-1]);)
             at--;
-        if (word_among(denials, at, end) || (end - at == 1 && at - text > 1 && strncasecmp(at - 2, "n't", 3) == 0))
+        if (word_among(denials, at, end) || (words == 0 && word_among(others, at, end))
+            || (words == 1 && word_among(compared, at, end))
+            || (end - at == 1 && at - text > 1 && strncasecmp(at - 2, "n't", 3) == 0))
             return true;
         words += !word_among(between, at, end);
     }
