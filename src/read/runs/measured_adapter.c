@@ -94,6 +94,15 @@ static bool set_base(struct mfu_row *r)
     return mfu_row_set(r, "base_precision", base ? base : text);
 }
 
+/* Whether peft prepares the base, which computes layers again where nobody forbids it (0.5 to 0.21, utils/other.py:
+ * prepare_model_for_kbit_training(use_gradient_checkpointing=True), of bitsandbytes', GPTQ's and AWQ's weights). */
+static bool is_prepared(const struct mfu_row *r)
+{
+    const struct mfu_base_row *base = &mfu_bases[(int)r->run->scenario.setting[MFU_S_BASE]];
+
+    return base->kbit || base->unpacks;
+}
+
 bool mfu_row_set_adapters(struct mfu_row *r)
 {
     static const char beside[] = "; embedding and lm_head trained in full";
@@ -141,6 +150,9 @@ bool mfu_row_set_adapters(struct mfu_row *r)
     target = row->takes & MFU_TAKES_TARGETS ? mfu_row_word(r, "lora_targets", text) : "all-linear";
     if (!mfu_row_set(r, "lora", rank) || !mfu_row_set(r, "lora_targets", target ? target : text) || !set_base(r)
         || (more && !mfu_row_set(r, "trainable", "embeddings,head")))
+        return false;
+    if (!*mfu_row_cell(r, "act_ckpt") && is_prepared(r)
+        && !mfu_row_take(r, "checkpoint=full, as peft's prepare_model_for_kbit_training does"))
         return false;
     return set_adapter_type(r);
 }

@@ -166,6 +166,7 @@ static const struct {
      * ds_config_zero2.json: buckets of 2e8 elements). */
     {"QwenLM", "software", "2023", NULL, NULL, false, NULL},
     {"QwenLM", "loop", "transformers", NULL, NULL, false, NULL},
+    {"QwenLM", "checkpoint", "full", NULL, NULL, false, NULL}, /* its scripts: --gradient_checkpointing True */
     {"QwenLM", "trainer", "deepspeed", NULL, "lora", true, NULL},
     {"QwenLM", "zero", "2", NULL, "lora", true, NULL},
     {"QwenLM", "precision", "bf16", NULL, "lora", false, NULL},
@@ -187,9 +188,11 @@ static const struct {
     {"ms-swift", "precision", "bf16-pure", NULL, "full", false, NULL},
     {"ms-swift", "precision", "bf16", NULL, "lora", false, NULL},
     {"ms-swift", "fp32_outputs", "1", NULL, NULL, false, NULL},
+    /* 1.5.0, llm/utils/argument.py (of models that can); 4.6.0, trainers/arguments.py: gradient_checkpointing = True */
+    {"ms-swift", "checkpoint", "full", NULL, NULL, false, NULL},
     /* modules/peft/lora.py: parameters in the model's type, dropout only where it is not 0. */
     {"torchtune", "lora_kernels", "plain", NULL, "lora", false, NULL},
-    /* recipes/configs (0217d44c2, 30b8519e8): enable_activation_checkpointing in 36 of 41, not in small LoRA over several GPUs. */
+    /* recipes/configs (0.6.1): enable_activation_checkpointing in 105 of 139, not in LoRA of small models over several GPUs. */
     {"torchtune", "checkpoint", "full", NULL, NULL, false, NULL},
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false, NULL},
     {"nanotron", "trainer", "nanotron", NULL, NULL, false, NULL},
@@ -238,18 +241,24 @@ static const struct {
     {"huggingface", "activation", "6", NULL, NULL, false, "gpt2 gpt3"},
     {"huggingface", "dropout", "0.1", NULL, NULL, false, "gpt2 gpt3"},
     {"huggingface", "keep_logits", "0", NULL, NULL, false, "gpt2 gpt3"},
-    /* litgpt 26857050: litgpt/finetune/full.py, FSDPStrategy(activation_checkpointing_policy={Block}); bf16-true if the GPU has it. */
-    {"litgpt", "checkpoint", "full", NULL, "full", true, NULL},
+    /* litgpt 26857050, 0.5.13: litgpt/finetune, FSDPStrategy(activation_checkpointing_policy={Block}), in lora.py
+     * parallelize_fn(activation_checkpointing=True), whatever holds the base; bf16-true if the GPU has it. */
+    {"litgpt", "checkpoint", "none", NULL, NULL, false, NULL},
+    {"litgpt", "checkpoint", "full", NULL, NULL, true, NULL},
     {"litgpt", "precision", "bf16-pure", NULL, NULL, false, NULL},
     {"litgpt", "upcast_logits", "0", NULL, NULL, false, NULL},
     /* Recomputation that a program or nearly all of its recipes turn on: axolotl 067b021c, examples (203 of 212, flash
      * attention in 190); LLaMA-Factory ff6d4d12, hparams/model_args.py: disable_gradient_checkpointing False; alignment-handbook
      * 925acdf, recipes (all); FastChat 0e6d3e4b, README.md; qlora 7f4e95a, qlora.py; alpaca-lora 8bb8579, finetune.py
      * (prepare_model_for_int8_training); LongLoRA d4eb344, fine-tune.py; xtuner b934f462;
-     * LMFlow f3597dba, scripts; llama-recipes 37c8f72, configs/fsdp.py; metaseq f7ffa5f, the 175B's baselines. */
+     * LMFlow f3597dba, scripts; llama-recipes 37c8f72, configs/fsdp.py; metaseq f7ffa5f, the 175B's baselines; TRL 0.22,
+     * trainer/sft_config.py and others (before, its scripts' --gradient_checkpointing); unsloth 2026.10.9, models/loader.py
+     * (use_gradient_checkpointing = "unsloth", which moves what is kept to the host). */
     {"axolotl", "checkpoint", "full", NULL, NULL, false, NULL},
     {"axolotl", "attention", "flash2", NULL, NULL, false, NULL},
     {"LLaMA-Factory", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"trl", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"unsloth", "checkpoint", "full", NULL, NULL, false, NULL},
     {"alignment-handbook", "checkpoint", "full", NULL, NULL, false, NULL},
     {"alignment-handbook", "attention", "flash2", NULL, NULL, false, NULL},
     {"FastChat", "checkpoint", "full", NULL, NULL, false, NULL},
@@ -454,6 +463,7 @@ static bool is_named(const struct mfu_row *r, size_t i)
     if (families && (!mfu_has_word(families, r->run->scenario.model->family) || !mfu_cell_empty(r, programs[i].key)))
         return false;
     return names_in_prose(r, program) || mfu_says_word(mfu_row_cell(r, "compile"), program)
+        || mfu_says_word(mfu_row_cell(r, "method"), program)
         || (families && mfu_says(mfu_row_cell(r, "model"), program));
 }
 
