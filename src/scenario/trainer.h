@@ -120,7 +120,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,      \
       .overlaps_reduce = true, .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,      \
       .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .holds_fp8 = true,   \
-      .exchanged = "Qwen3-235B-A22B Kimi-K2", .host_layer = MFU_C_HOST_TE, .whole_experts = true,                      \
+      .exchanged = "Qwen3-235B-A22B Kimi-K2", .lean_states = true, .host_layer = MFU_C_HOST_TE, .whole_experts = true, \
       .gathers_adapters = true, .aliases = "nemo")                                                                     \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
@@ -211,6 +211,9 @@ struct mfu_trainer {
                                Megatron-DeepSpeed a2a476e1, 2023-08); 0: it never was */
     double te_since;        /* TransformerEngine's layers are its default from this year on (Megatron-LM e7b74a4b7e,
                                2024-04: --transformer-impl), which is another row; 0: never */
+    bool lean_states; /* its published runs, where nothing is said, shard the optimizer's states and sum gradients in 16
+                         bits (Megatron-Bridge 067f987d, perf_recipes/_common.py, use_distributed_optimizer of its recipes;
+                         NeMo 02a0e6a5, scripts/performance/helpers.py; its launcher 056a90ed, *_performance.yaml) */
     double usual_dropout;
     int usual_software;              /* year of the libraries; 0: not known */
     enum mfu_coefficient host_layer; /* the host's time for a layer; COUNT: its launches alone */

@@ -186,6 +186,21 @@ static bool set_checkpoint(struct mfu_row *r)
     return mfu_row_take(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual], t->name);
 }
 
+/* Who holds the optimizer's states, and the type in which gradients are summed, where nothing says it. */
+static bool set_states(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+    const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
+
+    if (!t->lean_states)
+        return true;
+    if (set[MFU_S_GPUS] > 1 && !*mfu_row_cell(r, "sharding") && set[MFU_S_ZERO] == 0
+        && !mfu_row_take(r, "zero=1, usual for %s", t->name))
+        return false;
+    return !mfu_precisions[(int)set[MFU_S_PRECISION]].half
+        || mfu_row_take(r, "grad_reduce=bf16, usual for %s", t->name);
+}
+
 /* Self-supervised training of images compares views of them, mostly with a teacher's; that of text is the usual one. */
 static bool check_views(struct mfu_row *r)
 {
@@ -564,7 +579,7 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!set_stack(r, functions ? "compile of functions" : "compile")
         || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !mfu_row_set_year(r) || !set_te(r)
-        || !set_attention(r) || !set_checkpoint(r))
+        || !set_attention(r) || !set_checkpoint(r) || !set_states(r))
         return false;
     if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
         && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
