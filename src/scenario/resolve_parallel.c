@@ -648,6 +648,15 @@ static bool must_overlap(const struct mfu_config *c)
     return mfu_trainers[c->trainer].fsdp_overlaps && c->setting[MFU_S_ZERO] >= 2;
 }
 
+/* Of an element of a gradient that Megatron sums where it adds it up (training/arguments.py:
+ * accumulate_allreduce_grads_in_fp32 with bf16). */
+static double summed_bytes(const struct mfu_config *c)
+{
+    const struct mfu_precision_row *p = &mfu_precisions[(int)c->setting[MFU_S_PRECISION]];
+
+    return p->pure || p->scaler || c->setting[MFU_S_GRAD_REDUCE] == MFU_REDUCE_BF16 ? 2 : 4;
+}
+
 /* The trainer that is usual for a runtime and its sharding, and the runtime that is
  * usual for a trainer; what it overlaps. */
 static void derive_trainer(struct mfu_config *c)
@@ -685,6 +694,10 @@ static void derive_trainer(struct mfu_config *c)
                                                                                                     : t->loss_fusion);
     if (t->bucket_bytes > 0)
         mfu_derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
+    if (t->bucket_elements > 0)
+        mfu_derive(c, MFU_S_GRAD_BUCKET,
+                   fmax(t->bucket_elements, t->bucket_elements_rank * c->setting[MFU_S_DP] * c->setting[MFU_S_CP])
+                       * summed_bytes(c));
 }
 
 /* Megatron d98e8a64, training/arguments.py and core/fp8_utils.py; its FSDP's have buffers of their own. */

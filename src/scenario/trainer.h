@@ -99,11 +99,11 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
-    X(MEGATRON, "megatron", .runtime = MFU_FUSED, .fsdp_overlaps = true, .pads_vocab = 128,                            \
-      .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS,                         \
-      .tp_overlap_since = 2022, .scatters = true, .flash_since = 2024, .te_since = 2024, .adds_apart_before = 2022,    \
-      .usual_checkpoint = MFU_FULL, .selective_since = 2022, .usual_dropout = 0.1, .gathers_adapters = true,           \
-      .aliases = "megatron-lm")                                                                                        \
+    X(MEGATRON, "megatron", .runtime = MFU_FUSED, .bucket_elements = 40e6, .bucket_elements_rank = 1e6,                \
+      .fsdp_overlaps = true, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true,               \
+      .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true, .flash_since = 2024,                 \
+      .te_since = 2024, .adds_apart_before = 2022, .usual_checkpoint = MFU_FULL, .selective_since = 2022,              \
+      .usual_dropout = 0.1, .gathers_adapters = true, .aliases = "megatron-lm")                                        \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .flash_since = 2024, .half_shards = true, .adds_up_wide = true, .casts_sums = true,                              \
@@ -113,15 +113,15 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .reduces_whole = true, .synchronizes = true, .scatters = true, .flash_since = 2024, .half_shards = true,         \
       .adds_up_wide = true, .casts_sums = true, .plain_norms = true, .adds_apart_before = INFINITY,                    \
       .pipes_whole = true, .usual_checkpoint = MFU_FULL, .aliases = "neox")                                            \
-    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,              \
-      .pads_vocab = 128, .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true,                \
-      .tp_overlap = MFU_TP_GRADIENTS, .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore",          \
-      .stands_for = "mindspeed")                                                                                       \
+    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .bucket_elements = 40e6, .bucket_elements_rank = 1e6,          \
+      .fsdp_overlaps = true, .shares_keys_since = 2026, .shards_states_since = 2024, .pads_vocab = 128,                \
+      .host_layer = MFU_C_HOST_TE, .synchronizes = true, .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS,   \
+      .gathers_adapters = true, .aliases = "megatron+te megatron-core mcore", .stands_for = "mindspeed")               \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .fsdp_overlaps = true, .shares_keys_since = 2026,      \
-      .overlaps_reduce = true, .overlaps_gather = true, .transformer_engine = true, .bucket_bytes = 128 * 0x1p20,      \
+      .overlaps_reduce = true, .overlaps_gather = true, .transformer_engine = true, .bucket_elements = 128 * 0x1p20,   \
       .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .holds_fp8 = true,   \
-      .exchanged = "Qwen3-235B-A22B Kimi-K2", .lean_states = true, .host_layer = MFU_C_HOST_TE, .whole_experts = true, \
-      .gathers_adapters = true, .aliases = "nemo")                                                                     \
+      .exchanged = "Qwen3-235B-A22B Kimi-K2", .shards_states_since = 1, .halves_sums = true,                           \
+      .host_layer = MFU_C_HOST_TE, .whole_experts = true, .gathers_adapters = true, .aliases = "nemo")                 \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \
@@ -164,7 +164,11 @@ struct mfu_trainer {
                                        no moe_flex_dispatcher_backend), separated by blanks */
     enum mfu_context_kind context;  /* its default */
     double tp_overlap_since;        /* a year of the software; 0: always */
-    double bucket_bytes;            /* of gradients that leave together, beside backward */
+    double bucket_bytes;            /* of gradients that leave together, beside backward; */
+    double bucket_elements;         /* or so many elements of them, */
+    double bucket_elements_rank;    /* or, where that is more, so many for each rank of the group (Megatron-LM d98e8a64,
+                                       core/distributed/distributed_data_parallel.py; Megatron-Bridge 067f987d,
+                                       training/comm_overlap.py: bucket_size counts parameters) */
     bool sums_wide;                 /* gradients in fp32 where weights are sharded, whatever their type */
     bool avoids_record_streams;     /* its inputs of collectives are PyTorch's again when these are waited for */
     bool reduces_whole;             /* ZeRO 1 all-reduces, though each rank needs its part only */
@@ -204,16 +208,19 @@ struct mfu_trainer {
     bool torch_fsdp;          /* PyTorch's: ZeRO 3 is its FSDP, a pipeline torch.distributed.pipelining */
     bool balances_cost;       /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said, */
-    double selective_since; /* which is selective from a year of the software on; 0: not (Megatron-LM b83477a3e8,
+    double selective_since;     /* which is selective from a year of the software on; 0: not (Megatron-LM b83477a3e8,
                                              README.md: "the default and recommended in almost all cases") */
-    double flash_since;     /* attention in parts with a fused softmax was usual before this year of the software
+    double flash_since;         /* attention in parts with a fused softmax was usual before this year of the software
                                (--use-flash-attn, which is off where nothing is said: Megatron-LM d693034ecf, 2022-12,
                                Megatron-DeepSpeed a2a476e1, 2023-08); 0: it never was */
-    double te_since;        /* TransformerEngine's layers are its default from this year on (Megatron-LM e7b74a4b7e,
+    double te_since;            /* TransformerEngine's layers are its default from this year on (Megatron-LM e7b74a4b7e,
                                2024-04: --transformer-impl), which is another row; 0: never */
-    bool lean_states; /* its published runs, where nothing is said, shard the optimizer's states and sum gradients in 16
-                         bits (Megatron-Bridge 067f987d, perf_recipes/_common.py, use_distributed_optimizer of its recipes;
-                         NeMo 02a0e6a5, scripts/performance/helpers.py; its launcher 056a90ed, *_performance.yaml) */
+    double shards_states_since; /* a year from which its published runs, where nothing is said, shard the optimizer's
+                                   states, and sum and gather beside what is computed (Megatron-LM d98e8a64, examples:
+                                   llama, mixtral, gptoss, mamba; ROCm/Megatron-LM 02b8aa76, examples/llama; Megatron-Bridge
+                                   067f987d and NeMo 02a0e6a5, recipes; Primus 44a21d15, pre_trainer.yaml); 0: none */
+    bool halves_sums;           /* they sum gradients in 16 bits (Megatron-Bridge, perf_recipes/_common.py; NeMo,
+                                   scripts/performance/helpers.py, and its launcher 056a90ed, *_performance.yaml) */
     double usual_dropout;
     int usual_software;              /* year of the libraries; 0: not known */
     enum mfu_coefficient host_layer; /* the host's time for a layer; COUNT: its launches alone */

@@ -22,7 +22,8 @@
 // clang-format off
 enum program {
     ANY, PYTORCH, ENGINE, MEGATRON, TITAN, PIPELINE, ADAPTED,
-    COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_NODE, UNKNOWN_COUNT, PHOTOGRAPHS
+    COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_NODE, UNKNOWN_COUNT, PHOTOGRAPHS,
+    BESIDE
 };
 // clang-format on
 
@@ -36,6 +37,12 @@ static const struct {
     enum program of;
     struct mfu_open open;
 } opens[] = {
+    {BESIDE,
+     {.column = "sharding",
+      .key = "overlap_grad_reduce",
+      .values = {{"off", INFINITY}},
+      .with_key = "overlap_param_gather",
+      .with_value = "off"}},
     {PHOTOGRAPHS, {.column = "dataloader", .key = "dataloader", .values = {{"jpeg", INFINITY}}}},
     {PLAIN_BF16, {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}}}},
     /* A model that was there before the engine's settings. */
@@ -132,6 +139,7 @@ static bool is_of(const struct mfu_row *r, enum program of)
     case UNKNOWN_NODE: return r->run->gpus_open && leaves_sharding(r); /* nor what they share */
     case UNKNOWN_COUNT: return r->run->gpus_open;
     case PHOTOGRAPHS: return r->loader_open;
+    case BESIDE: return r->overlap_open;
     }
     return false;
 }

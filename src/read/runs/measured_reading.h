@@ -28,7 +28,8 @@ struct mfu_row {
     const struct mfu_gpu *larger; /* the same card with more memory, where its size is not stated; NULL: none */
     bool group_open;              /* it is not stated how many GPUs hold a copy, of several: those of a node */
     bool model_named;             /* the model is the one that the row names, no other of its family */
-    bool loader_open;             /* nor whether images are decoded beside the training */
+    bool loader_open;             /* nor whether images are decoded beside the training, */
+    bool overlap_open;            /* nor whether messages of the optimizer's states run beside what is computed */
 };
 
 /* The cell as it stands; "" where there is none. */

@@ -186,18 +186,25 @@ static bool set_checkpoint(struct mfu_row *r)
     return mfu_row_take(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual], t->name);
 }
 
-/* Who holds the optimizer's states, and the type in which gradients are summed, where nothing says it. */
+/* Who holds the optimizer's states, whether messages about them run beside what is computed, and the type in which gradients
+ * are summed, where nothing says it: of a list of Megatron's options what it leaves out is off. */
 static bool set_states(struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
     const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
+    const char *notes = mfu_row_cell(r, "notes");
+    bool shards = t->shards_states_since > 0 && !mfu_row_is_before(r, t->shards_states_since),
+         lists = mfu_says_together(notes, "distributed-optimizer", "") || mfu_says_word(notes, "flags");
 
-    if (!t->lean_states)
-        return true;
-    if (set[MFU_S_GPUS] > 1 && !*mfu_row_cell(r, "sharding") && set[MFU_S_ZERO] == 0
+    if (shards && set[MFU_S_GPUS] > 1 && !*mfu_row_cell(r, "sharding") && set[MFU_S_ZERO] == 0
         && !mfu_row_take(r, "zero=1, usual for %s", t->name))
         return false;
-    return !mfu_precisions[(int)set[MFU_S_PRECISION]].half
+    r->overlap_open = shards && set[MFU_S_ZERO] == 1 && !lists && !t->overlaps_reduce;
+    if (r->overlap_open
+        && (!mfu_row_take(r, "overlap_grad_reduce=on, usual for %s", t->name)
+            || !mfu_row_set(r, "overlap_param_gather", "on")))
+        return false;
+    return !t->halves_sums || !mfu_precisions[(int)set[MFU_S_PRECISION]].half
         || mfu_row_take(r, "grad_reduce=bf16, usual for %s", t->name);
 }
 
