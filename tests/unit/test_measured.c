@@ -1678,7 +1678,17 @@ static void words_are_read_as_meant(void **state)
         {"gpu,model,seq_len,tokens_per_s_gpu,outcome", "a100-80gb-sxm,llama-2-70b,4096,300,ran", "zero=3: not stated",
          NULL},
         {"gpu,model,n_gpus,tp,pp,compile,precision,act_ckpt,seq_len,micro_batch,grad_accum,step_time_ms,outcome",
-         "a100-40gb-sxm,gpt3-175b,512,8,8,Megatron-LM,bf16,full,2048,1,16,30000,ran", "zero=1: not stated", NULL},
+         "a100-40gb-sxm,gpt3-175b,512,8,8,eager,bf16,full,2048,1,16,30000,ran", "zero=1: not stated", NULL},
+        /* who holds the states and how they travel, by what the program's published runs have */
+        {"gpu,model,n_gpus,tp,compile,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,llama-2-13b,64,4,Megatron-LM,4096,1,900", "zero=1, usual for megatron-te; overlap_grad_reduce=on",
+         NULL},
+        {"gpu,model,n_gpus,compile,sharding,seq_len,micro_batch,notes,step_time_ms",
+         "h100-sxm,llama-2-7b,8,Megatron-LM,zero1,4096,1,flags: bf16,900", "checkpoint=none; optimizer", NULL},
+        {"gpu,model,n_gpus,tp,compile,sharding,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,llama-2-13b,64,4,Megatron-LM,ddp,4096,1,900", "checkpoint=none; optimizer", NULL},
+        {"gpu,model,n_gpus,tp,compile,seq_len,micro_batch,step_time_ms", "h100-sxm,llama-2-13b,64,4,NeMo,4096,1,900",
+         "zero=1, usual for megatron-bridge; grad_reduce=bf16", NULL},
         {"gpu,model,n_gpus,seq_len,micro_batch,step_time_ms,outcome", "a100-80gb-sxm,llama-2-7b,8,8192,2,9000,ran",
          "checkpoint=full: not stated", NULL},
     };

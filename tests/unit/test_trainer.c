@@ -43,6 +43,33 @@ static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
     }
 }
 
+/* Megatron counts parameters of a bucket, whatever type their gradients are summed in, and more of them where more ranks
+ * share a message. */
+static void megatrons_buckets_count_parameters(void **state)
+{
+    PLAN p = {0};
+    double wide;
+
+    (void)state;
+    for (int i = 0; i < MFU_TRAINER_COUNT; i++) {
+        const struct mfu_trainer *t = &mfu_trainers[i];
+
+        if (!(t->bucket_elements > 0))
+            continue;
+        plan(&p, "h100-sxm", "llama-3-8b",
+             (const char *[]){"gpus", "8", "trainer", t->name, "precision", "bf16", NULL});
+        wide = p.config.setting[MFU_S_GRAD_BUCKET];
+        assert_float_equal(wide, 4 * t->bucket_elements, 1);
+        plan(&p, "h100-sxm", "llama-3-8b",
+             (const char *[]){"gpus", "8", "trainer", t->name, "precision", "bf16", "grad_reduce", "bf16", NULL});
+        assert_float_equal(p.config.setting[MFU_S_GRAD_BUCKET], wide / 2, 1);
+        plan(&p, "h100-sxm", "llama-3-8b",
+             (const char *[]){"gpus", "1024", "tp", "2", "trainer", t->name, "precision", "bf16", NULL});
+        assert_float_equal(p.config.setting[MFU_S_GRAD_BUCKET],
+                           4 * fmax(t->bucket_elements, 512 * t->bucket_elements_rank), 1);
+    }
+}
+
 /* torchtitan's tensor ranks have a part of the rows each, unless that is set or cannot be. */
 static void tensor_ranks_split_rows_as_their_trainer_does(void **state)
 {
@@ -751,6 +778,7 @@ int main(void)
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(weights_are_gathered_for_each_pass),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
+        cmocka_unit_test(megatrons_buckets_count_parameters),
         cmocka_unit_test(tensor_ranks_split_rows_as_their_trainer_does),
         cmocka_unit_test(gradients_stayed_before_zero_grad_freed_them),
         cmocka_unit_test(weight_gradients_are_added_once),

@@ -194,7 +194,7 @@ static bool set_states(struct mfu_row *r)
     const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
     const char *notes = mfu_row_cell(r, "notes");
     bool shards = t->shards_states_since > 0 && !mfu_row_is_before(r, t->shards_states_since),
-         lists = mfu_says_together(notes, "distributed-optimizer", "") || mfu_says_word(notes, "flags");
+         lists = mfu_says_together(notes, "distributed-optimizer", "") || strstr(notes, "flags:") != NULL;
 
     if (shards && set[MFU_S_GPUS] > 1 && !*mfu_row_cell(r, "sharding") && set[MFU_S_ZERO] == 0
         && !mfu_row_take(r, "zero=1, usual for %s", t->name))
