@@ -700,7 +700,8 @@ static void derive_trainer(struct mfu_config *c)
                        * summed_bytes(c));
 }
 
-/* Megatron d98e8a64, training/arguments.py and core/fp8_utils.py; its FSDP's have buffers of their own. */
+/* Megatron d98e8a64, training/arguments.py and core/fp8_utils.py; its FSDP gathers them as they lie
+ * (core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py: fp8_get_raw_data). */
 static int check_fp8_weights(const struct mfu_config *c, struct mfu_error *err)
 {
     const char *key = mfu_settings[MFU_S_FP8_WEIGHTS].key;
@@ -715,10 +716,8 @@ static int check_fp8_weights(const struct mfu_config *c, struct mfu_error *err)
     if (!mfu_trainers[c->trainer].transformer_engine || !mfu_runtimes[c->runtime].half_weights)
         return mfu_fail(err, MFU_EINPUT, "%s: %s has no such switch, Megatron has (set trainer megatron-te)", key,
                         mfu_trainers[c->trainer].name);
-    if (c->setting[MFU_S_ZERO] < 1 || c->setting[MFU_S_ZERO] > 2)
-        return mfu_fail(err, MFU_EINPUT, "%s: %s (set zero 1)", key,
-                        c->setting[MFU_S_ZERO] < 1 ? "Megatron has it with its distributed optimizer only"
-                                                   : "sharded fp8 weights are not modelled");
+    if (c->setting[MFU_S_ZERO] < 1)
+        return mfu_fail(err, MFU_EINPUT, "%s: Megatron has it with its distributed optimizer only (set zero 1)", key);
     return 0;
 }
 

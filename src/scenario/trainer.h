@@ -200,7 +200,7 @@ struct mfu_trainer {
     double shares_keys_since; /* a year of the software: more tensor ranks than heads of keys gather queries, keys and
                                  values, and take theirs (Megatron-LM f7dfb997); 0: never */
     const char *fp8;          /* the precision that it means by fp8, where its scales are not delayed; NULL */
-    bool holds_fp8;           /* weights of linears lie in fp8, where the precision and ZeRO 1 or 2 let them */
+    bool holds_fp8;           /* weights of linears lie in fp8, where the precision and ZeRO let them */
     bool gathers_adapters;    /* beside products split by rows: their second product is split by columns */
     bool whole_experts;       /* expert parallelism takes tensor ranks, too, each with whole experts (etp 1) */
     bool counts_ends;         /* embedding and head count as a layer each where stages are cut */
