@@ -1679,6 +1679,8 @@ static void words_are_read_as_meant(void **state)
          NULL},
         {"gpu,model,n_gpus,tp,pp,compile,precision,act_ckpt,seq_len,micro_batch,grad_accum,step_time_ms,outcome",
          "a100-40gb-sxm,gpt3-175b,512,8,8,eager,bf16,full,2048,1,16,30000,ran", "zero=1: not stated", NULL},
+        {"gpu,model,n_gpus,compile,seq_len,micro_batch,step_time_ms",
+         "h100-sxm,llama-2-7b,8,Somebody's-Megatron,4096,1,900", "runtime=fused for Megatron", NULL},
         /* who holds the states and how they travel, by what the program's published runs have */
         {"gpu,model,n_gpus,tp,compile,seq_len,micro_batch,step_time_ms",
          "h100-sxm,llama-2-13b,64,4,Megatron-LM,4096,1,900", "zero=1, usual for megatron-te; overlap_grad_reduce=on",

@@ -93,8 +93,8 @@ static int set_software_word(struct mfu_row *r, const char *word)
     return known;
 }
 
-/* Words of a name of software with blanks ("HF Trainer", "Megatron-Core v0.7"), where one of them is known; as
- * set_software_word(). */
+/* Words of a name of software with blanks or dashes ("HF Trainer", "Megatron-Core v0.7", "Skywork-Megatron"), where one of
+ * them is known; as set_software_word(). */
 static int set_software_parts(struct mfu_row *r, const char *words)
 {
     int known = 0;
@@ -105,7 +105,12 @@ static int set_software_parts(struct mfu_row *r, const char *words)
 
         n = strcspn(words, " ");
         snprintf(word, sizeof word, "%.*s", (int)n, words);
-        if ((one = set_software_word(r, word)) < 0)
+        if ((one = set_software_word(r, word)) == 0 && strchr(word, '-')) {
+            for (char *p = word; (p = strchr(p, '-'));)
+                *p = ' ';
+            one = set_software_parts(r, word);
+        }
+        if (one < 0)
             return -1;
         known |= one;
     }
@@ -388,11 +393,20 @@ bool mfu_row_set_engine(struct mfu_row *r)
     return !(set_to[MFU_S_LORA] > 0) || mfu_row_set(r, "lora_dtype", "16bit");
 }
 
-/* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
+/* The trainer that the column of the software names, where it is more than a loop around DDP, also as a part of a name
+ * ("Skywork-Megatron"); -1. */
 int mfu_row_stated_trainer(const struct mfu_row *r)
 {
-    int trainer = mfu_row_choice_in(MFU_S_TRAINER, mfu_row_cell(r, "compile"));
+    const char *text = mfu_row_cell(r, "compile");
+    int trainer = mfu_row_choice_in(MFU_S_TRAINER, text);
+    char parts[128];
 
+    if (trainer < 0) {
+        snprintf(parts, sizeof parts, "%s", text);
+        for (char *p = parts; (p = strchr(p, '-'));)
+            *p = ' ';
+        trainer = mfu_row_choice_in(MFU_S_TRAINER, parts);
+    }
     return trainer == MFU_TRAINER_DDP ? -1 : trainer;
 }
 
