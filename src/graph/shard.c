@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "descriptor/maker.h"
 #include "graph/copies.h"
 #include "graph/frozen.h"
 #include "graph/optimizer.h"
@@ -206,11 +207,14 @@ bool mfu_gradients_leave(const struct mfu_builder *s)
     return mfu_state_share(s, MFU_STATE_GRADIENT) < 1 || mfu_gradients_offloaded(s);
 }
 
+/* On ROCm none do: AMD's scripts turn it off (ROCm/Megatron-LM 02b8aa76, examples/llama/train_llama3.sh:
+ * --no-gradient-accumulation-fusion; Primus fcbfe2bd, examples/megatron/configs). */
 bool mfu_products_add(const struct mfu_builder *s)
 {
     double year = s->config->setting[MFU_S_SOFTWARE], before = mfu_trainers[s->config->trainer].adds_apart_before;
 
-    return s->runtime->gemm_accumulates && !(before == INFINITY || (year > 0 && year < before));
+    return s->runtime->gemm_accumulates && !(before == INFINITY || (year > 0 && year < before))
+        && mfu_maker(s->config->gpu->vendor)->software != MFU_ROCM;
 }
 
 bool mfu_gradients_kept(const struct mfu_builder *s)
