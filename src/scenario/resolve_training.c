@@ -517,7 +517,7 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
 static bool holds_fp8(const struct mfu_config *c)
 {
     return mfu_trainers[c->trainer].holds_fp8 && mfu_precisions[c->precision].gathers
-        && mfu_runtimes[c->runtime].half_weights && c->setting[MFU_S_LORA] == 0 && c->setting[MFU_S_ZERO] >= 1;
+        && mfu_runtimes[c->runtime].half_weights && c->setting[MFU_S_ZERO] >= 1;
 }
 
 void mfu_derive_training(struct mfu_config *c)

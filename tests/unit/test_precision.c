@@ -318,6 +318,22 @@ static void sharded_primary_weights_are_gathered_as_they_lie(void **state)
     assert_true(plan.memory.peak.bytes < peak);
 }
 
+/* Frozen weights lie so, too, beside adapters that do not. */
+static void frozen_weights_are_operands(void **state)
+{
+    static const char *const halves[] = {"trainer", "megatron-bridge",  "zero", "1", "lora",
+                                         "8",       "fp8_param_gather", "off",  NULL};
+    static const char *const bytes[] = {"trainer", "megatron-bridge", "zero", "1", "lora", "8", NULL};
+    struct mfu_error err = {0};
+    double weights;
+
+    (void)state;
+    assert_int_equal(make_on_8("h100-sxm", "fp8", halves, &err), 0);
+    weights = plan.program.constant_bytes[MFU_PART_WEIGHTS];
+    assert_int_equal(make_on_8("h100-sxm", "fp8", bytes, &err), 0);
+    assert_near(plan.program.constant_bytes[MFU_PART_WEIGHTS], weights - linear_weights(), 1e-9);
+}
+
 static void primary_weights_are_megatrons(void **state)
 {
     static const struct {
@@ -365,6 +381,7 @@ int main(void)
         cmocka_unit_test(narrow_operands_keep_no_more),
         cmocka_unit_test(primary_weights_take_the_bytes_of_operands),
         cmocka_unit_test(sharded_primary_weights_are_gathered_as_they_lie),
+        cmocka_unit_test(frozen_weights_are_operands),
         cmocka_unit_test(primary_weights_are_megatrons),
         cmocka_unit_test(sums_of_gradients_have_the_type_that_is_said),
         cmocka_unit_test(peaks_that_a_card_lacks_are_refused),

@@ -228,8 +228,12 @@ static const struct {
     {"DeepLearningExamples", "dataloader_workers", "10", NULL, NULL, false, "resnet efficientnet"},
     /* PyTorch's fully_shard over transformers' classes (NeMo Automodel, components/distributed/fsdp2.py). */
     {"Automodel", "trainer", "torchtitan", NULL, NULL, false, NULL},
+    {"Automodel", "lora_targets", "all-linear", NULL, "lora", false, NULL},
+    /* Megatron-Bridge 067f987d, perf_recipes/llama: linear_qkv, as NeMo's recipes in their performance mode. */
     {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
+    {"Megatron-Bridge", "lora_targets", "q,k,v", NULL, "lora", false, NULL},
     {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
+    {"NeMo", "lora_targets", "q,k,v", NULL, "lora", false, NULL},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
     {"flash-attention training", "runtime", "fused", "flash1", NULL, false, NULL},
     /* calc_loss_batch() returns the loss alone; ch04/01_main-chapter-code/gpt.py, until PyTorch's classes replace it. */
@@ -490,8 +494,9 @@ static bool is_stated(const struct mfu_row *r, size_t i)
         bool always, none; /* whatever the row's condition; "none" is a statement, too */
     } columns[] = {{"checkpoint", "act_ckpt", true, true},        {"zero", "sharding", true, false},
                    {"autoencoder", "cached_latents", true, true}, {"autoencoder_fp32", "cached_latents", true, true},
-                   {"attention", "attention", false, false},      {"runtime", "compile", false, false},
-                   {"precision", "precision", false, false},      {"optimizer", "optimizer", false, false}};
+                   {"lora_targets", "lora_targets", true, false}, {"attention", "attention", false, false},
+                   {"runtime", "compile", false, false},          {"precision", "precision", false, false},
+                   {"optimizer", "optimizer", false, false}};
 
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
         if (strcmp(columns[k].key, programs[i].key) == 0)
@@ -515,6 +520,7 @@ static bool runs_other_layers(const struct mfu_row *r, const char *trainer)
 bool mfu_row_set_program(struct mfu_row *r, bool late)
 {
     int trainer = mfu_row_stated_trainer(r);
+    const char *named = ""; /* the first that says anything */
 
     if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
@@ -528,7 +534,9 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
     }
     if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
         return false;
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (*named && strcmp(programs[i].program, named) != 0)
+            return true;
         if ((strcmp(programs[i].key, "trainer") != 0) == late && is_named(r, i)
             && (late || !runs_other_layers(r, programs[i].value))
             && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile")
@@ -540,9 +548,8 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
             && (!late || is_possible(r, programs[i].key, programs[i].value))) {
             if (!mfu_row_take(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program))
                 return false;
-            if (i + 1 == sizeof programs / sizeof *programs
-                || strcmp(programs[i].program, programs[i + 1].program) != 0)
-                return true;
+            named = programs[i].program;
         }
+    }
     return true;
 }
