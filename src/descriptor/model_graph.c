@@ -100,7 +100,7 @@ static struct mfu_expression *read_choice(struct mfu_model_builder *b, const str
     if (choice >= 0)
         return constant(b, choice);
     if (text && mfu_node_bool(node) < 0)
-        e = mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_model_dim_resolve, b->model, NULL);
+        e = mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_build_resolve, b, NULL);
     if (e && !mfu_expression_constant(e, &value))
         return e;
     fail_choice(b, a, text ? text : "");

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MFU_ATTRIBUTES 16 /* the most */
+#define MFU_ATTRIBUTES 18 /* the most */
 #define MFU_INPUTS 4      /* the most */
 
 struct mfu_attribute {

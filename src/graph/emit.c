@@ -390,13 +390,16 @@ double mfu_routed_rows(const struct mfu_builder *s, double top_k)
     return top_k * s->config->experts.fill;
 }
 
+#define ROUNDING 1e-12
+
 double mfu_strided_rows(const struct mfu_builder *s, double rows, double stride, bool whole)
 {
     double each = rows / s->config->batch, edge = sqrt(each), step = sqrt(stride);
 
     if (edge == floor(edge) && step == floor(step))
         return s->config->batch * pow(whole ? floor(edge / step) : ceil(edge / step), 2);
-    return each == floor(each) ? s->config->batch * ceil(each / stride) : ceil(rows / stride);
+    /* a stride that is a ratio of maps gives the other one but for rounding */
+    return each == floor(each) ? s->config->batch * ceil(each / stride * (1 - ROUNDING)) : ceil(rows / stride);
 }
 
 void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_kind op, unsigned axes, double bytes, double calls,

@@ -7,6 +7,9 @@
  * q, k, v, the output and the logsumexp of each row.  The parts ("math") save
  * the probabilities of every pair of tokens, in fp32 and in the compute type
  * under autocast, and move them through memory several times.
+ *
+ * Over columns (XCiT) a head's columns attend to each other, and the tokens are what is summed over.  Scores may be scaled by a
+ * learned number per head, or a product mixes the heads before and behind softmax (CaiT's talking heads).
  */
 #include <math.h>
 #include <stddef.h>
@@ -30,14 +33,19 @@ enum {
     PARTS,
     CHUNK,
     JOINED,
-    SCORED
+    SCORED,
+    OVER,
+    LEARNED
 };
 enum { FILLED, ADDED, IN_PLACE };
 enum { AS_GIVEN, FP32 };
+enum { TOKENS, COLUMNS };
+enum { NOTHING, SCALES, TALKS };
 static const char *const maskings[] = {"fill", "add", "in_place", NULL},
-                         *const softmaxes[] = {"as_given", "fp32", NULL};
-enum { Q, K, V, OUT, LSE, BIAS };                                     /* saved by fused kernels */
-enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED }; /* saved by the parts */
+                         *const softmaxes[] = {"as_given", "fp32", NULL}, *const overs[] = {"tokens", "columns", NULL},
+                         *const learnts[] = {"nothing", "scales", "talks", NULL};
+enum { Q, K, V, OUT, LSE, BIAS };                                                     /* saved by fused kernels */
+enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED, SCORES, TALKED }; /* saved by the parts */
 
 static double value_dim(const struct mfu_operation *op)
 {
@@ -47,6 +55,17 @@ static double value_dim(const struct mfu_operation *op)
 static double shape(const struct mfu_operation *op)
 {
     return op->attribute[HEADS] * value_dim(op);
+}
+
+/* A number per head, or two products with biases. */
+static struct mfu_weights params(const struct mfu_operation *op)
+{
+    double heads = op->attribute[HEADS],
+           n = op->attribute[LEARNED] == TALKS ? 2 * heads * (heads + 1)
+        : op->attribute[LEARNED] == SCALES     ? heads
+                                               : 0;
+
+    return (struct mfu_weights){.weight = n, .active = n};
 }
 
 static double key_elements(const struct mfu_operation *op)
@@ -130,6 +149,7 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     bool packed = s->config->setting[MFU_S_PACKING] > 0 && (row->packs || (te && row->packs_by_te)) && !mask
         && mfu_compare(s, rows, s->config->tokens) == 0 && mfu_compare(s, keys, rows) == 0;
 
+    bool columns = a[OVER] == COLUMNS;
     double pieces = a[CHUNK] > 0 && mfu_compare(s, seq, a[CHUNK]) > 0 ? ceil(seq / a[CHUNK]) : 1;
 
     if (a[JOINED] > 0)
@@ -144,14 +164,14 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
                                                    : s->config->attention,
         .math = s->apart ? s->numerics.linear_math : s->numerics.math, /* TF32 is for convolutions there */
         .sequences = s->config->batch * pieces,
-        .seq = seq / pieces,
-        .keys = seen / pieces + before,
+        .seq = columns ? a[HEAD_DIM] : seq / pieces,
+        .keys = columns ? a[HEAD_DIM] : seen / pieces + before,
         .ranks = ring,
         .steps = mfu_contexts[(int)s->config->setting[MFU_S_CONTEXT]].ring ? ring : 1,
         .heads = a[HEADS] / by_head,
         .kv_heads = mask || (uneven && !te) ? a[HEADS] / by_head : ceil(a[KV_HEADS] / by_head),
-        .head_dim = a[HEAD_DIM],
-        .value_dim = value_dim(n->op),
+        .head_dim = columns ? seq : a[HEAD_DIM],
+        .value_dim = columns ? seq : value_dim(n->op),
         .window = mask ? 0 : a[WINDOW],
         .causal = a[CAUSAL] > 0 && !mask,
         .element_bytes = mfu_type_bytes[s->numerics.compute],
@@ -476,12 +496,49 @@ static bool is_one_kernel(const struct mfu_builder *s, const struct mfu_node *n)
         && !(n->op->attribute[SOFTCAP] > 0 || n->op->attribute[SINKS] > 0);
 }
 
+/* Scores times a learned number of fp32, which autocast leaves alone. */
+static enum mfu_type scaled_type(const struct mfu_builder *s)
+{
+    return s->numerics.autocast ? MFU_F32 : s->numerics.compute;
+}
+
+/* Pairs, and heads beside each other, for a product that mixes them; and back. */
+static int mixed(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int x, int weight, int *kept)
+{
+    double pairs = mfu_view_rows(s, x) * mfu_view_columns(s, x) / a->heads;
+    int rows = mfu_emit_laid(s, "talk.layout", 1, pairs, a->heads, 1, &x), out;
+
+    *kept = rows;
+    out = mfu_tensor_new(s, pairs, a->heads, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    out = mfu_emit_matmul(s, suffix, a->math, pairs, a->heads, a->heads, 1, rows, weight, out);
+    out = mfu_emit_broadcast(s, "talk.bias", mfu_view_type(s, out), 1, out, MFU_NO_VIEW);
+    return mfu_emit_laid(s, "talk.layout", 1, mfu_view_rows(s, x), mfu_view_columns(s, x), 1, &out);
+}
+
+/* The gradient of what was mixed; the first to come makes room for those of both products. */
+static int unmixed(struct mfu_builder *s, struct mfu_node *n, const struct mfu_attention *a, int g, int kept, int *dw)
+{
+    int rows = mfu_emit_laid(s, "talk.layout", 1, mfu_view_rows(s, kept), a->heads, 1, &g), out;
+    double pairs = mfu_view_rows(s, rows);
+    bool first = *dw == MFU_NO_VIEW;
+
+    if (first)
+        *dw = mfu_tensor_new(s, 1, params(n->op).weight, s->numerics.compute, MFU_PART_GRADIENTS);
+    mfu_emit_columns_sum(s, "talk.bias_grad", rows, a->heads, s->numerics.compute);
+    mfu_emit_matmul(s, "talk.wgrad", a->math, a->heads, a->heads, pairs, 1, rows, kept, *dw);
+    out = mfu_tensor_new(s, pairs, a->heads, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    out = mfu_emit_matmul(s, "talk.dgrad", a->math, pairs, a->heads, a->heads, 1, rows, kept, out);
+    return mfu_emit_laid(s, "talk.layout", 1, mfu_view_rows(s, g), mfu_view_columns(s, g), 1, &out);
+}
+
 static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = is_one_kernel(s, n);
     double pairs = a.sequences * a.heads * a.seq * a.keys;
-    int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y;
+    int learnt = (int)n->op->attribute[LEARNED], weight = learnt == TALKS ? mfu_node_weight(s, n, 0) : MFU_NO_VIEW;
+    int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y, given = MFU_NO_VIEW,
+                                               talked = MFU_NO_VIEW;
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
@@ -490,8 +547,12 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
             qkv[i] = per_head(s, &a, "contiguous", qkv[i], i ? a.keys : a.seq, i == 2 ? a.value_dim : a.head_dim);
     scores = product(s, &a, "scores", a.seq, a.keys, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {
-        scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores,
+        if (learnt == SCALES)
+            given = scores;
+        scores = mfu_emit_pointwise(s, "scale", learnt == SCALES ? scaled_type(s) : s->numerics.compute, 1, scores,
                                     is_scored(n) ? mfu_node_input(s, n, 3) : MFU_NO_VIEW, MFU_NO_VIEW);
+        if (learnt == TALKS)
+            scores = mixed(s, &a, "talk", scores, weight, &given);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++) { /* divide, tanh (saved), multiply */
                 scores = mfu_emit_pointwise(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW,
@@ -500,7 +561,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
             }
         if (has_bias(n) && !is_scored(n))
             scores = mfu_emit_broadcast(
-                s, "bias", mfu_view_type(s, mfu_node_input(s, n, 3)) == MFU_F32 ? MFU_F32 : s->numerics.compute, 1,
+                s, "bias", mfu_view_type(s, mfu_node_input(s, n, 3)) == MFU_F32 ? MFU_F32 : mfu_view_type(s, scores), 1,
                 scores, mfu_node_input(s, n, 3));
         scores = masked(s, n, &a, scores);
         if (n->op->attribute[SINKS] > 0) /* beside the scores; minus their maximum */
@@ -523,15 +584,19 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     if (n->op->attribute[DROPOUT] > 0)
         factor = mfu_emit_dropout(s, "dropout", factor, &mask);
     factor = mfu_autocast(s, factor);
+    if (learnt == TALKS)
+        factor = mixed(s, &a, "talk_back", factor, weight, &talked);
     y = product(s, &a, "values", a.seq, a.value_dim, a.keys, factor, qkv[2]);
     n->out = mfu_emit_laid(s, "merge", 1, mfu_view_rows(s, mfu_node_input(s, n, 0)),
-                           n->op->attribute[HEADS] * a.value_dim, 1, &y);
+                           n->op->attribute[HEADS] * value_dim(n->op), 1, &y);
     for (int i = 0; i < 3; i++)
         mfu_node_save(s, n, qkv[i]);
     mfu_node_save(s, n, probabilities);
     mfu_node_save(s, n, factor);
     mfu_node_save(s, n, mask);
     mfu_node_save(s, n, capped);
+    mfu_node_save(s, n, given);
+    mfu_node_save(s, n, talked);
 }
 
 static void math_backward(struct mfu_builder *s, struct mfu_node *n)
@@ -542,13 +607,15 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     static const char *const back[] = {"dq_merge", "dk_merge", "dv_merge"};
     bool copies = !s->runtime->heads_in_place, packed = n->source->n_in < 3;
     int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
-    int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW};
+    int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW}, dw = MFU_NO_VIEW, given = n->saved[SCORES];
 
     if (copies)
         g = per_head(s, &a, "dmerge", g, a.seq, a.value_dim);
     if (wants(s, n, 2))
         d[2] = product(s, &a, "dvalues", a.keys, a.value_dim, a.seq, n->saved[FACTOR], g);
     dp = product(s, &a, "dprobabilities", a.seq, a.keys, a.value_dim, g, n->saved[MATH_V]);
+    if (n->saved[TALKED] != MFU_NO_VIEW)
+        dp = unmixed(s, n, &a, dp, n->saved[TALKED], &dw);
     if (n->op->attribute[SINKS] > 0) /* zeros beside it */
         dp = mfu_emit_broadcast(s, "dslice", mfu_view_type(s, dp), 0, dp, MFU_NO_VIEW);
     if (n->saved[MASK] != MFU_NO_VIEW)
@@ -581,6 +648,15 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
             for (int i = 0; i < 3; i++)
                 dscores = mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores,
                                              i == 1 ? n->saved[CAPPED] : MFU_NO_VIEW, MFU_NO_VIEW);
+        if (n->op->attribute[LEARNED] == TALKS)
+            dscores = unmixed(s, n, &a, dscores, given, &dw);
+        else if (given != MFU_NO_VIEW) {
+            int product = mfu_emit_pointwise(s, "dgain", mfu_view_type(s, p), 1, dscores, given, MFU_NO_VIEW);
+
+            dw = mfu_emit_columns_sum(s, "wgrad", product, a.heads, s->numerics.weight);
+        }
+        if (dw != MFU_NO_VIEW && mfu_trains(s, n, 0))
+            mfu_param_grad_add(s, n, 0, dw);
         dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (is_scored(n))
             mfu_grad_add(s, n, 3, dscores);
@@ -653,6 +729,9 @@ const struct mfu_primitive mfu_primitive_attention = {
                         "whether a batch is one sequence, whose parts a mask (the fourth input) keeps apart"},
             [SCORED] = {"scored", "0", NULL,
                         "whether the fourth input is a score of each pair of each sequence, scaled with the others"},
+            [OVER] = {"over", "tokens", overs, "what attends: tokens, or the columns of a head (math only)"},
+            [LEARNED] = {"learned", "nothing", learnts,
+                         "what of the scores is: nothing, a scale per head, or products that mix heads (math only)"},
         },
     .least_inputs = 1,
     .most_inputs = 4,
@@ -661,6 +740,7 @@ const struct mfu_primitive mfu_primitive_attention = {
     .key_elements = key_elements,
     .takes_prefix = takes_prefix,
     .shape = shape,
+    .params = params,
     .forward = forward,
     .backward = backward,
 };

@@ -42,6 +42,8 @@ static struct mfu_weights params(const struct mfu_operation *op)
     double weight = op->attribute[WIDTH] * op->attribute[TAPS] * channels(op) / op->attribute[GROUPS];
     double bias = op->attribute[BIAS] > 0 ? op->attribute[WIDTH] : 0;
 
+    if (op->attribute[STANDARDISED] > 1)
+        weight += op->attribute[WIDTH];
     return (struct mfu_weights){.weight = weight, .bias = bias, .active = weight + bias};
 }
 
@@ -188,7 +190,7 @@ static int input(struct mfu_builder *s, struct mfu_node *n)
 
 /* The norm of the weight over each channel of the result: so many passes over it, in fp32 under autocast
  * (timm 0.6.5 layers/std_conv.py: F.batch_norm of the weight). */
-static void standardise(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, double passes)
+static void standardise(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int out, double passes)
 {
     if (n->op->attribute[STANDARDISED] > 0)
         mfu_emit(s,
@@ -196,10 +198,10 @@ static void standardise(struct mfu_builder *s, const struct mfu_node *n, const c
                                         .kind = MFU_NORM,
                                         .traffic = MFU_C_DRAM_POINTWISE,
                                         .fusion = MFU_ALONE,
-                                        .extra_read_bytes =
-                                            passes * params(n->op).weight * mfu_type_bytes[s->numerics.weight],
+                                        .extra_read_bytes = (passes - (out != MFU_NO_VIEW)) * params(n->op).weight
+                                            * mfu_type_bytes[s->numerics.weight],
                                         .launches = 2},
-                 0, NULL, 0, NULL);
+                 0, NULL, out != MFU_NO_VIEW, &out);
 }
 
 /* Positions that are computed after the ends of sequences: torch pads both ends. */
@@ -217,14 +219,17 @@ static void forward(struct mfu_builder *s, int index)
     double in = channels(n->op), k = in / n->op->attribute[GROUPS] * n->op->attribute[TAPS];
     struct way by = way(s, n, false);
     struct mfu_kernel g;
+    int made = MFU_NO_VIEW;
 
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
+    if (n->op->attribute[STANDARDISED] > 0 && !s->numerics.autocast) /* else it is the copy of autocast */
+        w = made = mfu_tensor_new(s, 1, k * width, s->numerics.weight, MFU_PART_ACTIVATIONS);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, w);
     if (mfu_last_recomputed(s, index))
         return;
-    standardise(s, n, "standardise", 3);
+    standardise(s, n, "standardise", made, 3);
     n->out = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     transpose(s, n, "transpose", by, x, n->out, WIDEST_GROUP);
     g = product(s, n, rows, width, k, by,
@@ -272,7 +277,7 @@ static void backward(struct mfu_builder *s, int index)
     transpose(s, n, "wgrad.transpose", plain, g, x, WIDEST_GROUP_WGRAD);
     p = product(s, n, k, width, rows, plain, all, bytes(s, k, width));
     mfu_emit_kernel(s, &p, "wgrad", 0, 2, (int[]){g, x}, 1, &dw);
-    standardise(s, n, "dstandardise", 5);
+    standardise(s, n, "dstandardise", MFU_NO_VIEW, 5);
     mfu_param_grad_add(s, n, 0, dw);
 }
 
@@ -293,7 +298,9 @@ const struct mfu_primitive mfu_primitive_conv = {
             [CHANNELS_LAST] = {"channels_last", "1", NULL, "whether a position's channels lie beside each other"},
             [CAUSAL] = {"causal", "0", NULL,
                         "whether a window ends at its position: the positions after the last are cut off"},
-            [STANDARDISED] = {"standardised", "0", NULL, "whether the weight is made to have mean 0 and variance 1"},
+            [STANDARDISED] = {"standardised", "0", NULL,
+                              "whether the weight is made to have mean 0 and variance 1; 2: and multiplied by a "
+                              "learned number per channel"},
         },
     .most_inputs = 1,
     .traits = MFU_READS_BESIDE | MFU_MULTIPLIES,

@@ -7,7 +7,7 @@
 
 #include "graph/builder.h"
 
-enum { BIAS };
+enum { BIAS, SCALAR };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -16,15 +16,15 @@ static double shape(const struct mfu_operation *op)
 
 static struct mfu_weights params(const struct mfu_operation *op)
 {
-    double weight = op->in_width[0], bias = op->attribute[BIAS] > 0 ? weight : 0;
+    double weight = op->attribute[SCALAR] > 0 ? 1 : op->in_width[0], bias = op->attribute[BIAS] > 0 ? weight : 0;
 
     return (struct mfu_weights){.weight = weight, .bias = bias, .active = weight + bias};
 }
 
-/* In fp32 where the factors are: autocast leaves a product of elements alone. */
-static enum mfu_type product_type(const struct mfu_builder *s, int x)
+/* In fp32 where the factors are: autocast leaves a product of elements alone; one number changes no type. */
+static enum mfu_type product_type(const struct mfu_builder *s, const struct mfu_node *n, int x)
 {
-    return s->numerics.widens ? MFU_F32 : mfu_view_type(s, x);
+    return s->numerics.widens && !(n->op->attribute[SCALAR] > 0) ? MFU_F32 : mfu_view_type(s, x);
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -32,7 +32,7 @@ static void forward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
 
-    n->out = mfu_emit_broadcast(s, "", product_type(s, x), 1, x, MFU_NO_VIEW);
+    n->out = mfu_emit_broadcast(s, "", product_type(s, n, x), 1, x, MFU_NO_VIEW);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -41,20 +41,22 @@ static void backward(struct mfu_builder *s, int index)
     int x = n->saved[0], product;
 
     if (mfu_trains(s, n, 0)) {
-        product = mfu_emit_pointwise(s, "dgain", product_type(s, x), 1, n->gradient, x, MFU_NO_VIEW);
-        mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", product, n->op->in_width[0], s->numerics.weight));
+        product = mfu_emit_pointwise(s, "dgain", product_type(s, n, x), 1, n->gradient, x, MFU_NO_VIEW);
+        mfu_param_grad_add(s, n, 0,
+                           mfu_emit_columns_sum(s, "wgrad", product, params(n->op).weight, s->numerics.weight));
     }
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1,
                            mfu_emit_columns_sum(s, "bias_grad", n->gradient, n->op->in_width[0], s->numerics.weight));
     if (mfu_wants_gradient(s, n, 0))
-        mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "grad", product_type(s, x), 1, n->gradient, MFU_NO_VIEW));
+        mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "grad", product_type(s, n, x), 1, n->gradient, MFU_NO_VIEW));
 }
 
 const struct mfu_primitive mfu_primitive_gain = {
     .name = "gain",
     .summary = "a learned factor for each column",
-    .attributes = {[BIAS] = {"bias", "0", NULL, "whether a learned row is added"}},
+    .attributes = {[BIAS] = {"bias", "0", NULL, "whether a learned row is added"},
+                   [SCALAR] = {"scalar", "0", NULL, "whether one factor is that of all"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE,

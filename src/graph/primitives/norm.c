@@ -13,16 +13,16 @@
  * which autocast lets compute in 16 bits.  batch normalises columns (channels) over all rows: it passes over them three times forward
  * (statistics, and again) and five times backward.  group does so over groups of channels of one sample: autocast runs it in
  * fp32, and PyTorch's kernel wants the channels of an image one after the other (torch 1.12 native/group_norm.cpp: contiguous()).
+ * unit divides by the length alone (torch 2.15 nn/functional.py, normalize()): autocast makes that, and so the result, fp32.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS, CHANNELS_LAST };
-enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WHOLE, LAYER_1P, GROUP };
-static const char *const kinds[] = {"layer",         "rms",       "rms_fp32", "layer_fp32",
-                                    "layer_by_hand", "rms_given", "batch",    "rms_whole",
-                                    "layer_1p",      "group",     NULL};
+enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WHOLE, LAYER_1P, GROUP, UNIT };
+static const char *const kinds[] = {"layer", "rms",       "rms_fp32", "layer_fp32", "layer_by_hand", "rms_given",
+                                    "batch", "rms_whole", "layer_1p", "group",      "unit",          NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED, SAVED_GIVEN };
 
 static double shape(const struct mfu_operation *op)
@@ -326,6 +326,32 @@ static void by_hand_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "dmean", type, 1, x, dmean));
 }
 
+/* x / x.norm().clamp_min() */
+static void unit_forward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int x = mfu_node_input(s, n, 0), length = reduce_rows(s, n, "norm", x, 1);
+    int least = reduce_rows(s, n, "clamp", length, 1);
+
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, least);
+    mfu_node_save(s, n, length);
+    n->out = mfu_emit_broadcast(s, "", s->numerics.widens ? MFU_F32 : mfu_view_type(s, x), 1, x, least);
+}
+
+static void unit_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int x = n->saved[SAVED_X], least = n->saved[SAVED_STATISTICS], dx, product;
+    enum mfu_type type = mfu_view_type(s, n->gradient), given = mfu_view_type(s, x);
+
+    dx = mfu_emit_cast(s, mfu_emit_broadcast(s, "ddiv", type, 1, n->gradient, least), given);
+    product = mfu_emit_broadcast(s, "ddiv", type, 2, x, least); /* -x / length / length, times the gradient */
+    product = mfu_emit_pointwise(s, "ddiv", type, 1, n->gradient, product, MFU_NO_VIEW);
+    product = reduce_rows(s, n, "sum", product, 1);
+    product = reduce_rows(s, n, "dclamp", product, 3);
+    mfu_grad_add(s, n, 0, dx);
+    mfu_grad_add(s, n, 0, mfu_emit_cast(s, mfu_emit_broadcast(s, "dnorm", type, 1, x, product), given));
+}
+
 /* Of GroupNorm: 32 in all code that is known. */
 #define CHANNEL_GROUPS 32
 
@@ -409,7 +435,8 @@ static const struct {
               [LAYER_BY_HAND] = {by_hand_forward, by_hand_backward},
               [RMS_GIVEN] = {chain_forward, chain_backward},
               [BATCH] = {batch_forward, batch_backward},
-              [GROUP] = {batch_forward, batch_backward}};
+              [GROUP] = {batch_forward, batch_backward},
+              [UNIT] = {unit_forward, unit_backward}};
 
 /* Whether its statistics are those of more rows than one. */
 static bool over_rows(int kind)
@@ -440,7 +467,7 @@ const struct mfu_primitive mfu_primitive_norm = {
         {
             [KIND] = {"kind", "layer", kinds,
                       "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere), "
-                      "layer_by_hand, rms_given, batch, rms_whole, layer_1p or group"},
+                      "layer_by_hand, rms_given, batch, rms_whole, layer_1p, group or unit (its length)"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)", 1},

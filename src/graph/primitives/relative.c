@@ -3,13 +3,15 @@
  *
  * A small table has a number per head and class of distance; the bias [heads, queries, keys] is looked up
  * once and shared by all layers that read it.  Without classes it is zeros that nothing trains.  With `hidden` the numbers are
- * what an MLP of so many makes of the distances' two coordinates (timm's RelPosMlp).
+ * what an MLP of so many makes of the distances' two coordinates (timm's RelPosMlp), which
+ * a sigmoid may squash (Swin V2: the MLP's last layer has no bias then).
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
-enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN };
+enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN, SQUASHED, POINTS };
+enum { SAVED_CLASSES, SAVED_COORDINATES, SAVED_ACT, SAVED_HIDDEN, SAVED_MASK };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -19,9 +21,41 @@ static double shape(const struct mfu_operation *op)
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double hidden = op->attribute[HIDDEN], heads = op->attribute[HEADS];
-    double n = hidden > 0 ? 3 * hidden + (hidden + 1) * heads : heads * op->attribute[CLASSES];
+    double n = hidden > 0 ? 3 * hidden + (hidden + (op->attribute[SQUASHED] > 0 ? 0 : 1)) * heads
+                          : heads * op->attribute[CLASSES];
 
     return (struct mfu_weights){.weight = n, .active = n};
+}
+
+/* Two products of so many rows, a ReLU between them and, where nothing squashes, a dropout. */
+static void mlp_forward(struct mfu_builder *s, struct mfu_node *n)
+{
+    double points = n->op->attribute[POINTS], hidden = n->op->attribute[HIDDEN], heads = n->op->attribute[HEADS];
+    enum mfu_type type = s->numerics.compute;
+    int x = mfu_tensor_new(s, points, 2, type, MFU_PART_ACTIVATIONS), w = mfu_node_weight(s, n, 0), mask = MFU_NO_VIEW;
+    int out = mfu_tensor_new(s, points, hidden, type, MFU_PART_ACTIVATIONS);
+
+    mfu_node_save(s, n, x);
+    mfu_emit_matmul(s, "fc1", s->numerics.linear_math, points, hidden, 2, 1, x, w, out);
+    out = mfu_node_save(s, n, mfu_emit_pointwise(s, "act", type, 1, out, MFU_NO_VIEW, MFU_NO_VIEW));
+    if (!(n->op->attribute[SQUASHED] > 0))
+        out = mfu_emit_dropout(s, "dropout", out, &mask);
+    mfu_node_save(s, n, out);
+    mfu_node_save(s, n, mask);
+    x = mfu_tensor_new(s, points, heads, type, MFU_PART_ACTIVATIONS);
+    mfu_emit_matmul(s, "fc2", s->numerics.linear_math, points, heads, hidden, 1, out, w, x);
+}
+
+static void mlp_backward(struct mfu_builder *s, struct mfu_node *n, int g, int dw)
+{
+    double points = n->op->attribute[POINTS], hidden = n->op->attribute[HIDDEN], heads = n->op->attribute[HEADS];
+    enum mfu_peak math = s->numerics.linear_math;
+    int d = mfu_tensor_new(s, points, hidden, s->numerics.compute, MFU_PART_ACTIVATIONS);
+
+    mfu_emit_matmul(s, "fc2.wgrad", math, heads, hidden, points, 1, g, n->saved[SAVED_HIDDEN], dw);
+    mfu_emit_matmul(s, "fc2.dgrad", math, points, hidden, heads, 1, g, n->saved[SAVED_HIDDEN], d);
+    d = mfu_emit_pointwise(s, "act.grad", mfu_view_type(s, d), 1, d, n->saved[SAVED_ACT], n->saved[SAVED_MASK]);
+    mfu_emit_matmul(s, "fc1.wgrad", math, hidden, 2, points, 1, d, n->saved[SAVED_COORDINATES], dw);
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -43,6 +77,8 @@ static void forward(struct mfu_builder *s, int index)
                  0, NULL, 1, &distances);
         mfu_node_save(s, n, distances);
     }
+    if (n->op->attribute[POINTS] > 0)
+        mlp_forward(s, n);
     n->out =
         mfu_tensor_new(s, heads * rows, keys, n->op->attribute[HIDDEN] > 0 ? s->numerics.compute : s->numerics.residual,
                        MFU_PART_ACTIVATIONS);
@@ -51,19 +87,30 @@ static void forward(struct mfu_builder *s, int index)
         &(struct mfu_emission){
             .suffix = "", .kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING, .fusion = MFU_ALONE, .random = true},
         learned, &distances, 1, &n->out);
+    for (int i = 0; i < 2 && n->op->attribute[SQUASHED] > 0; i++) { /* its result is kept; times 16 */
+        n->out = mfu_emit_pointwise(s, i ? "scale" : "sigmoid", mfu_view_type(s, n->out), 1, n->out, MFU_NO_VIEW,
+                                    MFU_NO_VIEW);
+        if (i == 0)
+            mfu_node_save(s, n, n->out);
+    }
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int table;
+    double points = n->op->attribute[POINTS];
+    int table, g;
 
     if (!(n->op->attribute[CLASSES] > 0) || !mfu_trains(s, n, 0)) { /* a leaf's, which is there until backward ends */
         mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_POINTWISE}, "scope", 0, 1, &n->gradient, 0, NULL);
         return;
     }
     table = mfu_tensor_new(s, 1, params(n->op).weight, s->numerics.weight, MFU_PART_GRADIENTS);
-    mfu_emit_scatter(s, n->op->attribute[QUERIES] * n->op->attribute[KEYS], n->gradient, table);
+    g = points > 0 ? mfu_tensor_new(s, points, n->op->attribute[HEADS], s->numerics.compute, MFU_PART_ACTIVATIONS)
+                   : table;
+    mfu_emit_scatter(s, n->op->attribute[QUERIES] * n->op->attribute[KEYS], n->gradient, g);
+    if (points > 0)
+        mlp_backward(s, n, g, table);
     mfu_param_grad_add(s, n, 0, table);
 }
 
@@ -77,6 +124,8 @@ const struct mfu_primitive mfu_primitive_relative = {
             [QUERIES] = {"queries", NULL, NULL, "tokens that attend"},
             [KEYS] = {"keys", NULL, NULL, "tokens that are attended to"},
             [HIDDEN] = {"hidden", "0", NULL, "of an MLP that makes the numbers; 0: a table has them"},
+            [SQUASHED] = {"squashed", "0", NULL, "whether a sigmoid ends it"},
+            [POINTS] = {"points", "0", NULL, "of which it makes numbers"},
         },
     .traits = MFU_LOOKS_UP,
     .split_columns = 1u << HEADS,

@@ -576,7 +576,7 @@ bool mfu_row_choose_model(struct mfu_row *r)
 {
     const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
     const struct mfu_model *model = NULL, *named = NULL;
-    const char *known = *family ? NULL : short_family(name);
+    const char *known = *family || named_model(r, catalog_name(name)) ? NULL : short_family(name);
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
     char first[32], text[120];
 
