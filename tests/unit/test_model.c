@@ -348,25 +348,25 @@ static void what_is_kept_is_taken_in_turn(void **state)
     const char *path;
 
     (void)state;
-    scratch_file(
-        &s, "block.yaml",
-        "name: Block\ndims: {wide: 4, deep: 2, to: wide}\ngraph:\n"
-        "- {name: start, ops: [{op: embedding, rows: 10, width: wide}]}\n"
-        "- {name: block, repeat: deep, ops: [{op: norm, kind: layer}, {op: linear, name: last, width: to}]}\n");
+    scratch_file(&s, "block.yaml",
+                 "name: Block\ndims: {wide: 4, deep: 2, to: wide, sort: 1}\ngraph:\n"
+                 "- {name: start, ops: [{op: embedding, rows: 10, width: wide}]}\n"
+                 "- {name: block, repeat: deep, ops: [{op: norm, kind: sort}, {op: linear, name: last, width: to}]}\n");
     path = scratch_file(
         &s, "way.yaml",
-        "name: Way\nextends: block\ndims: {broad: 8}\ngraph:\n"
+        "name: Way\nextends: block\ndims: {broad: 8, other: 7}\ngraph:\n"
         "- {name: start, keep: 1, ops: [{op: embedding, rows: 10, width: wide}]}\n"
-        "- {name: down, keep: 1, repeat: deep, like: block, with: {to: broad}}\n"
+        "- {name: down, keep: 1, repeat: deep, like: block, with: {to: broad, sort: other}}\n"
         "- {name: up, ops: [{op: columns, name: a, in: [input, kept], width: 0},"
         " {op: columns, name: b, in: [a, kept], width: 0}, {op: linear, name: c, in: [last], width: 1}]}\n");
     m = mfu_model_read(path, s.folder, &err);
     if (!m)
         fail_msg("%s:%d: %s", err.file, err.line, err.text);
     assert_int_equal(m->n_ops, 6);
-    assert_int_equal(m->ops[3].in[1], 2); /* of the last of the layers, */
-    assert_int_equal(m->ops[4].in[1], 0); /* then the first section's */
-    assert_int_equal(m->ops[5].in[0], 2); /* which has a name, too */
+    assert_near(attribute(m, 1, 0), 7, 0); /* a choice is a dim's number as well */
+    assert_int_equal(m->ops[3].in[1], 2);  /* of the last of the layers, */
+    assert_int_equal(m->ops[4].in[1], 0);  /* then the first section's */
+    assert_int_equal(m->ops[5].in[0], 2);  /* which has a name, too */
     mfu_model_free(m);
     path = scratch_file(&s, "none.yaml",
                         "name: None\nextends: block\ngraph:\n"

@@ -213,7 +213,8 @@ static void backward(struct mfu_builder *s, int index)
     if (weighs_bias(s, index))
         g[0] = g[1] = add_weighed_bias_gradient(s, n, g[0]);
     else if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
-        mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g[0], experts * width, s->numerics.compute));
+        mfu_param_grad_add(s, n, 1,
+                           mfu_emit_columns_sum(s, "bias_grad", g[0], params(n->op).bias, s->numerics.compute));
     if (mfu_quantises(s, n)) {
         mfu_emit_quantise(s, "quantise_grad", g[0], trains, g);
         if (trains && mfu_view_type(s, x) != operand) { /* it was kept as it is */
