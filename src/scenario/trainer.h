@@ -95,7 +95,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .overlaps_reduce = true, .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true,             \
       .saves_gathered = true, .sums_wide = true, .avoids_record_streams = true, .whole_experts = true,                 \
       .compiles_layers = true, .complex_rotary = true, .compiles_loss_since = 2025, .context = MFU_CONTEXT_ALL_GATHER, \
-      .splits_rows = true, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                    \
+      .splits_rows = true, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2", .stands_for = "automodel")         \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .context = MFU_CONTEXT_A2A, .repeats_keys = true, .half_shards = true, .pipes_whole = true,                      \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \

@@ -1205,7 +1205,7 @@ static void a_model_is_its_library_s(void **state)
     (void)state;
     assert_true(row[1].predicted_step_s > 1.05 * row[0].predicted_step_s);
     assert_true(row[2].predicted_step_s > 1.05 * row[1].predicted_step_s);
-    assert_non_null(strstr(row[2].assumed, "activation=6, as huggingface does"));
+    assert_non_null(strstr(row[2].assumed, "activation=6, as Huggingface does"));
     assert_null(strstr(row[3].assumed, "activation=6"));
 }
 
@@ -1336,12 +1336,12 @@ static void a_source_names_programs_of_their_own_layers(void **state)
         const char *source, *compile, *assumed;
         bool absent;
     } rows[] = {
-        {"NeMo on a workstation", "", "trainer=megatron-bridge, as NeMo does", false},
-        {"NeMo on a workstation", "fused", "trainer=megatron-bridge, as NeMo does", false},
+        {"NeMo on a workstation", "", "trainer=megatron-bridge, ", false},
+        {"NeMo on a workstation", "fused", "trainer=megatron-bridge, ", false},
         {"NeMo on a workstation", "eager", "trainer=megatron-bridge", true},
         {"NeMo on a workstation", "torch.compile", "trainer=megatron-bridge", true},
-        {"NVIDIA-NeMo/Automodel", "", "trainer=torchtitan, as Automodel does", false},
-        {"torchtitan", "eager", "trainer=torchtitan, as torchtitan does", false},
+        {"NVIDIA-NeMo/Automodel", "", "trainer=torchtitan, by what is said", false},
+        {"torchtitan", "eager", "trainer=torchtitan, by what is said", false},
     };
 
     (void)state;
@@ -1497,8 +1497,28 @@ static void words_are_read_as_meant(void **state)
          "h100-sxm,llama-3.2-1b,8,zero3,65536,1,2000,ring attention; sequence parallel size 2",
          "cp=2: ranks that share a sequence; cp_comm_type=p2p", NULL},
         {"gpu,model,n_gpus,sharding,seq_len,micro_batch,attention,step_time_ms",
-         "h100-sxm,llama-3.2-1b,8,zero3,65536,1,ring,2000", "cp=8: ranks that share a sequence; cp_comm_type=p2p",
-         NULL},
+         "h100-sxm,llama-3.2-1b,8,zero3,65536,1,ring,2000",
+         "cp=8: ranks that share a sequence, of a node: not stated; cp_comm_type=p2p", NULL},
+        /* of a node where it is not stated how many, with some of the heads each, and none without a sequence */
+        {"gpu,model,n_gpus,sharding,seq_len,micro_batch,attention,step_time_ms",
+         "h100-sxm,llama-3.2-1b,64,zero3,65536,1,ring,2000", "cp=8: ranks", NULL},
+        {"gpu,model,n_gpus,n_head,sharding,seq_len,micro_batch,attention,step_time_ms",
+         "h100-sxm,gpt2,8,12,zero3,8192,1,ulysses,2000", "cp=4: ranks", NULL},
+        {"gpu,model,n_gpus,sharding,seq_len,global_batch,attention,step_time_ms",
+         "h100-sxm,llama-3.2-1b,16,zero3,65536,1,ring,2000", "cp=16: ranks", NULL},
+        /* how many further tokens are predicted, and whether */
+        {"gpu,n_gpus,model,seq_len,micro_batch,step_time_ms,notes", "b200,256,deepseek-v3,4096,1,9000,MTP 2", "",
+         "n_mtp: 2 is outside"},
+        {"gpu,n_gpus,model,seq_len,micro_batch,step_time_ms,notes",
+         "b200,256,deepseek-v3,4096,1,9000,one node has MTP 8 GPUs", "n_mtp=1, by the notes", NULL},
+        {"gpu,n_gpus,model,seq_len,micro_batch,step_time_ms,notes", "b200,256,deepseek-v3,4096,1,9000,1 MTP layer",
+         "n_mtp=1, by the notes", NULL},
+        /* a name with several meanings: a version of it is nearer than another word */
+        {"gpu,model,seq_len,micro_batch,step_time_ms", "h100-sxm,Granite 8B,2048,1,300", "model=granite-3", NULL},
+        {"gpu,model,n_layer,seq_len,micro_batch,step_time_ms", "h100-sxm,Granite 8B,36,2048,1,300",
+         "model=granite-8b-code", NULL},
+        {"gpu,model,seq_len,micro_batch,step_time_ms,notes", "h100-sxm,mistral-7b,8192,1,900,sliding window 1024",
+         "window=1024, by the notes", NULL},
         {"gpu,model,n_gpus,tp,seq_len,micro_batch,sp,compile,step_time_ms",
          "h100-sxm,llama-3.2-1b,8,8,65536,1,8,megatron+te,2000", "sharding=ddp", NULL},
         {"gpu,model,n_gpus,pp,seq_len,micro_batch,grad_accum,step_time_ms,notes",
@@ -2106,7 +2126,7 @@ static void layers_of_te_are_in_loops(void **state)
     } rows[] = {
         {"bf16-pure", "", "upcast_logits=1", "attention=math"},
         {"bf16-amp", "with CK fused attention", "attention: default", "upcast_logits"},
-        {"bf16-amp", "before the CK fused attention", "attention=math, by the notes", "upcast_logits"},
+        {"bf16-amp", "before the CK fused attention", "attention=math, by what is said", "upcast_logits"},
         {"fp8", "AdamW on bf16 params (no fp32 master)", "base_precision=bf16", "attention=math"},
         {"fp8", "fused attention; before warm-up ended", "attention: default", "base_precision"},
     };

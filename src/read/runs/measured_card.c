@@ -21,24 +21,10 @@
 /* Of cards that nothing is said of. */
 #define USUAL_GB 80.0
 
-/* Gigabytes of a card that is known by nothing else, where a text has them and does not deny the card: "48 GB card",
- * "2x24 GB class"; NAN. */
+/* Gigabytes of a card that is known by nothing else: "48 GB card", "2x24 GB class"; NAN. */
 static double size_in(const char *text)
 {
-    static const char *const kinds[] = {"GB card", "GB class"};
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        for (const char *kind = strcasestr(text, kinds[i]); kind; kind = strcasestr(kind + 1, kinds[i])) {
-            const char *end = kind, *digits;
-
-            while (end > text && end[-1] == ' ')
-                end--;
-            for (digits = end; digits > text && (isdigit((unsigned char)digits[-1]) || digits[-1] == '.');)
-                digits--;
-            if (digits < end && !mfu_denied(text, digits))
-                return strtod(digits, NULL);
-        }
-    return NAN;
+    return mfu_number_before(text, "GB card|GB cards|GB class");
 }
 
 /* Where the row has figures of memory and no card: the first of the catalog with as much memory as is stated, which decides
@@ -351,7 +337,7 @@ static void choose_developers(struct mfu_row *r, struct parts *p)
         if (!gpu || strcmp(p->core, developers[i].core) != 0 || !isnan(p->gb) || !isnan(p->watts)
             || (*p->form && strncmp(p->form, "sxm", 3) != 0))
             continue;
-        if (developers[i].limited_w > 0 && (mfu_says(notes, "power-limited") || mfu_says(notes, "power limited")))
+        if (developers[i].limited_w > 0 && mfu_says(notes, "power-limited"))
             p->watts = developers[i].limited_w;
         if (gpu != s->gpu)
             mfu_row_assume(r, "gpu=%s: that of PyTorch's developers", gpu->slug);

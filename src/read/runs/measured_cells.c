@@ -69,7 +69,12 @@ static const char *const words[] = {"gpu",       "intra_link",   "inter_link",  
 
 const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 {
-    return mfu_csv_get(r->csv, r->row, column);
+    const char *text = mfu_csv_get(r->csv, r->row, column);
+
+    for (int i = 0; i < r->n_filled && *text == '\0'; i++)
+        if (strcmp(r->filled[i].column, column) == 0)
+            return r->filled[i].text;
+    return text;
 }
 
 static bool is_nothing(const char *text)
@@ -169,11 +174,6 @@ bool mfu_row_take(struct mfu_row *r, const char *format, ...)
         end--;
     *end = '\0';
     return mfu_row_set(r, text, value);
-}
-
-bool mfu_in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
 }
 
 /* "a number above 0, up to 1e+05, in GiB and nothing else" */

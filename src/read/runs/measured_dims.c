@@ -34,23 +34,9 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
     return true;
 }
 
-double mfu_noted_number(const char *notes, const char *column)
-{
-    const char *at = strcasestr(notes, column);
-    char *end;
-    double x;
-
-    if (!at || (at > notes && mfu_in_word(at[-1])))
-        return NAN;
-    at += strlen(column);
-    at += strspn(at, " ~=:");
-    x = strtod(at, &end);
-    return end == at || x <= 0 ? NAN : *end == 'k' ? 1000 * x : *end == '\0' || strchr(" ,;.)", *end) ? x : NAN;
-}
-
 static double noted(const struct mfu_row *r, const char *column)
 {
-    return mfu_noted_number(mfu_row_cell(r, "notes"), column);
+    return mfu_number_said(mfu_row_cell(r, "notes"), column);
 }
 
 bool mfu_is_one_of(const char *text, const char *const *words)
@@ -73,20 +59,6 @@ static const char *dim_of(const struct mfu_model *m, const char *dim)
         if (strcmp(routed[i][0], dim) == 0 && mfu_model_dim_find(m, routed[i][1], NULL) >= 0)
             return routed[i][1];
     return dim;
-}
-
-/* "first 3 layers dense", "1 dense layer" in the notes: layers without experts; -1. */
-static int noted_dense(const char *notes)
-{
-    for (const char *p = notes; *p; p++) {
-        int n, end = 0;
-
-        if ((p == notes || !mfu_in_word(p[-1])) && isdigit((unsigned char)*p)
-            && ((sscanf(p, "%d layers dense%n", &n, &end) == 1 && end)
-                || (sscanf(p, "%d dense layer%n", &n, &end) == 1 && end)))
-            return n;
-    }
-    return -1;
 }
 
 /* More tensor ranks than heads of keys, in a program that splits none: each rank has a copy of its own (BigCode's
@@ -164,7 +136,7 @@ bool mfu_row_set_dims(struct mfu_row *r)
 {
     static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
     const struct mfu_model *m = r->run->scenario.model;
-    int dense = noted_dense(mfu_row_cell(r, "notes"));
+    double dense = mfu_number_before(mfu_row_cell(r, "notes"), "layers dense|dense layer|dense layers");
 
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
         const char *text = dim_cell(r, dims[i].column), *dim = dim_of(m, dims[i].dim);
@@ -190,7 +162,7 @@ bool mfu_row_set_dims(struct mfu_row *r)
     if (!leave_kv_heads(r))
         return false;
     if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0
-        && !mfu_row_take(r, "n_dense=%d, by the notes", dense))
+        && !mfu_row_take(r, "n_dense=%.0f, by the notes", dense))
         return false;
     return set_encoder_task(r);
 }

@@ -39,7 +39,7 @@ static bool shards_states(const struct mfu_row *r)
 {
     const char *notes = mfu_row_cell(r, "notes");
 
-    return mfu_says_together(notes, "param-gather", "") || mfu_says_together(notes, "distributed-optimizer", "");
+    return mfu_says_together(notes, "param-gather", "") || mfu_says_together(notes, "distributed optimizer", "");
 }
 
 /* Who holds what, where there are several GPUs. */
@@ -83,7 +83,8 @@ static long ranks_behind(const char *text, const char *at, size_t letters, doubl
     char *end;
     long value = strtol(number, &end, 10);
 
-    return end > number && value >= 1 && value <= gpus && !mfu_denied(text, at) ? value : 0;
+    return end > number && value >= 1 && value <= gpus && mfu_stance(text, at, at + letters) == MFU_AFFIRMED ? value
+                                                                                                             : 0;
 }
 
 /* Degrees of Megatron's axes (megatron/training/arguments.py) or of all together ("model-parallel size 16") that the
@@ -120,31 +121,29 @@ static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
 }
 
 /* How many ranks share a sequence by the words of a text, up to `gpus`; 0: it does not say. */
-static long sequence_ranks_in(const char *words, double gpus)
+static double sequence_ranks_in(const char *text, double gpus)
 {
-    static const char *const before[] = {"sequence-parallel-size",
-                                         "sequence-parallel-degree",
-                                         "sequence-parallel",
-                                         "ulysses-sp",
-                                         "ulysses-size",
-                                         "ulysses-degree",
-                                         "ulysses",
-                                         "sp-size",
-                                         "sp"};
-    char *text = strdup(words);
-    long found = 0;
+    double ranks =
+        mfu_number_said(text,
+                        "sequence parallel size|sequence parallel degree|sequence parallel|ulysses sp|ulysses size|"
+                        "ulysses degree|ulysses|sp size|sp");
 
-    if (text)
-        mfu_join_words(text);
-    for (size_t i = 0; text && i < sizeof before / sizeof *before && !found; i++)
-        for (const char *p = text; (p = strcasestr(p, before[i])) && !found; p++) {
-            long value = ranks_behind(text, p, strlen(before[i]), gpus);
+    return ranks > 1 && ranks <= gpus && ranks == floor(ranks) ? ranks : 0;
+}
 
-            if (value > 1 && (p == text || !mfu_in_word(p[-1])))
-                found = value;
-        }
-    free(text);
-    return found;
+#define USUAL_NODE 8 /* GPUs, where the row does not say: as DGX and HGX machines have */
+
+/* Ranks that share a sequence where it is not stated how many: all of a node, each with some of the heads where these are exchanged,
+ * but so many that no rank is without one; 0: no number does. */
+static double usual_sequence_ranks(const struct mfu_row *r, double gpus, bool ring)
+{
+    double heads = ring ? NAN : mfu_cell_number(r, "n_head"), global = mfu_cell_number(r, "global_batch"),
+           stated = mfu_cell_number(r, "gpus_per_node"), node = stated >= 1 ? stated : USUAL_NODE, best = 0;
+
+    for (double ranks = 2; ranks <= gpus && (best == 0 || ranks <= node); ranks++)
+        if (fmod(gpus, ranks) == 0 && !(fmod(heads, ranks) > 0) && !(gpus / ranks > global))
+            best = ranks;
+    return best;
 }
 
 /* Ranks that share a sequence where no tensor ranks do, and no column of theirs says so: `sp` is then their number, which
@@ -153,7 +152,7 @@ static bool set_sequence_parallel(struct mfu_row *r, double gpus)
 {
     static const char *const columns[] = {"attention", "sharding", "notes"};
     double ranks = mfu_cell_number(r, "sp");
-    bool ring = false;
+    bool ring = false, usual;
 
     if (mfu_cell_number(r, "cp") > 1 || mfu_cell_number(r, "tp") > 1)
         return true;
@@ -162,17 +161,16 @@ static bool set_sequence_parallel(struct mfu_row *r, double gpus)
 
         ring = ring || mfu_says(text, "ring attention") || (i == 0 && mfu_says_word(text, "ring"));
         if (!(ranks > 1))
-            ranks = (double)sequence_ranks_in(text, gpus);
+            ranks = sequence_ranks_in(text, gpus);
     }
-    if (!(ranks > 1) && (mfu_says_word(mfu_row_cell(r, "attention"), "ring") || mfu_cell_is(r, "attention", "ulysses")))
-        ranks = gpus;
+    if ((usual = !(ranks > 1) && (ring || mfu_says_word(mfu_row_cell(r, "attention"), "ulysses"))))
+        ranks = usual_sequence_ranks(r, gpus, ring);
     if (!(ranks > 1) || fmod(gpus, ranks) != 0)
-        return true;
-    return mfu_row_take(r, "cp=%.0f: ranks that share a sequence", ranks)
+        return !usual
+            || mfu_row_skip(r, "how many GPUs share a sequence is not stated, and no number divides heads and batch");
+    return mfu_row_take(r, "cp=%.0f: ranks that share a sequence%s", ranks, usual ? ", of a node: not stated" : "")
         && mfu_row_take(r, "cp_comm_type=%s%s", ring ? "p2p" : "a2a", ring ? " for the ring" : ": its usual form");
 }
-
-#define USUAL_NODE 8 /* GPUs, where the row does not say: as DGX and HGX machines have */
 
 /* What the notes say of the GPUs that hold one copy of the model, where no column says more: tensor ranks and stages, or all
  * together, of which tensor ranks are as many as a node has (Narayanan et al. 2021, arXiv 2104.04473, takeaway 1). */

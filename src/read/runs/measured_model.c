@@ -355,64 +355,73 @@ static size_t next_word(const char **name)
     return n;
 }
 
-/* Of a longer name that has the words of another in this order, and begins with the same: how many stand between them; -1: it
- * has them not. */
-static int words_between(const char *longer, const char *name)
+/* Of a longer name that has the words of another in this order, and begins with the same: how much it says beside them, two for a
+ * word and one for a version ("3.1", "1124"); -1: it has them not. */
+static int words_beside(const char *longer, const char *name)
 {
     size_t n, m, words = 0;
-    int between = 0;
+    int beside = 0;
     bool of_any = false; /* "GPT" is said of any decoder: one of 120B is not gpt-oss-120b */
 
     for (; (n = next_word(&name)) > 0; name += n, words++) {
         for (; (m = next_word(&longer)) > 0 && (m != n || strncasecmp(longer, name, n) != 0); longer += m)
-            between++;
-        if (m == 0 || (words < 2 && between > 0 && (words == 0 || of_any)))
+            beside += 2 - (strspn(longer, "0123456789.") == m);
+        if (m == 0 || (words < 2 && beside > 0 && (words == 0 || of_any)))
             return -1;
         of_any = n == 3 && strncasecmp(name, "gpt", n) == 0;
         longer += m;
     }
-    return words > 1 ? between : -1;
+    for (; (m = next_word(&longer)) > 0; longer += m)
+        beside += 2 - (strspn(longer, "0123456789.") == m);
+    return words > 1 ? beside : -1;
 }
 
-static bool same_shape(const struct mfu_model *a, const struct mfu_model *b)
+/* Whether the sizes that the row states are the model's own. */
+static bool has_sizes(const struct mfu_row *r, const struct mfu_model *m)
 {
-    double of_a[MFU_MAX_DIMS], of_b[MFU_MAX_DIMS];
+    static const char *const sizes[] = {"n_layer", "n_embd", "n_head", "n_experts"};
+    double values[MFU_MAX_DIMS];
 
-    mfu_model_dim_values(a, of_a);
-    mfu_model_dim_values(b, of_b);
-    if (a->n_dims != b->n_dims)
-        return false;
-    for (int i = 0; i < a->n_dims; i++)
-        if (of_a[i] != of_b[i] && strcmp(a->dims[i].name, "seq") != 0)
+    mfu_model_dim_values(m, values);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int dim = mfu_model_dim_find(m, sizes[i], NULL);
+        double stated = mfu_cell_number(r, sizes[i]);
+
+        if (!isnan(stated) && stated != (dim < 0 ? NAN : values[dim]))
             return false;
-    return strcmp(a->family, b->family) == 0;
+    }
+    return true;
 }
 
-/* The catalog's model, or those of one shape, whose longer names have these words, the fewest others between them:
- * "electra-large" of electra-large-discriminator, "OLMo-2-13B" of OLMo-2-1124-13B. */
+#define ALIKE 0.01      /* relative, of parameters: versions of one model, whose vocabularies differ (chosen) */
+#define OTHER_SIZES 100 /* more than the words of a name say */
+
+/* The catalog's model, or those alike, whose longer names have these words: of the sizes that the row states, then the one that
+ * says least beside them: "electra-large" of electra-large-discriminator, "Granite 8B" of granite-3.1-8b, not of granite-8b-code. */
 static const struct mfu_model *longer_model(struct mfu_row *r, const char *name)
 {
     size_t n;
     const char *const *names = mfu_catalog_models(r->catalog, &n), *other, *found = NULL;
     const struct mfu_model *m = NULL;
-    bool one_shape = true;
+    bool of_one = true;
     int least = 0;
 
     for (size_t i = 0; (other = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n)); i++) {
-        int between = words_between(other, name);
-        const struct mfu_model *like =
-            between >= 0 && (!m || between <= least) ? mfu_catalog_model(r->catalog, other, NULL) : NULL;
+        int beside = words_beside(other, name);
+        const struct mfu_model *like = beside >= 0 ? mfu_catalog_model(r->catalog, other, NULL) : NULL;
 
-        if (!like)
+        if (!like || (beside += has_sizes(r, like) ? 0 : OTHER_SIZES, m && beside > least))
             continue;
-        one_shape = !m || between < least || (one_shape && same_shape(m, like));
-        if (!m || between < least) {
+        of_one = !m || beside < least
+            || (of_one && strcmp(m->family, like->family) == 0
+                && !mfu_figures_differ(like->published_params, m->published_params, ALIKE));
+        if (!m || beside < least) {
             m = like;
             found = other;
-            least = between;
+            least = beside;
         }
     }
-    if (!m || !one_shape)
+    if (!m || !of_one)
         return NULL;
     mfu_row_assume(r, "model=%s for %s", found, name);
     return m;
@@ -557,19 +566,8 @@ static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_
 static const struct mfu_model *of_these_sizes(struct mfu_row *r, const struct mfu_model *family)
 {
     const struct mfu_model *m = named_model(r, catalog_name(mfu_row_cell(r, "model")));
-    static const char *const sizes[] = {"n_layer", "n_embd", "n_head", "n_experts"};
-    double values[MFU_MAX_DIMS];
 
-    if (m)
-        mfu_model_dim_values(m, values);
-    for (size_t i = 0; m && family && i < sizeof sizes / sizeof *sizes; i++) {
-        int dim = mfu_model_dim_find(m, sizes[i], NULL);
-        double stated = mfu_cell_number(r, sizes[i]), own = dim < 0 ? NAN : values[dim];
-
-        if (strcmp(m->family, family->family) != 0 || (!isnan(stated) && stated != own))
-            m = NULL;
-    }
-    return m;
+    return m && family && strcmp(m->family, family->family) == 0 && has_sizes(r, m) ? m : NULL;
 }
 
 bool mfu_row_choose_model(struct mfu_row *r)

@@ -169,8 +169,8 @@ static void leave_length(struct mfu_row *r)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         if (atof(lengths[i].value) < r->run->seq)
             open.values[n++] = lengths[i];
-    if (n == 0 || r->run->scenario.setting_given[MFU_S_DOC_LEN] || mfu_model_samples(r->run->scenario.model)
-        || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens"))
+    if (n == 0 || r->batch_of_tokens || r->run->scenario.setting_given[MFU_S_DOC_LEN]
+        || mfu_model_samples(r->run->scenario.model) || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens"))
         return;
     snprintf(text, sizeof text, "%.0f", r->run->seq);
     if (!mfu_row_set(r, "seq", text))

@@ -1,9 +1,11 @@
 /*
  * measured_programs.c - what programs do that no column of a table of runs says, and the software that columns name.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "kernel/attention_kind.h"
 #include "read/runs/measured_reading.h"
@@ -26,8 +28,6 @@ static const struct {
     {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
     {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
     {"fa2", "attention", "flash2"},
-    {"hf", "runtime", "eager"},
-    {"hf", "upcast_logits", "1"}, /* transformers' loss_utils.py */
     {"reduce-overhead", "runtime", "compile"},
     {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */
     {"cuda-graphs", "cuda_graphs", "on"},
@@ -37,12 +37,11 @@ static const struct {
 
 const char *mfu_row_method(const struct mfu_row *r)
 {
-    static const char *const names[] = {"qlora", "lora"};
+    const char *model = mfu_row_cell(r, "model");
 
-    for (size_t i = 0; i < sizeof names / sizeof *names && mfu_cell_empty(r, "method"); i++)
-        if (mfu_says(mfu_row_cell(r, "model"), names[i]))
-            return names[i];
-    return r->method;
+    if (!mfu_cell_empty(r, "method"))
+        return r->method;
+    return mfu_says(model, "qlora") ? "qlora" : mfu_says(model, "lora") ? "lora" : r->method;
 }
 
 /* Liger's loss, on where its other kernels are (transformers/monkey_patch.py: fused_linear_cross_entropy=True). */
@@ -169,25 +168,25 @@ static const struct {
     /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
      * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
      * ds_config_zero2.json: buckets of 2e8 elements). */
-    {"QwenLM", "software", "2023", NULL, NULL, false, NULL},
-    {"QwenLM", "loop", "transformers", NULL, NULL, false, NULL},
-    {"QwenLM", "checkpoint", "full", NULL, NULL, false, NULL}, /* its scripts: --gradient_checkpointing True */
-    {"QwenLM", "trainer", "deepspeed", NULL, "lora", true, NULL},
-    {"QwenLM", "zero", "2", NULL, "lora", true, NULL},
-    {"QwenLM", "precision", "bf16", NULL, "lora", false, NULL},
-    {"QwenLM", "lora_dtype", "fp32", NULL, "lora", false, NULL},
-    {"QwenLM", "kernel_package", "flash-attn", NULL, "lora", false, NULL},
-    {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false, NULL},
-    {"QwenLM", "trainer", "deepspeed", NULL, "full", false, NULL}, /* finetune_ds.sh, ds_config_zero3.json */
-    {"QwenLM", "zero", "3", NULL, "full", false, NULL},
-    {"QwenLM", "upcast_logits", "0", NULL, "full", false, NULL},
-    {"QwenLM", "kernel_package", "flash-attn", NULL, "full", false, NULL},
-    {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false, NULL},
-    {"QwenLM", "zero", "2", NULL, "qlora", false, NULL},
-    {"QwenLM", "precision", "fp16", NULL, "qlora", false, NULL},
-    {"QwenLM", "optimizer", "adamw", NULL, "qlora", false, NULL},
-    {"QwenLM", "upcast_logits", "0", NULL, "qlora", false, NULL},
-    {"QwenLM", "memory.engine_bucket", "2e8", NULL, "lora", false, NULL},
+    {"QwenLM/Qwen", "software", "2023", NULL, NULL, false, NULL},
+    {"QwenLM/Qwen", "loop", "transformers", NULL, NULL, false, NULL},
+    {"QwenLM/Qwen", "checkpoint", "full", NULL, NULL, false, NULL}, /* its scripts: --gradient_checkpointing True */
+    {"QwenLM/Qwen", "trainer", "deepspeed", NULL, "lora", true, NULL},
+    {"QwenLM/Qwen", "zero", "2", NULL, "lora", true, NULL},
+    {"QwenLM/Qwen", "precision", "bf16", NULL, "lora", false, NULL},
+    {"QwenLM/Qwen", "lora_dtype", "fp32", NULL, "lora", false, NULL},
+    {"QwenLM/Qwen", "kernel_package", "flash-attn", NULL, "lora", false, NULL},
+    {"QwenLM/Qwen", "lora_dropout", "0.05", NULL, "lora", false, NULL},
+    {"QwenLM/Qwen", "trainer", "deepspeed", NULL, "full", false, NULL}, /* finetune_ds.sh, ds_config_zero3.json */
+    {"QwenLM/Qwen", "zero", "3", NULL, "full", false, NULL},
+    {"QwenLM/Qwen", "upcast_logits", "0", NULL, "full", false, NULL},
+    {"QwenLM/Qwen", "kernel_package", "flash-attn", NULL, "full", false, NULL},
+    {"QwenLM/Qwen", "trainer", "deepspeed", NULL, "qlora", false, NULL},
+    {"QwenLM/Qwen", "zero", "2", NULL, "qlora", false, NULL},
+    {"QwenLM/Qwen", "precision", "fp16", NULL, "qlora", false, NULL},
+    {"QwenLM/Qwen", "optimizer", "adamw", NULL, "qlora", false, NULL},
+    {"QwenLM/Qwen", "upcast_logits", "0", NULL, "qlora", false, NULL},
+    {"QwenLM/Qwen", "memory.engine_bucket", "2e8", NULL, "lora", false, NULL},
     /* swift 1.5: weights in 16 bits, whatever trains, in transformers' Trainer with autocast, whose outputs become fp32
      * (de234ce1, swift/llm/utils/argument.py: select_dtype). */
     {"ms-swift", "precision", "bf16-pure", NULL, "full", false, NULL},
@@ -200,21 +199,14 @@ static const struct {
     /* recipes/configs (0.6.1): enable_activation_checkpointing in 105 of 139, not in LoRA of small models over several GPUs. */
     {"torchtune", "checkpoint", "full", NULL, NULL, false, NULL},
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false, NULL},
-    {"nanotron", "trainer", "nanotron", NULL, NULL, false, NULL},
-    {"torchtitan", "trainer", "torchtitan", NULL, NULL, false, NULL},
-    /* f411b3d3, train_gpt.py; before nanoGPT, whose name is a part of its. */
-    {"modded-nanogpt", "runtime", "compile", NULL, NULL, false, NULL},
     {"nanoGPT", "zero_grad", "free", NULL, NULL, false, NULL}, /* train.py: set_to_none=True */
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
     {"benchmark.py", "step.constant", "0", NULL, NULL, false, NULL},
     {"benchmark.py", "model.unseen", "0", NULL, NULL, false, NULL},
     /* Workers for a GPU where no option says: timm's train.py (1.0), open_clip's params.py (89fb801), main.py of DeiT (7e160fe)
      * and main_pretrain.py of MAE (efb2a80). */
-    {"timm", "dataloader_workers", "4", NULL, NULL, false, NULL},
-    {"open_clip", "dataloader_workers", "4", NULL, NULL, false, NULL},
-    {"openclip", "dataloader_workers", "4", NULL, NULL, false, NULL},
-    {"deit", "dataloader_workers", "10", NULL, NULL, false, NULL},
-    {"mae", "dataloader_workers", "10", NULL, NULL, false, NULL},
+    {"timm|open_clip", "dataloader_workers", "4", NULL, NULL, false, NULL},
+    {"deit|mae", "dataloader_workers", "10", NULL, NULL, false, NULL},
     /* examples of diffusers (58eb52c080): images are encoded in each step, but by train_text_to_image_sdxl.py before all; prompts
      * are, too, where images have captions (train_text_to_image*.py) and in train_dreambooth.py; adapters of U-Nets sit on
      * to_q, to_k, to_v and to_out.0; the encoder stays in fp32 for SDXL and Stable Diffusion 3. */
@@ -226,25 +218,19 @@ static const struct {
     {"diffusers", "lora_targets", "q,k,v,o", NULL, "lora", false, "stable-diffusion sdxl"},
     /* ConvNets/configs.yml: workers of DGX A100 (8 of DGX-1), data_backend pytorch. */
     {"DeepLearningExamples", "dataloader_workers", "10", NULL, NULL, false, "resnet efficientnet"},
-    /* PyTorch's fully_shard over transformers' classes (NeMo Automodel, components/distributed/fsdp2.py). */
-    {"Automodel", "trainer", "torchtitan", NULL, NULL, false, NULL},
     {"Automodel", "lora_targets", "all-linear", NULL, "lora", false, NULL},
-    /* Megatron-Bridge 067f987d, perf_recipes/llama: linear_qkv, as NeMo's recipes in their performance mode. */
-    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
-    {"Megatron-Bridge", "lora_targets", "q,k,v", NULL, "lora", false, NULL},
-    {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
-    {"NeMo", "lora_targets", "q,k,v", NULL, "lora", false, NULL},
+    /* Around Megatron-Core, whatever the column calls that; Megatron-Bridge 067f987d, perf_recipes/llama: linear_qkv, as NeMo's
+     * recipes in their performance mode. */
+    {"Megatron-Bridge|NeMo", "trainer", "megatron-bridge", NULL, NULL, false, NULL},
+    {"Megatron-Bridge|NeMo", "lora_targets", "q,k,v", NULL, "lora", false, NULL},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
     {"flash-attention training", "runtime", "fused", "flash1", NULL, false, NULL},
     /* calc_loss_batch() returns the loss alone; ch04/01_main-chapter-code/gpt.py, until PyTorch's classes replace it. */
-    {"LLMs-from-scratch", "keep_logits", "0", NULL, NULL, false, NULL},
-    {"LLMs-from-scratch", "norm_kind", "4", "math", NULL, false, NULL},
-    {"LLMs-from-scratch", "activation", "6", "math", NULL, false, NULL},
-    {"LLM-from-scratch", "keep_logits", "0", NULL, NULL, false, NULL},
-    {"LLM-from-scratch", "norm_kind", "4", "math", NULL, false, NULL},
-    {"LLM-from-scratch", "activation", "6", "math", NULL, false, NULL},
-    /* Its data are Megatron-DeepSpeed's (vTrain b8fd2b9, data/README.md). */
-    {"vTrain", "trainer", "megatron-deepspeed", NULL, NULL, false, NULL},
+    {"LLMs-from-scratch|LLM-from-scratch", "keep_logits", "0", NULL, NULL, false, NULL},
+    {"LLMs-from-scratch|LLM-from-scratch", "norm_kind", "4", "math", NULL, false, NULL},
+    {"LLMs-from-scratch|LLM-from-scratch", "activation", "6", "math", NULL, false, NULL},
+    /* vTrain b8fd2b9, data/README.md: its data are Megatron-DeepSpeed's. */
+    {"bigscience|vTrain", "trainer", "megatron-deepspeed", NULL, NULL, false, NULL},
     /* transformers' GPT2Config (configuration_gpt2.py: gelu_new, resid_pdrop, embd_pdrop and attn_pdrop), where the model itself is
      * called by its name; the files of GPT-2 and GPT-3 are nanoGPT's and Megatron's. */
     {"huggingface", "activation", "6", NULL, NULL, false, "gpt2 gpt3"},
@@ -263,75 +249,69 @@ static const struct {
      * LMFlow f3597dba, scripts; llama-recipes 37c8f72, configs/fsdp.py; metaseq f7ffa5f, the 175B's baselines; TRL 0.22,
      * trainer/sft_config.py and others (before, its scripts' --gradient_checkpointing); unsloth 2026.10.9, models/loader.py
      * (use_gradient_checkpointing = "unsloth", which moves what is kept to the host). */
-    {"axolotl", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"axolotl", "attention", "flash2", NULL, NULL, false, NULL},
-    {"LLaMA-Factory", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"trl", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"unsloth", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"alignment-handbook", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"alignment-handbook", "attention", "flash2", NULL, NULL, false, NULL},
-    {"FastChat", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"artidoro", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"artidoro", "optimizer", "paged-adamw", NULL, NULL, false, NULL},
-    {"alpaca-lora", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"LongLoRA", "checkpoint", "full", NULL, NULL, false, NULL},
+    {"axolotl|LLaMA-Factory|trl|unsloth|alignment-handbook|FastChat|artidoro/"
+     "qlora|alpaca-lora|LongLoRA|xtuner|LMFlow|metaseq",
+     "checkpoint", "full", NULL, NULL, false, NULL},
+    {"axolotl|alignment-handbook", "attention", "flash2", NULL, NULL, false, NULL},
+    {"artidoro/qlora", "optimizer", "paged-adamw", NULL, NULL, false, NULL},
     {"LongLoRA", "trainer", "deepspeed", NULL, NULL, true, NULL}, /* README.md: ds_configs/stage2.json */
     {"LongLoRA", "zero", "2", NULL, NULL, true, NULL},
-    {"xtuner", "checkpoint", "full", NULL, NULL, false, NULL},
-    {"LMFlow", "checkpoint", "full", NULL, NULL, false, NULL},
     {"llama-recipes", "checkpoint", "full", NULL, NULL, true, NULL},
-    {"metaseq", "checkpoint", "full", NULL, NULL, false, NULL},
     /* jzhang38/TinyLlama bf12224, lit_gpt: flash-attn's attention, RMSNorm, rotary and cross-entropy; FSDP without recomputation. */
-    {"jzhang38", "kernel_package", "flash-attn", NULL, NULL, false, NULL},
-    {"jzhang38", "cross_entropy_fusion", "flash-attn", NULL, NULL, false, NULL},
-    {"jzhang38", "attention", "flash2", NULL, NULL, false, NULL},
+    {"jzhang38/TinyLlama", "kernel_package", "flash-attn", NULL, NULL, false, NULL},
+    {"jzhang38/TinyLlama", "cross_entropy_fusion", "flash-attn", NULL, NULL, false, NULL},
+    {"jzhang38/TinyLlama", "attention", "flash2", NULL, NULL, false, NULL},
     /* InternEvo c628a8c, configs/7B_sft.py: flash-attn's kernels, ZeRO 1 over all ranks. */
     {"InternEvo", "runtime", "fused", NULL, NULL, false, NULL},
     {"InternEvo", "zero", "1", NULL, NULL, true, NULL},
     {"InternEvo", "attention", "flash2", NULL, NULL, false, NULL},
-    /* lingua 437d680, apps: compile true; nanochat 92d63d4, scripts/base_train.py. */
-    {"facebookresearch/lingua", "runtime", "compile", NULL, NULL, false, NULL},
-    {"nanochat", "runtime", "compile", NULL, NULL, false, NULL},
+    /* lingua 437d680, apps: compile true; nanochat 92d63d4, scripts/base_train.py; modded-nanogpt f411b3d3, train_gpt.py; nanoGPT,
+     * train.py: compile = True; fms-fsdp 00f20d5, fms_fsdp/config/training.py: use_torch_compile. */
+    {"facebookresearch/lingua|nanochat|modded-nanogpt|nanoGPT|fms-fsdp", "runtime", "compile", NULL, NULL, false, NULL},
     {"nanochat", "optimizer", "muon", NULL, NULL, false, NULL},
 };
 
-/* Whether the source, the notes or what it is written in name the program. */
-static bool names_in_prose(const struct mfu_row *r, const char *program)
+/* Whether a program's name at `at`, which ends before `end`, is no part of another's: of an owner of repositories ("NVIDIA-NeMo/"),
+ * of a model ("Mistral-NeMo", "GPT-NeoX-20B"), or of what is only like it. */
+static bool is_whole_name(const char *text, const char *at, const char *end)
 {
-    return mfu_says(mfu_row_cell(r, "source"), program) || mfu_says(mfu_row_cell(r, "notes"), program)
-        || mfu_says(mfu_row_cell(r, "framework"), program);
+    if (mfu_behind(end, " style| like"))
+        return false;
+    return (*end != '/' || (at > text && at[-1] == '/')) && (at == text || at[-1] != '-')
+        && !(*end == '-' && isdigit((unsigned char)end[1]));
 }
 
-/* Whether the row's program trains transformers' models in its Trainer: by the column of the software, or by its source. */
+/* Where a text names a program, up to *end; NULL: it does not.  Whether one of the cells does that are prose. */
+static const char *program_in(const char *text, const char *program, const char **end)
+{
+    const char *at;
+
+    for (const char *from = text; (at = mfu_place_said(text, from, program, end)) && !is_whole_name(text, at, *end);)
+        from = *end;
+    return at;
+}
+
+static bool names_in_prose(const struct mfu_row *r, const char *program)
+{
+    const char *end;
+
+    return program_in(mfu_row_cell(r, "source"), program, &end) || program_in(mfu_row_cell(r, "notes"), program, &end)
+        || program_in(mfu_row_cell(r, "framework"), program, &end);
+}
+
+/* Whether the row's program trains transformers' models in its Trainer: by the columns of the software and behind the method, or by
+ * its source. */
 static bool trains_transformers(const struct mfu_row *r)
 {
-    static const char *const of_column[] = {"hf", "huggingface", "transformers",
-                                            "accelerate"}; /* in words: of models, too */
-    static const char *const of_any[] = {"hf trainer",
-                                         "hf transformers",
-                                         "hugging face",
-                                         "huggingface transformers",
-                                         "transformers trainer",
-                                         "trl",
-                                         "axolotl",
-                                         "lmflow",
-                                         "llama-factory",
-                                         "alignment-handbook",
-                                         "fastchat",
-                                         "alpaca-lora",
-                                         "artidoro",
-                                         "longlora",
-                                         "stanford_alpaca"};
-    const char *text = mfu_row_cell(r, "compile");
+    static const char of_column[] = "hf|hugging face|transformers|accelerate"; /* in words: of models, too */
+    static const char of_any[] =
+        "hf trainer|hf transformers|hugging face|transformers trainer|trl|axolotl|lmflow|llama-factory|"
+        "alignment-handbook|fastchat|alpaca-lora|artidoro/qlora|longlora|stanford_alpaca";
+    const char *text = mfu_row_cell(r, "compile"), *method = mfu_row_cell(r, "method");
 
-    for (size_t i = 0; i < sizeof of_column / sizeof *of_column; i++)
-        if (mfu_says_word(text, of_column[i]))
-            return true;
-    for (size_t i = 0; i < sizeof of_any / sizeof *of_any; i++)
-        if (mfu_says_word(text, of_any[i])
-            || ((mfu_cell_empty(r, "compile") || mfu_cell_is(r, "compile", "eager")) && names_in_prose(r, of_any[i])))
-            return true;
-    return false;
+    return mfu_says_word(text, of_column) || mfu_says_word(r->software, of_column)
+        || mfu_says_word(method + strcspn(method, "+"), of_column) || mfu_says_word(text, of_any)
+        || ((mfu_cell_empty(r, "compile") || mfu_cell_is(r, "compile", "eager")) && names_in_prose(r, of_any));
 }
 
 /* What transformers' models and their Trainer do where the graph has another program's: logits in fp32 (loss_utils.py),
@@ -397,21 +377,58 @@ bool mfu_row_set_engine(struct mfu_row *r)
     return !(set_to[MFU_S_LORA] > 0) || mfu_row_set(r, "lora_dtype", "16bit");
 }
 
-/* The trainer that the column of the software names, where it is more than a loop around DDP, also as a part of a name
- * ("Skywork-Megatron"); -1. */
+/* What runs the model, by the column of the software; where that is empty, by the framework's, if it says more than PyTorch. */
+const char *mfu_row_stack(const struct mfu_row *r)
+{
+    static const enum mfu_setting_id kinds[] = {MFU_S_RUNTIME, MFU_S_PACKAGE};
+    const char *text = mfu_row_cell(r, "compile"), *framework = mfu_row_cell(r, "framework");
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && *text == '\0'; i++)
+        if (mfu_row_choice_in(kinds[i], framework) >= 0)
+            return framework;
+    return text;
+}
+
+/* Whether the stack says another runtime than the trainer's, which brings layers of its own. */
+static bool runs_other_layers(const struct mfu_row *r, int trainer)
+{
+    int runtime = mfu_setting_choice(MFU_S_RUNTIME, mfu_row_stack(r), NULL), own = mfu_trainers[trainer].runtime;
+
+    return runtime >= 0 && runtime != own && mfu_runtimes[own].whole_norms;
+}
+
+/* The first trainer with more than a loop of its own that a text affirms, perhaps as a part of a name ("Skywork-Megatron"); -1: none. */
+static int trainer_in(const char *text, bool part)
+{
+    int trainer;
+
+    for (const char *p = text; *p;) {
+        const char *end =
+            p == text || !mfu_in_word(p[-1]) ? mfu_choice_at(MFU_S_TRAINER, MFU_TRAINER_FSDP + 1, p, &trainer) : NULL;
+
+        if (end && (part || is_whole_name(text, p, end)) && mfu_stance(text, p, end) == MFU_AFFIRMED)
+            return trainer;
+        p = end ? end : p + 1;
+    }
+    return -1;
+}
+
+/* The trainer that the row names, where it is more than a loop around DDP: in the column of the software, or, where that names
+ * none, of the framework, the source, the notes, or behind the model's name; -1. */
 int mfu_row_stated_trainer(const struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "compile");
-    int trainer = mfu_row_choice_in(MFU_S_TRAINER, text);
-    char parts[128];
+    static const char *const columns[] = {"framework", "source", "notes"};
+    const char *behind = strchr(mfu_row_cell(r, "model"), '(');
+    int trainer = mfu_row_choice_in(MFU_S_TRAINER, mfu_row_cell(r, "compile"));
 
-    if (trainer < 0) {
-        snprintf(parts, sizeof parts, "%s", text);
-        for (char *p = parts; (p = strchr(p, '-'));)
-            *p = ' ';
-        trainer = mfu_row_choice_in(MFU_S_TRAINER, parts);
-    }
-    return trainer == MFU_TRAINER_DDP ? -1 : trainer;
+    if (trainer >= 0)
+        return trainer == MFU_TRAINER_DDP ? -1 : trainer;
+    trainer = trainer_in(mfu_row_cell(r, "compile"), true);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && trainer < 0; i++)
+        trainer = trainer_in(mfu_row_cell(r, columns[i]), false);
+    if (trainer < 0 && behind)
+        trainer = trainer_in(behind, false);
+    return trainer >= 0 && runs_other_layers(r, trainer) ? -1 : trainer;
 }
 
 /* Whether the column of the software says anything that is known. */
@@ -432,7 +449,7 @@ static bool splits_layers(const struct mfu_row *r)
     const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
 
     if ((!(mfu_cell_number(r, "tp") > 1) && !(mfu_cell_number(r, "ep") > 1 && mfu_cell_number(r, "pp") > 1))
-        || names_program(mfu_row_cell(r, "compile"))
+        || names_program(mfu_row_stack(r)) || mfu_row_stated_trainer(r) >= 0
         || (!mfu_cell_empty(r, "compile") && sharding && strcmp(sharding, "zero1") != 0
             && strcmp(sharding, "ddp") != 0))
         return false; /* or an unknown one with FSDP, say */
@@ -442,9 +459,7 @@ static bool splits_layers(const struct mfu_row *r)
     return true;
 }
 
-/* Whether the card and the model can have what a program usually does: a V100 has no flash attention, whoever trains; where
- * the run cannot be anyway, that is for other reasons. */
-static bool is_possible(const struct mfu_row *r, const char *key, const char *value)
+bool mfu_row_possible(const struct mfu_row *r, const char *key, const char *value)
 {
     struct mfu_scenario with = r->run->scenario;
     struct mfu_config config;
@@ -465,24 +480,33 @@ bool mfu_row_set_usual_sp(struct mfu_row *r)
     if (!(set[MFU_S_TP] > 1) || !mfu_cell_empty(r, "sp") || !mfu_trainers[(int)set[MFU_S_TRAINER]].transformer_engine
         || mfu_row_is_before(r, SEQUENCE_PARALLEL_SINCE))
         return true;
-    if (!is_possible(r, "sp", "on")) {
+    if (!mfu_row_possible(r, "sp", "on")) {
         mfu_row_assume(r, "sp=off: not modelled of %s", r->run->scenario.model->slug);
         return true;
     }
     return mfu_row_take(r, "sp=on, usual for %s", mfu_trainer_names[(int)set[MFU_S_TRAINER]]);
 }
 
-/* Whether the row names the program of the table's row; by the model's name only where that row is of some models, and of
- * what no cell states. */
-static bool is_named(const struct mfu_row *r, size_t i)
+/* Where a program may be named, of which the first decides what two programs do differently. */
+static const char *const naming[] = {"compile", "method", "framework", "source", "notes", "model"};
+
+/* Whether the cell names a program of the table's row, and which: the model's name only where that row is of some models, and of what
+ * no cell states. */
+static bool is_named(const struct mfu_row *r, size_t i, const char *column, char name[48])
 {
-    const char *program = programs[i].program, *families = programs[i].family;
+    const char *program = programs[i].program, *families = programs[i].family, *at = mfu_row_cell(r, column),
+               *end = NULL;
 
     if (families && (!mfu_has_word(families, r->run->scenario.model->family) || !mfu_cell_empty(r, programs[i].key)))
         return false;
-    return names_in_prose(r, program) || mfu_says_word(mfu_row_cell(r, "compile"), program)
-        || mfu_says_word(mfu_row_cell(r, "method"), program)
-        || (families && mfu_says(mfu_row_cell(r, "model"), program));
+    if (strcmp(column, "compile") != 0 && strcmp(column, "method") != 0)
+        at = strcmp(column, "model") != 0 || families ? program_in(at, program, &end) : NULL;
+    else if (!mfu_says_word(at, program))
+        at = NULL;
+    while (at && !(end = mfu_behind(at, program)))
+        at++;
+    snprintf(name, 48, "%.*s", at ? (int)(end - at) : 0, at ? at : "");
+    return at;
 }
 
 /* Whether a column of its own states what the table's row is about, which then counts: always of what shards and what is computed
@@ -506,13 +530,30 @@ static bool is_stated(const struct mfu_row *r, size_t i)
     return false;
 }
 
-/* Whether the column of the software says another runtime than the trainer's, which brings layers of its own. */
-static bool runs_other_layers(const struct mfu_row *r, const char *trainer)
-{
-    int runtime = mfu_setting_choice(MFU_S_RUNTIME, mfu_row_cell(r, "compile"), NULL),
-        own = mfu_trainers[mfu_setting_choice(MFU_S_TRAINER, trainer, NULL)].runtime;
+#define FIRST_COMPILE 2023 /* PyTorch 2.0 */
 
-    return runtime >= 0 && runtime != own && mfu_runtimes[own].whole_norms;
+/* Whether the row of the table holds for this run, of whose program it is. */
+static bool does(const struct mfu_row *r, size_t i, bool late)
+{
+    return !(strcmp(programs[i].value, "compile") == 0 && mfu_row_is_before(r, FIRST_COMPILE))
+        && (late || !runs_other_layers(r, mfu_setting_choice(MFU_S_TRAINER, programs[i].value, NULL)))
+        && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile")
+            || mfu_says_word(mfu_row_cell(r, "compile"), programs[i].program))
+        && (!programs[i].method || strcasestr(mfu_row_method(r), programs[i].method))
+        && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)
+        && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
+        && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE
+        && (!late || mfu_row_possible(r, programs[i].key, programs[i].value));
+}
+
+/* Whether another program, which is named before, says the same key. */
+static bool does_another(const bool *applied, size_t i)
+{
+    for (size_t k = 0; k < sizeof programs / sizeof *programs; k++)
+        if (applied[k] && strcmp(programs[k].key, programs[i].key) == 0
+            && strcmp(programs[k].program, programs[i].program) != 0)
+            return true;
+    return applied[i];
 }
 
 /* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
@@ -520,13 +561,18 @@ static bool runs_other_layers(const struct mfu_row *r, const char *trainer)
 bool mfu_row_set_program(struct mfu_row *r, bool late)
 {
     int trainer = mfu_row_stated_trainer(r);
-    const char *named = ""; /* the first that says anything */
+    bool applied[sizeof programs / sizeof *programs] = {false};
 
-    if (!late && trainer >= 0 && !mfu_row_set(r, "trainer", mfu_trainer_names[trainer]))
+    if (!late && trainer >= 0
+        && (mfu_cell_empty(r, "compile") || mfu_row_choice_in(MFU_S_TRAINER, mfu_row_cell(r, "compile")) < 0
+                ? !mfu_row_take(r, "trainer=%s, by what is said", mfu_trainer_names[trainer])
+                : !mfu_row_set(r, "trainer", mfu_trainer_names[trainer])))
         return false;
     if (!late && splits_layers(r)) {
-        enum mfu_trainer_kind like =
-            mfu_says_word(mfu_row_cell(r, "sharding"), "fsdp") ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
+        const char *text = mfu_row_cell(r, "sharding"), *known = mfu_sharding_in(text);
+        bool whole =
+            mfu_says_word(text, "fsdp") || (known && (strcmp(known, "hsdp") == 0 || strcmp(known, "zero3") == 0));
+        enum mfu_trainer_kind like = whole ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
 
         if (!mfu_row_take(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
                           mfu_trainer_names[like]))
@@ -534,22 +580,16 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
     }
     if (!late && runs_deepspeed(r) && !mfu_row_set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
         return false;
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-        if (*named && strcmp(programs[i].program, named) != 0)
-            return true;
-        if ((strcmp(programs[i].key, "trainer") != 0) == late && is_named(r, i)
-            && (late || !runs_other_layers(r, programs[i].value))
-            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile")
-                || mfu_says_word(mfu_row_cell(r, "compile"), programs[i].program))
-            && (!programs[i].method || strcasestr(mfu_row_method(r), programs[i].method))
-            && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)
-            && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
-            && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE
-            && (!late || is_possible(r, programs[i].key, programs[i].value))) {
-            if (!mfu_row_take(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program))
+    for (size_t k = 0; k < sizeof naming / sizeof *naming; k++)
+        for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+            char name[48];
+
+            if ((strcmp(programs[i].key, "trainer") != 0) != late || !is_named(r, i, naming[k], name)
+                || !does(r, i, late) || does_another(applied, i))
+                continue;
+            applied[i] = true;
+            if (!mfu_row_take(r, "%s=%s, as %s does", programs[i].key, programs[i].value, name))
                 return false;
-            named = programs[i].program;
         }
-    }
     return true;
 }

@@ -16,6 +16,8 @@ struct mfu_csv;
 struct mfu_gpu;
 struct mfu_measured_run;
 
+#define MFU_MOST_FILLED 6 /* columns of which prose may say something */
+
 struct mfu_row {
     struct mfu_catalog *catalog;
     const struct mfu_csv *csv;
@@ -30,9 +32,14 @@ struct mfu_row {
     bool model_named;             /* the model is the one that the row names, no other of its family */
     bool loader_open;             /* nor whether images are decoded beside the training, */
     bool overlap_open;            /* nor whether messages of the optimizer's states run beside what is computed */
+    bool batch_of_tokens;         /* the micro-batch is a number of tokens, whatever the length of sequences */
+    struct {
+        const char *column, *text;
+    } filled[MFU_MOST_FILLED]; /* cells that are empty, by what prose says */
+    int n_filled;
 };
 
-/* The cell as it stands; "" where there is none. */
+/* The cell as it stands, or, where it is empty, what mfu_row_fill() took from prose; "" where there is none. */
 const char *mfu_row_cell(const struct mfu_row *, const char *column);
 
 /* The number that is the whole cell; NAN where nothing is stated ("", "-",
@@ -64,12 +71,32 @@ bool mfu_row_set(struct mfu_row *, const char *key, const char *value);
  * blank, and none of ":," at its end. */
 bool mfu_row_take(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 
-/* The choice of a setting that the longest run of a text's words names, the first of such; -1: none does. */
+/* The choice of a setting, from the `first` on, of which a text begins with a name, the longest, and behind that; NULL: none.  The
+ * first choice that a cell affirms by words of its own; -1: none. */
+const char *mfu_choice_at(enum mfu_setting_id, int first, const char *text, int *choice);
 int mfu_row_choice_in(enum mfu_setting_id, const char *text);
 
-/* Whether the word stands in the text by itself, whatever its capitals. */
+/* Words are the same whatever their capitals and what joins them: blanks, dashes, underscores, nothing.  A text takes what it
+ * names so: */
+enum mfu_stance {
+    MFU_AFFIRMED,
+    MFU_DENIED,   /* "no", "without" ... before it, "off", "excluded", "= 0" ... behind it */
+    MFU_COMPARED, /* "faster than", "vs", "instead of" ... before it */
+    MFU_OPEN      /* "not stated", "unknown" ... behind it */
+};
+enum mfu_stance mfu_stance(const char *text, const char *at, const char *end);
+
+/* Where a text goes on behind a phrase that it begins with, the longest of those apart by '|'; NULL: none.  Phrases are so in all
+ * that follows. */
+const char *mfu_behind(const char *text, const char *phrases);
+
+#define MFU_MOST_SAID 160 /* of a cell */
+
+/* A cell as far as it is affirmed: "zero3 (no offload)" is "zero3 (          )". */
+const char *mfu_affirmed(char to[MFU_MOST_SAID], const char *text);
+
+/* Whether a word stands in a text, of which a letter may be no part of a longer one ("zero" in "zero2"); where it is affirmed. */
 bool mfu_has_word(const char *text, const char *word);
-/* The same, before what the text denies: "offload" is not said by "zero2, no offload". */
 bool mfu_says_word(const char *text, const char *word);
 
 /* What a word of a column stands for in tables of runs, with a note of what is assumed; NULL: nothing that is known.  Whether it
@@ -91,30 +118,39 @@ bool mfu_row_translate(struct mfu_row *, const char *column, enum mfu_setting_id
  * own and nothing before it denies it. */
 struct mfu_said {
     const char *phrase;
-    const char *key, *value; /* what it sets; key NULL: it cannot be modelled */
+    const char *key, *value; /* what it sets, NULL: as many as are said; key NULL: it cannot be modelled */
     const char *what;        /* what is not modelled, */
     enum { MFU_ALWAYS, MFU_UNLESS_ADAPTER, MFU_UNLESS_OFFLOAD } unless; /* columns say it, or an offload is modelled */
 };
 extern const struct mfu_said mfu_said[];
 extern const size_t mfu_said_count;
 
-/* Whether a text says a phrase so, and no value behind it turns it off ("=0", "is off"); the column that does, NULL: none. */
+/* Whether a text affirms a phrase, as words of its own; whether it only denies it; the first place from `from` on that affirms it, NULL: none, and
+ * where the text goes on behind it; the number there ("vocab ~250k"), NAN: none; the column that affirms it, NULL: none. */
 bool mfu_says(const char *text, const char *phrase);
+bool mfu_says_not(const char *text, const char *phrase);
+const char *mfu_place_said(const char *text, const char *from, const char *phrase, const char **end);
+const char *mfu_behind_said(const char *text, const char *phrase);
+double mfu_number_said(const char *text, const char *phrase);
+
+/* The number before a phrase ("48 GB card"); NAN: none.  How many of it: "MTP 2", "MTP depth = 2", "2 MTP layers"; 1: it is not said; NAN: the phrase is not affirmed. */
+double mfu_number_before(const char *text, const char *phrase);
+double mfu_count_said(const char *text, const char *phrase);
 const char *mfu_where_said(const struct mfu_row *, const char *phrase);
 
-/* Whether one of the three words before `at`, which is in the text, denies what stands there: "no LoRA", "without CPU
- * offload"; articles do not count. */
-bool mfu_denied(const char *text, const char *at);
-
-/* Whether a text says a word that begins so: "param" is said by "params" and not by "optimizer (no params)". */
-bool mfu_says_beginning(const char *text, const char *begin);
-
-/* Whether a part of a text between two marks has both and denies nothing, nor does its value: "overlapped grad-reduce/param-gather" and
- * "--overlap_param_gather" have "overlap" and "param-gather". */
+/* Whether a clause affirms both, perhaps as parts of longer words: "overlapped grad-reduce/param-gather" and
+ * "--overlap_param_gather" have "overlap" and "param gather". */
 bool mfu_says_together(const char *text, const char *one, const char *other);
 
 /* Puts dashes between words, so that "tensor_model parallel-size" has one form. */
 void mfu_join_words(char *text);
+
+/* Fills empty cells by what source, notes and name say: how attention is computed, what is computed again, what is sharded, what
+ * compiles, precision and optimizer. */
+void mfu_row_fill(struct mfu_row *);
+
+/* Whether the card and the model can have what is usual; so, too, where the run cannot be anyway, for other reasons. */
+bool mfu_row_possible(const struct mfu_row *, const char *key, const char *value);
 
 /* Sets what prose says.  False: the row is skipped. */
 bool mfu_row_set_said(struct mfu_row *);
@@ -122,8 +158,11 @@ bool mfu_row_set_said(struct mfu_row *);
 /* The method that adapts, without its software; of the model's name where the column is empty. */
 const char *mfu_row_method(const struct mfu_row *);
 
-/* The trainer that the column of the software names, where it is more than a loop around DDP; -1. */
+/* The trainer that the row names in any of its cells, where it is more than a loop around DDP; -1. */
 int mfu_row_stated_trainer(const struct mfu_row *);
+
+/* What runs the model, by the column of the software, else by the framework's; "": nothing says. */
+const char *mfu_row_stack(const struct mfu_row *);
 
 /* Sets of which year the run's software is, where anything says so.  Whether it is of a time before a year; no where nothing
  * says. */
@@ -183,9 +222,6 @@ bool mfu_row_choose_model(struct mfu_row *);
  * and of heads that tensor ranks share.  False: the row is skipped. */
 bool mfu_row_set_dims(struct mfu_row *);
 bool mfu_row_split_dims(struct mfu_row *);
-
-/* The figure behind a name in the notes: "vocab ~250k"; NAN. */
-double mfu_noted_number(const char *notes, const char *name);
 
 /* Reads the method that adapts; sets adapters, what they sit on and what is trained beside them.  False: the row is skipped. */
 void mfu_row_read_method(struct mfu_row *);

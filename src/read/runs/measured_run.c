@@ -28,18 +28,12 @@ bool mfu_row_is_limit(const struct mfu_row *r)
 /* Whether the run trained; 0: its memory did not suffice; -1: neither is said. */
 static int outcome(const struct mfu_row *r)
 {
-    static const char *const ran[] = {"ran",       "ok",      "fits",  "fit",  "success",
-                                      "succeeded", "trained", "works", "runs", NULL};
     const char *text = mfu_row_cell(r, "outcome");
 
     if (strcasestr(text, "not fit") || strcasestr(text, "n't fit") || strcasestr(text, "never fit")
-        || mfu_says_word(text, "oom") || mfu_says_word(text, "out of memory") || mfu_says_word(text, "out-of-memory")
-        || mfu_same_letters(text, "OutOfMemoryError"))
+        || mfu_says_word(text, "oom|out of memory") || mfu_same_letters(text, "OutOfMemoryError"))
         return 0;
-    for (const char *const *word = ran; *word; word++)
-        if (mfu_says_word(text, *word))
-            return 1;
-    return -1;
+    return mfu_says_word(text, "ran|ok|fits|fit|success|succeeded|trained|works|runs") ? 1 : -1;
 }
 
 /* Whether no time is measured: only what fits. */
@@ -77,24 +71,6 @@ static bool set_te(struct mfu_row *r)
                         t->te_since);
 }
 
-/* Whether the notes say that attention has no kernel of its own: "without flash attention", "before the fused attention". */
-static bool says_parts(const char *notes)
-{
-    static const char *const kernels[] = {"fused attention", "flash attention", "flash-attention", "flashattention"};
-
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        const char *at = strcasestr(notes, kernels[i]), *clause = at;
-        char before[64];
-
-        while (clause && clause > notes && !strchr(".;:,(", clause[-1]))
-            clause--;
-        snprintf(before, sizeof before, "%.*s", at ? (int)(at - clause) : 0, at ? clause : "");
-        if (at && (mfu_denied(notes, at) || mfu_has_word(before, "before")))
-            return true;
-    }
-    return false;
-}
-
 /* What is not said of attention and recomputation is what the trainer's published runs usually do. */
 static bool set_attention(struct mfu_row *r)
 {
@@ -109,8 +85,11 @@ static bool set_attention(struct mfu_row *r)
         mfu_row_assume(r, "attention: TransformerEngine's choice for te");
         return true;
     }
-    if (!*mfu_row_cell(r, "attention") && says_parts(mfu_row_cell(r, "notes")))
-        return mfu_row_take(r, "attention=math, by the notes");
+    if (*mfu_row_cell(r, "attention") && !*mfu_csv_get(r->csv, r->row, "attention")
+        && !mfu_row_possible(r, "attention", mfu_row_cell(r, "attention"))) {
+        mfu_row_assume(r, "attention: %s is not possible here", mfu_row_cell(r, "attention"));
+        return true; /* what prose says may be of other cards, too */
+    }
     if (*mfu_row_cell(r, "attention") || !(in_parts || (t->flash_since == 0 && mfu_row_before_fused_attention(r))))
         return mfu_row_translate(r, "attention", MFU_S_ATTENTION, "attention");
     if (in_parts)
@@ -139,18 +118,17 @@ static double share_again(const struct mfu_row *r)
  * a stage that are computed again; else by HFU over MFU; NAN: nothing says so. */
 static double layers_again(const struct mfu_row *r)
 {
-    static const char *const what[] = {"AC every ", "selective every ", "checkpointing every ", "recompute every "};
-    const char *text = mfu_row_cell(r, "act_ckpt"), *every = strcasestr(text, "every"), *noted = NULL;
+    const char *text = mfu_row_cell(r, "act_ckpt"), *every = mfu_behind_said(text, "every"), *noted = NULL;
     double some, all, stages = fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "vpp"));
     struct mfu_config config;
     char unit[8];
 
-    for (size_t i = 0; i < sizeof what / sizeof *what && !noted && mfu_cell_is(r, "act_ckpt", "selective"); i++)
-        noted = strcasestr(mfu_row_cell(r, "notes"), what[i]);
+    if (mfu_cell_is(r, "act_ckpt", "selective"))
+        noted = mfu_behind_said(mfu_row_cell(r, "notes"),
+                                "AC every|SAC every|selective every|checkpointing every|recompute every");
     if (sscanf(text, "%lf of %lf layers", &some, &all) == 2)
         return floor(some / stages);
-    if (every ? sscanf(every + strlen("every"), "%*[ -]%lf", &some) != 1
-              : !noted || sscanf(noted, "%*s %*s %lf%2[a-z] layer", &some, unit) != 2)
+    if (every ? sscanf(every, "%*[ -]%lf", &some) != 1 : !noted || sscanf(noted, " %lf%2[a-z] layer", &some, unit) != 2)
         some = 1 / share_again(r);
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     return some >= 1 ? floor(mfu_config_dim(&config, "n_layer") / stages / some + ROUNDED) : NAN;
@@ -160,7 +138,7 @@ static double layers_again(const struct mfu_row *r)
  * what is usual where nothing is said. */
 static bool set_checkpoint(struct mfu_row *r)
 {
-    const char *modules = strstr(mfu_row_cell(r, "notes"), "recompute_modules=");
+    const char *modules = mfu_behind_said(mfu_row_cell(r, "notes"), "recompute_modules=");
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
     enum mfu_checkpoint usual =
         t->selective_since > 0 && !mfu_row_is_before(r, t->selective_since) ? MFU_SELECTIVE : t->usual_checkpoint;
@@ -173,7 +151,6 @@ static bool set_checkpoint(struct mfu_row *r)
             && mfu_row_set(r, "checkpoint_layers", list);
     }
     if (modules && mfu_cell_is(r, "act_ckpt", "selective")) {
-        modules += strlen("recompute_modules=");
         snprintf(list, sizeof list, "%.*s", (int)strspn(modules, "abcdefghijklmnopqrstuvwxyz_+,"), modules);
         for (char *p = list; *p; p++)
             if (*p == '+')
@@ -211,37 +188,30 @@ static bool set_states(struct mfu_row *r)
 /* Self-supervised training of images compares views of them, mostly with a teacher's; that of text is the usual one. */
 static bool check_views(struct mfu_row *r)
 {
-    static const char *const signs[] = {"views", "teacher", "dino", "dinov2", "dinov3"},
-                             *const named[] = {"moco", "byol", "simclr", "momentum encoder"};
     const char *column = mfu_where_said(r, "self-supervised");
     bool views = mfu_model_dim_find(r->run->scenario.model, "image", NULL) >= 0;
 
-    for (size_t i = 0; i < sizeof named / sizeof *named && views && !column; i++)
-        column = mfu_where_said(r, named[i]);
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        views |= mfu_where_said(r, signs[i]) != NULL;
-    return !column || !views || mfu_row_skip(r, "views and a teacher beside the model: not modelled (%s)", column);
+    if (views && !column)
+        column = mfu_where_said(r, "moco|byol|simclr|momentum encoder");
+    return !column || !(views || mfu_where_said(r, "views|teacher|dino|dinov2|dinov3"))
+        || mfu_row_skip(r, "views and a teacher beside the model: not modelled (%s)", column);
 }
 
 /* Photographs of a training are decoded beside it; a benchmark's are random numbers on the GPU. */
 static bool set_loader(struct mfu_row *r)
 {
-    static const char *const none[] = {"benchmark.py",  "synthetic",     "random data",  "random input",
-                                       "random tensor", "random images", "random noise", "dummy",
-                                       "fake",          "no data loader"},
-                             *const real[] = {"real", "imagenet", "laion", "epochs", "dali"};
+    static const char none[] =
+        "benchmark.py|synthetic|random data|random input|random tensor|random images|random noise|dummy|fake|"
+        "no data loader",
+                      real[] = "real|imagenet|laion|epochs|dali";
     const struct mfu_scenario *s = &r->run->scenario;
     const char *samples = mfu_model_samples(s->model);
 
     if (!samples || strcmp(samples, "images") != 0 || mfu_cell_number(r, "cached_latents") > 0
-        || s->setting_given[MFU_S_DATALOADER])
+        || s->setting_given[MFU_S_DATALOADER] || mfu_where_said(r, none))
         return true;
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        if (mfu_where_said(r, none[i]))
-            return true;
-    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
-        if (mfu_where_said(r, real[i]))
-            return mfu_row_take(r, "dataloader=jpeg: '%s'", real[i]);
+    if (mfu_where_said(r, real))
+        return mfu_row_take(r, "dataloader=jpeg, by the %s", mfu_where_said(r, real));
     r->loader_open = true;
     return true;
 }
@@ -253,8 +223,10 @@ static bool set_loader(struct mfu_row *r)
 static const char *default_adamw(const struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
+    struct mfu_config config;
 
-    if (!*mfu_row_cell(r, "compile") || !mfu_runtimes[(int)set[MFU_S_RUNTIME]].torch_default_optimizer
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    if (!mfu_runtimes[(int)config.setting[MFU_S_RUNTIME]].torch_default_optimizer
         || (int)set[MFU_S_TRAINER] == MFU_TRAINER_DEEPSPEED) /* FusedAdam */
         return "adamw";
     return mfu_row_is_before(r, FIRST_MULTI_TENSOR) ? "adamw-loop" : "adamw-foreach";
@@ -353,7 +325,7 @@ static bool set_offload_parts(struct mfu_row *r, const char *text)
     if (mfu_scenario_set(&as_it_stands, "offload", text, NULL) == 0)
         return mfu_row_set(r, "offload", text);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (!mfu_says_beginning(text, parts[i].begin))
+        if (!mfu_says_together(text, parts[i].begin, ""))
             continue;
         found = true;
         if (!mfu_row_take(r, "%s=on for cpu_offload %s", parts[i].key, text))
@@ -416,14 +388,30 @@ static bool check_said(struct mfu_row *r)
 /* "schedule ZB-1p" in the notes, by any of the names that the schedule has. */
 static bool set_schedule(struct mfu_row *r)
 {
-    const char *at = strcasestr(mfu_row_cell(r, "notes"), "schedule ");
-    char word[32] = "";
+    const char *at = mfu_behind_said(mfu_row_cell(r, "notes"), "schedule");
     int choice;
 
-    if (!at || r->run->scenario.setting[MFU_S_PP] <= 1 || sscanf(at + strlen("schedule "), "%31[A-Za-z0-9-]", word) != 1
-        || (choice = mfu_setting_choice(MFU_S_SCHEDULE, word, NULL)) < 0)
+    if (!at || r->run->scenario.setting[MFU_S_PP] <= 1
+        || !mfu_choice_at(MFU_S_SCHEDULE, 0, at + strspn(at, " :="), &choice))
         return true;
     return mfu_row_take(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+}
+
+/* How far attention sees, and documents in a sequence, of whose lengths nothing is known, by the notes. */
+static bool set_masks(struct mfu_row *r)
+{
+    const char *notes = mfu_row_cell(r, "notes");
+    double window = mfu_number_said(notes, "sliding window|sliding window attention|attention window|window size");
+
+    if (mfu_says(notes, "document masking|document mask|document masks|block diagonal mask")
+        && !r->run->scenario.setting_given[MFU_S_DOC_LEN])
+        mfu_row_assume(r, "attention over whole sequences: how long documents are is not stated");
+    if (!(window >= 1) || window != floor(window) || !mfu_cell_empty(r, "window"))
+        return true;
+    if (mfu_scenario_key(&r->run->scenario, "window", NULL).kind != MFU_KEY_NONE)
+        return mfu_row_take(r, "window=%.0f, by the notes", window);
+    mfu_row_assume(r, "a window of %.0f tokens: not modelled of %s", window, r->run->scenario.model->slug);
+    return true;
 }
 
 /* A column that is called as a setting, dimension or coefficient and is not one of the table's own sets it. */
@@ -478,7 +466,7 @@ static bool set_debug(struct mfu_row *r)
         gpu_s += 2 * TEST_BYTES / (m.bandwidth_bytes_s * m.c[MFU_C_DRAM_ATTAIN]);
     checks_s = mfu_check_s(&m, group);
     measured_s =
-        mfu_bus_factor(op, ranks) * TEST_BYTES / (mfu_noted_number(test, op == MFU_ALL_GATHER ? "AG" : "AR") * 1e9);
+        mfu_bus_factor(op, ranks) * TEST_BYTES / (mfu_number_said(test, op == MFU_ALL_GATHER ? "AG" : "AR") * 1e9);
     if (!(measured_s > (gpu_s + hypot(checks_s, gpu_s)) / 2))
         return true;
     return mfu_row_take(r, "distributed_debug=detail, by the notes: its own test of collectives");
@@ -491,30 +479,16 @@ static bool set_debug(struct mfu_row *r)
  * "bandwidth in GB/s: intra-node AR 33.0 AG 30.1"; NAN: not said. */
 static double reduced_in_node(const char *notes)
 {
-    static const char *const nodes[] = {"intra-node", "intranode", "intra node", "NVLink test"};
-    static const char *const ops[] = {"all-reduce", "allreduce", "all reduce", "AR"};
-    const char *heading = strstr(notes, "GB/s");
+    const char *node = mfu_behind_said(notes, "intra-node|NVLink test"), *heading = strstr(notes, "GB/s"),
+               *at = node ? mfu_behind_said(node, "all-reduce|AR") : NULL;
+    double rate;
+    char *unit;
 
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes * (sizeof ops / sizeof *ops); i++) {
-        const char *node = strcasestr(notes, nodes[i % (sizeof nodes / sizeof *nodes)]);
-        const char *op = ops[i / (sizeof nodes / sizeof *nodes)], *at = node, *end;
-        double rate;
-        char *unit;
-
-        for (end = node ? node + strcspn(node, ",;(") : NULL; at && (at = strcasestr(at, op)) && at < end;
-             at += strlen(op)) {
-            const char *number = at + strlen(op);
-
-            if (mfu_in_word(at[-1]) || mfu_in_word(*number))
-                continue;
-            number += strcspn(number, "0123456789,;(");
-            rate = strtod(number, &unit);
-            unit += strspn(unit, " ");
-            if (rate > 0 && (strncmp(unit, "GB/s", 4) == 0 || (heading && heading < node)))
-                return rate * 1e9;
-        }
-    }
-    return NAN;
+    if (!at || at > node + strcspn(node, ",;("))
+        return NAN;
+    rate = strtod(at + strcspn(at, "0123456789,;("), &unit);
+    unit += strspn(unit, " ");
+    return rate > 0 && (strncmp(unit, "GB/s", 4) == 0 || (heading && heading < node)) ? rate * 1e9 : NAN;
 }
 
 /* Where a test of collectives says that the GPUs of a node had no working NVLink, as fast as it found them. */
@@ -550,7 +524,7 @@ static bool check_program(struct mfu_row *r)
 /* The column of the software: the map, one runtime, or words that are looked up one by one. */
 static bool set_stack(struct mfu_row *r, const char *words)
 {
-    const char *text = mfu_row_cell(r, "compile");
+    const char *text = mfu_row_stack(r);
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
 
     if (*text == '\0' && t->runtime != mfu_settings[MFU_S_RUNTIME].initial) { /* it follows */
@@ -558,7 +532,7 @@ static bool set_stack(struct mfu_row *r, const char *words)
         return true;
     }
     return mfu_row_has_word(words, text) || mfu_setting_choice(MFU_S_RUNTIME, text, NULL) >= 0
-        ? mfu_row_translate(r, "compile", MFU_S_RUNTIME, words)
+        ? mfu_row_translate(r, text == mfu_row_cell(r, "compile") ? "compile" : "framework", MFU_S_RUNTIME, words)
         : mfu_row_set_software_words(r, "compile", text);
 }
 
@@ -612,31 +586,27 @@ static double sequence(const struct mfu_row *r)
  * room for the first. */
 static bool set_batch_of_tokens(struct mfu_row *r)
 {
-    static const char *const phrases[] = {"max tokens per GPU:", "max_tokens", "max-tokens"};
     double first, second;
+    const char *at = mfu_behind_said(mfu_row_cell(r, "notes"), "max tokens per GPU|max tokens");
+    int n = at ? sscanf(at, "%*[ :=(_-]%lf, %lf)", &first, &second) : 0;
 
-    for (size_t i = 0; i < sizeof phrases / sizeof *phrases && r->run->batch_open; i++) {
-        const char *at = strcasestr(mfu_row_cell(r, "notes"), phrases[i]);
-        int n = at ? sscanf(at + strlen(phrases[i]), "%*[ =(]%lf, %lf)", &first, &second) : 0;
-
-        if (n <= 0 || !(first >= 1))
-            continue;
-        if (n == 2 && second >= 1 && mfu_cell_is(r, "precision", "fp32"))
-            first = second;
-        r->run->batch_open = false;
-        return mfu_row_take(r, "batch=%.0f: %.0f tokens, by the notes", fmax(1, floor(first / sequence(r))), first);
-    }
-    return true;
+    if (!r->run->batch_open || n <= 0 || !(first >= 1))
+        return true;
+    if (n == 2 && second >= 1 && mfu_cell_is(r, "precision", "fp32"))
+        first = second;
+    r->run->batch_open = false;
+    r->batch_of_tokens = true;
+    return mfu_row_take(r, "batch=%.0f: %.0f tokens, by the notes", fmax(1, floor(first / sequence(r))), first);
 }
 
 /* "lengths 3234±2547 tokens" in the notes: of documents, each padded to the longest of its batch. */
 static bool set_lengths(struct mfu_row *r)
 {
-    const char *at = strstr(mfu_row_cell(r, "notes"), "lengths ");
+    const char *at = mfu_behind_said(mfu_row_cell(r, "notes"), "lengths");
     double mean, spread;
     char text[32];
 
-    if (!at || sscanf(at, "lengths %lf±%lf tokens", &mean, &spread) != 2 || !(mean > 0) || !(spread >= 0))
+    if (!at || sscanf(at, " %lf±%lf tokens", &mean, &spread) != 2 || !(mean > 0) || !(spread >= 0))
         return true;
     mfu_row_assume(r, "doc_len=%.0f and doc_sigma by their spread, by the notes", mean);
     snprintf(text, sizeof text, "%g", mean);
@@ -694,7 +664,9 @@ static void read_time(struct mfu_row *r)
 
     if (isnan(rate))
         rate = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS];
-    if (isnan(rate) && strcasestr(mfu_row_cell(r, "notes"), "samples_per_s is tokens")) {
+    if (isnan(rate)
+        && mfu_says(mfu_row_cell(r, "notes"),
+                    "samples_per_s is tokens|samples_per_s are tokens|samples are tokens|sample is a token")) {
         rate = mfu_cell_number(r, "samples_per_s");
         sampled_s = NAN;
     }
@@ -755,8 +727,8 @@ static void read_memory(struct mfu_row *r)
     if (run->limit && mfu_cell_empty(r, "seq_len"))
         mfu_row_skip(r, "the longest sequence is not stated (seq_len)");
     run->ran = outcome(r);
-    run->reserved_is_smi = mfu_says(notes, "nvidia-smi") || mfu_says(notes, "nvml")
-        || mfu_says(notes, "device memory usage") || mfu_says(basis, "nvidia-smi") || mfu_says(basis, "unstated");
+    run->reserved_is_smi =
+        mfu_says(notes, "nvidia-smi|nvml|device memory usage") || mfu_says(basis, "nvidia-smi|unstated");
     run->of_last_rank = mfu_says(notes, "last rank");
     if (mfu_says(basis, "unstated"))
         mfu_row_assume(r, "the memory is what nvidia-smi shows: its basis is not stated");
@@ -788,13 +760,14 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->ran = run->seq_dim = -1;
     run->least_count = run->most_count = 1;
     mfu_row_read_method(&r);
+    mfu_row_fill(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && mfu_row_set_layout(&r)
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && check_views(&r)
         && mfu_row_set_dims(&r) && set_batch_of_tokens(&r) && mfu_row_set_program(&r, false) && set_runtime(&r)
         && mfu_row_set_transformers(&r) && mfu_row_set_adapters(&r) && mfu_row_set_program(&r, true)
         && mfu_row_set_usual_sp(&r) && mfu_row_set_engine(&r) && set_lengths(&r) && mfu_row_set_beside_method(&r)
-        && mfu_row_set_said(&r) && set_own_loss(&r) && set_schedule(&r) && set_keys(&r) && mfu_row_split_dims(&r)
-        && set_links(&r) && set_debug(&r) && set_loader(&r))
+        && mfu_row_set_said(&r) && set_own_loss(&r) && set_schedule(&r) && set_masks(&r) && set_keys(&r)
+        && mfu_row_split_dims(&r) && set_links(&r) && set_debug(&r) && set_loader(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);

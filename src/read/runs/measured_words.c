@@ -4,6 +4,7 @@
  * The table of words translates what other people's mean in tables of runs alone; what runtimes, optimizers ... are called
  * elsewhere stands in their rows.  A word without an exact counterpart is mapped to the nearest one and the row says so.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,115 +13,47 @@
 #include "read/runs/measured_reading.h"
 #include "read/runs/measured_run.h"
 #include "scenario/adapter.h"
+#include "scenario/choices.h"
 #include "scenario/key_names.h"
 #include "scenario/setting.h"
 
-#define MOST_WORDS 12
-#define MOST_SAID 160
-
-/* Where a word stands by itself, or NULL. */
-static const char *word_at(const char *text, const char *word)
+const char *mfu_choice_at(enum mfu_setting_id id, int first, const char *at, int *choice)
 {
-    size_t n = strlen(word);
+    const char *const *choices = mfu_settings[id].choices, *longest = NULL;
 
-    for (const char *p = strcasestr(text, word); p; p = strcasestr(p + 1, word))
-        if ((p == text || !isalpha((unsigned char)p[-1])) && !isalpha((unsigned char)p[n]))
-            return p;
-    return NULL;
-}
+    for (int i = first; choices[i]; i++) {
+        struct mfu_other_names others = mfu_choice_other_names(choices, i);
+        const char *lists[] = {choices[i], others.aliases, others.stands_for};
 
-/* The words of a text, apart by blanks and marks; dashes, dots and underscores are inside of them. */
-static int split(const char *text, char words[MOST_WORDS][32])
-{
-    int count = 0;
+        for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+            for (const char *name = lists[k]; name && *name; name += strcspn(name, " "), name += *name == ' ') {
+                char word[48];
+                const char *end;
 
-    while (count < MOST_WORDS && *(text += strspn(text, " +,;/()[]{}=:&|\t"))) {
-        size_t n = strcspn(text, " +,;/()[]{}=:&|\t");
-
-        snprintf(words[count++], sizeof words[0], "%.*s", (int)n, text);
-        text += n;
+                if (tolower((unsigned char)*name) != tolower((unsigned char)*at))
+                    continue;
+                snprintf(word, sizeof word, "%.*s", (int)strcspn(name, " "), name);
+                if ((end = mfu_behind(at, word)) && !mfu_in_word(*end) && (!longest || end > longest)) {
+                    longest = end;
+                    *choice = i;
+                }
+            }
     }
-    return count;
-}
-
-/* A text as far as nothing in it is denied: "zero3 (no offload)" is "zero3 (". */
-static const char *said(char to[MOST_SAID], const char *text)
-{
-    static const char *const denials[] = {"no", "not", "without", "never"};
-
-    snprintf(to, MOST_SAID, "%s", text);
-    for (size_t i = 0; i < sizeof denials / sizeof *denials; i++) {
-        const char *at = word_at(to, denials[i]);
-
-        if (at)
-            to[at - to] = '\0';
-    }
-    return to;
-}
-
-/* Leaves out what its value denies: "fsdp: no, zero1" is ", zero1". */
-static void leave_denied(char *text)
-{
-    static const char *const denials[] = {"no", "off", "false", "none", "disabled"};
-
-    for (char *p = strpbrk(text, ":="); p; p = strpbrk(p + 1, ":=")) {
-        char *value = p + 1 + strspn(p + 1, " "), *word = p;
-        size_t n = strcspn(value, " ,;)");
-
-        while (word > text && !strchr(",;(", word[-1]))
-            word--;
-        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
-            if (strlen(denials[i]) == n && strncasecmp(value, denials[i], n) == 0)
-                memset(word, ' ', (size_t)(value + n - word));
-    }
-}
-
-/* The same as far as nothing else is denied. */
-static const char *affirmed(char to[MOST_SAID], const char *text)
-{
-    char given[MOST_SAID];
-
-    snprintf(given, sizeof given, "%s", text);
-    leave_denied(given);
-    return said(to, given);
+    return longest;
 }
 
 int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
 {
-    char words[MOST_WORDS][32], run[MOST_WORDS * 33], own[MOST_SAID];
-    int count = split(said(own, text), words), choice;
+    char own[MFU_MOST_SAID];
+    int choice;
 
-    for (int length = count; length > 0; length--)
-        for (int first = 0; first + length <= count; first++) {
-            run[0] = '\0';
-            for (int i = first; i < first + length; i++) {
-                size_t n = strlen(run);
-
-                snprintf(run + n, sizeof run - n, "%s%s", i > first ? "-" : "", words[i]);
-            }
-            if ((choice = mfu_setting_choice(id, run, NULL)) >= 0)
-                return choice;
-        }
+    mfu_affirmed(own, text);
+    for (char *p = own; (p = strpbrk(p, "+,;/()[]{}=:&|\t"));) /* dashes, dots and underscores are inside of words */
+        *p = ' ';
+    for (const char *p = own, *end; *p; p++)
+        if ((p == own || p[-1] == ' ') && (end = mfu_choice_at(id, 0, p, &choice)) && (*end == ' ' || *end == '\0'))
+            return choice;
     return -1;
-}
-
-bool mfu_has_word(const char *text, const char *word)
-{
-    return word_at(text, word) != NULL;
-}
-
-bool mfu_says_word(const char *text, const char *word)
-{
-    char own[MOST_SAID];
-
-    return mfu_has_word(affirmed(own, text), word);
-}
-
-static bool has_any(const char *text, const char *const *words)
-{
-    while (*words && !mfu_has_word(text, *words))
-        words++;
-    return *words != NULL;
 }
 
 /* The digit behind "zero" or "stage", perhaps after marks: "deepspeed_stage_3_offload", "ZeRO-2 (P_os+g)"; -1: none. */
@@ -143,78 +76,44 @@ static int stage_in(const char *text)
 const char *mfu_sharding_in(const char *text)
 {
     static const char *const numbered[] = {"none", "zero1", "zero2", "zero3"};
-    static const char *const copies[] = {"hsdp", "hybrid", "hybrid_shard", NULL};
-    static const char *const gradients[] = {"shard_grad_op", "grad_op", NULL};
-    static const char *const whole[] = {"fsdp",   "fsdp1", "fsdp2", "full_shard", "full shard", "sharded data parallel",
-                                        "gemini", NULL};
-    static const char *const states[] = {"distributed optimizer", "dist opt", "dist-opt", "dist_opt", "distopt",
-                                         "distributed-optimizer", "zero",     NULL};
-    static const char *const data[] = {"ddp", "data parallel", "dp", NULL};
-    char own[MOST_SAID];
+    static const char whole[] = "fsdp|full shard|sharded data parallel|gemini",
+                      states[] = "distributed optimizer|dist opt|zero";
+    char own[MFU_MOST_SAID];
     const char *all = text;
-    int stage = stage_in(text = affirmed(own, text));
+    int stage = stage_in(text = mfu_affirmed(own, text));
 
     if (stage >= 0)
         return numbered[stage];
-    if (text[strspn(text, " -_,;:(")] == '\0') /* "fsdp: no", "without FSDP" */
-        return has_any(all, whole) || has_any(all, states) ? "none" : NULL;
-    return has_any(text, copies)   ? "hsdp"
-        : has_any(text, gradients) ? "shard_grad_op"
-        : has_any(text, whole)     ? "fsdp-full"
-        : has_any(text, states)    ? "zero1"
-        : has_any(text, data)      ? "ddp"
-                                   : NULL;
-}
-
-/* Whether "every" stands before something else than layers or blocks: "every second layer". */
-static bool every_of_a_part(const char *text)
-{
-    static const char *const units[] = {"layer", "layers", "block", "blocks"};
-    const char *every = word_at(text, "every");
-
-    if (!every)
-        return false;
-    every += strlen("every");
-    every += strspn(every, " -_");
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strncasecmp(every, units[i], strlen(units[i])) == 0 && !isalnum((unsigned char)every[strlen(units[i])]))
-            return false;
-    return true;
+    if (text[strspn(text, " -_,;:()")] == '\0') /* "fsdp: no", "without FSDP" */
+        return mfu_has_word(all, whole) || mfu_has_word(all, states) ? "none" : NULL;
+    return mfu_has_word(text, "hsdp|hybrid|hybrid shard") ? "hsdp"
+        : mfu_has_word(text, "shard grad op|grad op")     ? "shard_grad_op"
+        : mfu_has_word(text, whole)                       ? "fsdp-full"
+        : mfu_has_word(text, states)                      ? "zero1"
+        : mfu_has_word(text, "ddp|data parallel|dp")      ? "ddp"
+                                                          : NULL;
 }
 
 const char *mfu_checkpoint_in(const char *text)
 {
-    static const char *const nothing[] = {"none", "off", "disabled", "false", NULL};
-    static const char *const some[] = {"of",        "other",       "half",   "first",  "last",
-                                       "some",      "except",      "second", "fourth", "third",
-                                       "alternate", "alternating", "odd",    "even",   NULL};
-    static const char *const part[] = {"selective", "sac", "partial", NULL};
-    static const char *const all[] = {"full", "all",  "layer",   "layers", "block",   "blocks", "on",
-                                      "yes",  "true", "enabled", "enable", "uniform", NULL};
-    static const char *const again[] = {"recompute",
-                                        "recomputation",
-                                        "recomputing",
-                                        "checkpointing",
-                                        "checkpoint",
-                                        "ckpt",
-                                        "rematerialization",
-                                        "remat",
-                                        "gc",
-                                        "ac",
-                                        "unsloth",
-                                        NULL};
+    static const char again[] =
+        "recompute|recomputation|recomputing|checkpointing|checkpoint|ckpt|rematerialization|remat|gc|ac|unsloth";
+    char own[MFU_MOST_SAID];
 
-    char own[MOST_SAID];
-
-    said(own, text);
-    if (own[strspn(own, " -_,;:(")] == '\0') /* "no", "without recomputation" */
-        return has_any(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
-    if (has_any(own, nothing))
+    mfu_affirmed(own, text);
+    if (own[strspn(own, " -_,;:()")] == '\0') /* "no", "without recomputation" */
+        return mfu_has_word(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
+    if (mfu_has_word(own, "none|off|disabled|false"))
         return "none";
-    if (has_any(own, some) || every_of_a_part(own)
+    if (mfu_has_word(own, "of|other|half|first|last|some|except|second|fourth|third|alternate|alternating|odd|even")
+        || (mfu_has_word(own, "every") && !mfu_has_word(own, "every layer|every layers|every block|every blocks"))
         || (strpbrk(own, "0123456789") && (strcasestr(own, "layer") || mfu_has_word(own, "every"))))
         return NULL; /* of the layers a part */
-    return has_any(own, part) ? "selective" : has_any(own, all) || has_any(own, again) ? "full" : NULL;
+    return mfu_has_word(own, "selective|sac|partial") ? "selective"
+        : mfu_has_word(own, "full|all|layer|layers|block|blocks|on|yes|true|enabled|enable|uniform")
+            || mfu_has_word(own, again)
+        ? "full"
+        : NULL;
 }
 
 const char *mfu_other_stack_in(const char *text)
@@ -312,13 +211,13 @@ const char *mfu_row_word(struct mfu_row *r, const char *column, const char *text
 
 const char *mfu_base_in(const char *text)
 {
-    static const char *const nested[] = {"double", "dq", "nested", NULL};
     int base = mfu_row_choice_of_all(MFU_S_BASE, text, NULL);
-    char own[MOST_SAID];
+    char own[MFU_MOST_SAID];
 
     if (base < 0)
         base = mfu_row_choice_in(MFU_S_BASE, text);
-    if (base >= 0 && mfu_bases[base].kbit && mfu_bases[base].four_bit && has_any(affirmed(own, text), nested))
+    if (base >= 0 && mfu_bases[base].kbit && mfu_bases[base].four_bit
+        && mfu_has_word(mfu_affirmed(own, text), "double|dq|nested"))
         base = MFU_BASE_NF4_DOUBLE;
     return base < 0 ? NULL : mfu_base_names[base];
 }
@@ -385,33 +284,28 @@ bool mfu_row_translate(struct mfu_row *r, const char *column, enum mfu_setting_i
 /* What other columns and the notes say of a run in words. */
 // clang-format off
 const struct mfu_said mfu_said[] = {
-    {"lora", NULL, NULL, "adapters (LoRA)", MFU_UNLESS_ADAPTER}, {"qlora", NULL, NULL, "adapters (QLoRA)", MFU_UNLESS_ADAPTER},
-    {"dora", NULL, NULL, "adapters (DoRA)", MFU_UNLESS_ADAPTER}, {"adapter", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"adapters", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER},
-    {"peft", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"prefix tuning", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER},
-    {"prompt tuning", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER}, {"frozen", NULL, NULL, "frozen weights", MFU_UNLESS_ADAPTER},
-    {"MTP", "n_mtp", "1", "prediction of further tokens (MTP)", MFU_ALWAYS}, {"mtp_num_layers", "n_mtp", "1", "prediction of further tokens (MTP)", MFU_ALWAYS},
+    {"lora", NULL, NULL, "adapters (LoRA)", MFU_UNLESS_ADAPTER}, {"qlora", NULL, NULL, "adapters (QLoRA)", MFU_UNLESS_ADAPTER}, {"dora", NULL, NULL, "adapters (DoRA)", MFU_UNLESS_ADAPTER},
+    {"adapter|adapters|peft|prefix tuning|prompt tuning", NULL, NULL, "adapters", MFU_UNLESS_ADAPTER},
+    {"frozen", NULL, NULL, "frozen weights", MFU_UNLESS_ADAPTER},
+    {"MTP|mtp_num_layers", "n_mtp", NULL, "prediction of further tokens (MTP)", MFU_ALWAYS},
     {"device_map model split", "pp", "gpus", NULL, MFU_ALWAYS}, {"device_map model split", "schedule", "sequential", NULL, MFU_ALWAYS},
-    {"offload", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloading", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD}, {"offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
-    {"optimizer in backward", "optimizer_in_backward", "on", NULL, MFU_ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
-    {"lomo", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
-    {"multi-crop", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS},
-    {"momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
+    {"offload|offloading|offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
+    {"optimizer in backward|optimizer_in_bwd|lomo", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
+    {"multi-crop|momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
     {"controlnet", NULL, NULL, "a copy of the encoder that trains beside a frozen U-Net", MFU_ALWAYS},
     {"textual inversion", NULL, NULL, "a word that trains in front of frozen weights", MFU_ALWAYS},
-    {"pagedadamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS}, {"paged_adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
-    {"keeps logits", "keep_logits", "1", NULL, MFU_ALWAYS}, {"logits kept", "keep_logits", "1", NULL, MFU_ALWAYS},
-    {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, MFU_ALWAYS},
-    {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, MFU_ALWAYS},
+    {"paged adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
+    {"keeps logits|logits kept", "keep_logits", "1", NULL, MFU_ALWAYS},
+    {"cuda_graph=full_iteration|cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, MFU_ALWAYS},
     {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, MFU_ALWAYS}, {"uses tf32", "precision", "tf32", NULL, MFU_ALWAYS}, {"fused ops", "runtime", "fused", NULL, MFU_ALWAYS},
     {"force-balanced", "expert_load", "1", NULL, MFU_ALWAYS}, {"tokendrop", "capacity_factor", "1", NULL, MFU_ALWAYS}, {"tokendrop", "pad_experts", "on", NULL, MFU_ALWAYS},
     /* DualPipe is DeepSeek's, with its own kernels of dispatch, in fp8 where products are (arXiv 2412.19437, 3.2.2 and 3.3.3) */
-    {"dualpipe", "schedule", "dualpipe", NULL, MFU_ALWAYS}, {"dualpipe", "moe_dispatcher", "flex", NULL, MFU_ALWAYS},
-    {"deepep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS}, {"hybridep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS},
+    {"dualpipe", "schedule", "dualpipe", NULL, MFU_ALWAYS}, {"dualpipe|deepep|hybridep", "moe_dispatcher", "flex", NULL, MFU_ALWAYS},
     {"moe_a2a_overlap", "overlap_moe", "on", NULL, MFU_ALWAYS},
     {"fused ce", "cross_entropy_fusion", "native", NULL, MFU_ALWAYS},
-    {"grads reduced in bf16", "grad_reduce", "bf16", NULL, MFU_ALWAYS}, {"grad-reduce bf16", "grad_reduce", "bf16", NULL, MFU_ALWAYS},
-    {"no fp32 master", "base_precision", "bf16", NULL, MFU_ALWAYS}, {"without fp32 masters", "base_precision", "bf16", NULL, MFU_ALWAYS},
-    {"padded to max length", "padding_mask", "on", NULL, MFU_ALWAYS}, {"padded to max_length", "padding_mask", "on", NULL, MFU_ALWAYS},
+    {"grads reduced in bf16|grad-reduce bf16", "grad_reduce", "bf16", NULL, MFU_ALWAYS},
+    {"no fp32 master|without fp32 masters", "base_precision", "bf16", NULL, MFU_ALWAYS},
+    {"padded to max length", "padding_mask", "on", NULL, MFU_ALWAYS},
 };
 // clang-format on
 const size_t mfu_said_count = sizeof mfu_said / sizeof *mfu_said;
@@ -423,103 +317,6 @@ static const struct mfu_said overlapped[] = {
     {"tp-comm", "tp_overlap", "products", NULL, MFU_ALWAYS},
 };
 
-/* Whether a word from `at` to `end` is one of a list. */
-static bool word_among(const char *const *words, const char *at, const char *end)
-{
-    while (*words && (strlen(*words) != (size_t)(end - at) || strncasecmp(at, *words, (size_t)(end - at)) != 0))
-        words++;
-    return *words != NULL;
-}
-
-bool mfu_denied(const char *text, const char *at)
-{
-    static const char *const denials[] = {"no", "not", "without", "non", "never", "cannot", NULL};
-    static const char *const others[] = {"than", "vs", "versus", "unlike", NULL}; /* with which this one is compared */
-    static const char *const compared[] = {"compared", NULL};                     /* to, with, against */
-    static const char *const between[] = {"a", "an", "the", "on", "in", "into", NULL}; /* which do not count */
-
-    for (int words = 0; words < 3 && at > text;) {
-        const char *end = at;
-
-        while (end > text && !mfu_in_word(end[-1])) {
-            if (strchr(".;:,(", end[-1]))
-                return false;
-            end--;
-        }
-        for (at = end; at > text && mfu_in_word(at[-1]);)
-            at--;
-        if (word_among(denials, at, end) || (words == 0 && word_among(others, at, end))
-            || (words == 1 && word_among(compared, at, end))
-            || (end - at == 1 && at - text > 1 && strncasecmp(at - 2, "n't", 3) == 0))
-            return true;
-        words += !word_among(between, at, end);
-    }
-    return false;
-}
-
-/* Whether the value behind a phrase turns it off or leaves it open: "=0", ": off", " (disabled)", " off", " is off",
- * " loss is off". */
-static bool turned_off(const char *at)
-{
-    static const char *const values[] = {"off", "disabled", "none", "unknown", "not used", "not enabled", NULL};
-    static const char *const verbs[] = {" is ", " are ", " was ", " were "};
-    const char *value = at + strspn(at, " ");
-    char mark = *value && strchr(":=(", *value) ? *value : '\0', word[16];
-
-    value += mark != '\0';
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs && !mark; i++) {
-        const char *verb = strcasestr(at, verbs[i]);
-
-        if (verb && strcspn(at, ".;:,()") > (size_t)(verb - at)
-            && (verb == at || strcspn(at + 1, " ") + 1 == (size_t)(verb - at))) /* behind one more word at most */
-            value = verb + strlen(verbs[i]);
-    }
-    value += strspn(value, " ");
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(value, mark == '=' ? " .;:,()" : ".;:,()"), value);
-    for (size_t n = strlen(word); n > 0 && word[n - 1] == ' ';)
-        word[--n] = '\0';
-    return word_among(values, word, word + strlen(word)) || (mark && mfu_switch_in(word) == 0);
-}
-
-/* Whether what follows says that it is not known: "(act_ckpt/offload left empty)". */
-static bool left_open(const char *at)
-{
-    static const char *const open[] = {"left empty", "not stated", "unknown"};
-    size_t n = strcspn(at, ".;:,()");
-
-    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
-        const char *p = strcasestr(at, open[i]);
-
-        if (p && p < at + n)
-            return true;
-    }
-    return false;
-}
-
-bool mfu_says(const char *text, const char *phrase)
-{
-    size_t n = strlen(phrase);
-
-    for (const char *p = strcasestr(text, phrase); p; p = strcasestr(p + 1, phrase))
-        if ((p == text || !mfu_in_word(p[-1])) && !mfu_in_word(p[n]) && !mfu_denied(text, p) && !left_open(p + n)
-            && !turned_off(p + n))
-            return true;
-    return false;
-}
-
-bool mfu_says_beginning(const char *text, const char *begin)
-{
-    for (const char *p = strcasestr(text, begin); p; p = strcasestr(p + 1, begin)) {
-        const char *end = p + strlen(begin);
-
-        while (mfu_in_word(*end))
-            end++;
-        if ((p == text || !mfu_in_word(p[-1])) && !mfu_denied(text, p) && !turned_off(end))
-            return true;
-    }
-    return false;
-}
-
 /* Columns whose words can name a property. */
 static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "task", "notes"};
 
@@ -530,32 +327,54 @@ void mfu_join_words(char *text)
             *text = '-';
 }
 
-bool mfu_says_together(const char *text, const char *one, const char *other)
-{
-    static const char *const denials[] = {"no", "not", "non", "without", "off", "false", "disabled", "unknown"};
-
-    for (size_t n; *text; text += n + strspn(text + n, ".;:,()=")) {
-        char part[MOST_SAID];
-        bool denies;
-
-        n = strcspn(text, ".;:,()=");
-        denies = strchr(":(=", text[n]) && turned_off(text + n);
-        snprintf(part, sizeof part, "%.*s", (int)n, text);
-        mfu_join_words(part);
-        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
-            denies |= mfu_has_word(part, denials[i]);
-        if (!denies && strcasestr(part, one) && strcasestr(part, other))
-            return true;
-    }
-    return false;
-}
-
 const char *mfu_where_said(const struct mfu_row *r, const char *phrase)
 {
     for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
         if (mfu_says(mfu_row_cell(r, prose[i]), phrase))
             return prose[i];
     return NULL;
+}
+
+/* What phrases say of a column, the first that is affirmed; where one is denied and none affirmed, that. */
+// clang-format off
+static const struct fill { const char *column, *phrase, *text, *denied; } fills[] = {
+    {"act_ckpt", "selective recomputation|selective recompute|selective activation recomputation|selective checkpointing|selective activation checkpointing|selective AC", "selective", NULL},
+    {"act_ckpt", "gradient checkpointing|activation checkpointing|activation recomputation|activation recompute|full recomputation|full recompute|full checkpointing", "full", "none"},
+    {"attention", "flash attention 3|flash attention v3", "flash3", NULL},
+    {"attention", "flash attention 2|flash attention v2", "flash2", NULL},
+    {"attention", "flex attention", "flex", NULL},
+    {"attention", "flash attention", "flash", "math"}, {"attention", "fused attention", NULL, "math"},
+    {"sharding", "zero 3|zero stage 3", "zero3", NULL}, {"sharding", "zero 2|zero stage 2", "zero2", NULL}, {"sharding", "zero 1|zero stage 1", "zero1", NULL},
+    {"sharding", "hsdp", "hsdp", NULL}, {"sharding", "fsdp|fsdp2|fully sharded data parallel", "fsdp", NULL}, {"sharding", "ddp|distributed data parallel", "ddp", NULL},
+    {"precision", "pure bf16|bf16 pure", "bf16-pure", NULL}, {"precision", "trained in fp8|fp8 training|fp8 mixed precision", "fp8", NULL},
+    {"precision", "trained in bf16|bf16 training|bf16 mixed precision|bf16 autocast|bf16 amp", "bf16", NULL},
+    {"precision", "trained in fp16|fp16 training|fp16 mixed precision|fp16 amp|half precision training", "fp16", NULL}, {"precision", "trained in tf32|tf32 training", "tf32", NULL},
+    {"optimizer", "8-bit adam|8-bit adamw|adam 8-bit|adamw 8-bit", "adamw8bit", NULL}, {"optimizer", "adafactor", "adafactor", NULL},
+    {"optimizer", "muon", "muon", NULL}, {"optimizer", "adamw|adam", "adamw", NULL}, {"optimizer", "sgd", "sgd", NULL},
+    {"compile", "torch.compile|torch compile", "torch.compile", "eager"}};
+// clang-format on
+
+/* Whether prose affirms, or denies, the phrases of a row. */
+static bool prose_takes(const struct mfu_row *r, const struct fill *f, bool (*takes)(const char *, const char *))
+{
+    return takes(mfu_row_cell(r, "notes"), f->phrase) || takes(mfu_row_cell(r, "source"), f->phrase)
+        || takes(mfu_row_cell(r, "model"), f->phrase);
+}
+
+void mfu_row_fill(struct mfu_row *r)
+{
+    for (int denied = 0; denied < 2; denied++)
+        for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+            const char *text = denied ? fills[i].denied : fills[i].text;
+
+            if (!text || *mfu_row_cell(r, fills[i].column)
+                || !prose_takes(r, &fills[i], denied ? mfu_says_not : mfu_says))
+                continue;
+            assert(r->n_filled < MFU_MOST_FILLED);
+            r->filled[r->n_filled].column = fills[i].column;
+            r->filled[r->n_filled++].text = text;
+            mfu_row_assume(r, "%s=%s, by what is said", fills[i].column, text);
+        }
 }
 
 static bool set_overlaps(struct mfu_row *r)
@@ -571,6 +390,7 @@ bool mfu_row_set_said(struct mfu_row *r)
 {
     for (size_t i = 0; i < mfu_said_count; i++) {
         const char *column = mfu_said[i].key ? mfu_where_said(r, mfu_said[i].phrase) : NULL;
+        char count[24];
 
         if (!column)
             continue;
@@ -580,7 +400,9 @@ bool mfu_row_set_said(struct mfu_row *r)
                                     column);
             continue;
         }
-        if (!mfu_row_take(r, "%s=%s, by the %s", mfu_said[i].key, mfu_said[i].value, column))
+        snprintf(count, sizeof count, "%.0f", mfu_count_said(mfu_row_cell(r, column), mfu_said[i].phrase));
+        if (!mfu_row_take(r, "%s=%s, by the %s", mfu_said[i].key, mfu_said[i].value ? mfu_said[i].value : count,
+                          column))
             return false;
     }
     return set_overlaps(r);

@@ -27,27 +27,22 @@ static const struct {
 /* The year of the PyTorch that the text names ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
 static int torch_year(const char *text)
 {
-    for (const char *p = strcasestr(text, "torch"); p; p = strcasestr(p + 1, "torch")) {
-        const char *version = p + 5 + strspn(p + 5, " =-v");
-        int major, minor;
+    int major, minor;
 
-        if (!isdigit((unsigned char)*version) || sscanf(version, "%d.%d", &major, &minor) != 2)
-            continue;
-        for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
+    for (const char *end, *p = text; (p = mfu_place_said(text, p, "torch|pytorch", &end)); p = end)
+        for (size_t i = 0; i < sizeof releases / sizeof *releases && sscanf(end, "%*[ =v_-]%d.%d", &major, &minor) == 2;
+             i++)
             if (major == releases[i].major && minor <= releases[i].minor)
                 return releases[i].year;
-    }
     return 0;
 }
 
 /* The year of NVIDIA's container that the text names ("21.11 NGC"): its PyTorch is that month's; 0: none. */
 static int container_year(const char *text)
 {
-    const char *ngc = strstr(text, " NGC");
-    int year, month, end = 0;
+    double year = floor(mfu_number_before(text, "NGC"));
 
-    return ngc && ngc - text >= 5 && sscanf(ngc - 5, "%2d.%2d%n", &year, &month, &end) == 2 && end == 5 ? 2000 + year
-                                                                                                        : 0;
+    return year >= 15 && year < 100 ? 2000 + (int)year : 0;
 }
 
 #define LATEST 2039 /* 2048 is a length */
