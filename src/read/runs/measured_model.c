@@ -515,6 +515,54 @@ static bool set_named_size(struct mfu_row *r, const char *name)
     return false;
 }
 
+/* The parameters that the row states, or its model's name; NAN: neither does. */
+static double stated_params(const struct mfu_row *r)
+{
+    double params = 1e6 * mfu_cell_number(r, "params_m");
+
+    for (const char *word = mfu_row_cell(r, "model"); !(params > 0) && *word;
+         word += strcspn(word, " -_"), word += *word != 0)
+        params = size_of(word);
+    return params;
+}
+
+/* The layers that GPT's blocks usually have at a size, and the width that follows (Brown et al. 2020, table 2.1; Narayanan et
+ * al. 2021, table 1): 12 n_layer n_embd^2 of the layers and a row for each word; false: the model has other layers. */
+static bool set_usual_shape(struct mfu_row *r, double params)
+{
+    static const struct {
+        double layers, width;
+    } usual[] = {{12, 768},  {24, 1024},  {24, 2048},  {32, 2560},  {32, 4096},   {40, 5120},
+                 {48, 8192}, {60, 10240}, {96, 12288}, {96, 16384}, {105, 20480}, {128, 25600}};
+    const struct mfu_model *m = r->run->scenario.model;
+    int mlp = mfu_model_dim_find(m, "d_ff", NULL), vocab = mfu_model_dim_find(m, "vocab_size", NULL);
+    double values[MFU_MAX_DIMS], nearest = INFINITY, layers = 0, width, heads;
+    char text[32];
+
+    if (!mfu_model_writes(m) || mlp < 0 || vocab < 0 || strcmp(m->dims[mlp].text, "4 * n_embd") != 0 || !(params > 0)
+        || mfu_cell_number(r, "n_experts") > 1)
+        return false;
+    mfu_model_dim_values(m, values);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        double has = usual[i].width * (12 * usual[i].layers * usual[i].width + values[vocab]);
+
+        if (fabs(log(has / params)) < nearest) {
+            nearest = fabs(log(has / params));
+            layers = usual[i].layers;
+        }
+    }
+    width = (sqrt(values[vocab] * values[vocab] + 48 * layers * params) - values[vocab]) / (24 * layers);
+    heads =
+        width > 1536 ? fmax(2, round(width / 128 / 8)) * 8 : fmax(1, round(width / 64)); /* as many GPUs share them */
+    width = fmax(1, round(width / heads / 8)) * heads * 8;
+    snprintf(text, sizeof text, "%.0f", layers);
+    if (!mfu_row_set(r, "n_layer", text))
+        return false;
+    snprintf(text, sizeof text, "%.0f", heads);
+    return mfu_row_set(r, "n_head", text)
+        && mfu_row_take(r, "n_embd=%.0f, %.0f layers: usual for %.3g parameters", width, layers, params);
+}
+
 /* Whether the family is no more than how the model's name begins: "resnetv" of resnetv2_50, "deit" of deit3_base. */
 static bool begins_in(const char *name, const char *family)
 {
@@ -580,8 +628,9 @@ bool mfu_row_choose_model(struct mfu_row *r)
 
     if (known)
         family = known;
-    else if (!*family && sized && !named_model(r, catalog_name(name)) && first_letters(first, name))
-        family = first; /* "GPT-39B", of which the shape is stated */
+    else if (!*family && (sized || stated_params(r) > 0) && !named_model(r, catalog_name(name))
+             && first_letters(first, name) && (sized || mfu_same_letters(first, "gpt")))
+        family = first; /* "GPT-39B", of which the shape is stated, or usual */
     if (*name && *catalog_name(name) && (!*family || !sized) && !known)
         named = model_called(r, catalog_name(name), family);
     if (named && mfu_cell_empty(r, "quant") && strcasecmp(r->method, "qlora") != 0
@@ -602,8 +651,12 @@ bool mfu_row_choose_model(struct mfu_row *r)
     }
     if (!model && !named)
         return mfu_row_skip(r, "neither a family nor a model that is known is stated");
-    if (!sized && !named)
-        return mfu_row_skip(r, "the model's size is not stated");
+    if (!sized && !named) {
+        mfu_scenario_model(&r->run->scenario, model);
+        if (!set_usual_shape(r, stated_params(r)))
+            return mfu_row_skip(r, "the model's size is not stated");
+        return true;
+    }
     if (!model && !*family)
         mfu_row_assume(r, "family=%s", named->family);
     if (!named && model && (named = of_these_sizes(r, model)))
