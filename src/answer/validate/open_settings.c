@@ -210,6 +210,9 @@ struct search {
     struct mfu_scenario best;
     double surprise, score; /* of the best, INFINITY: none suits */
     enum settled by;
+    struct mfu_scenario nearest; /* to what fits, of those that do not, and all that is open in it */
+    double nearest_score;
+    const struct mfu_open_value *nearest_taken[MFU_OPEN_KEYS];
     int tried;
 };
 
@@ -224,6 +227,24 @@ static bool set_open(const struct mfu_measured_run *run, int i, const struct mfu
         && (!run->open[i].with_key || mfu_scenario_set(s, run->open[i].with_key, run->open[i].with_value, NULL) == 0);
 }
 
+/* Takes in what does not fit, by how much it does not. */
+static void consider_unfit(struct search *t, const struct mfu_scenario *s, double surprise)
+{
+    struct mfu_error err = {0};
+    double over, score;
+
+    if (t->run->batch_open || mfu_replan(t->p, t->simulation, s, &err) < 0 || holds_too_much(t->p, t->run))
+        return;
+    over = log(t->p->memory.smi_bytes / t->p->memory.capacity_bytes);
+    score = surprise + SPEED_COUNTS * log(t->p->step.time_s / amount(t->run, s))
+        + over * over / (2 * MEMORY_OFF * MEMORY_OFF);
+    if (!(score < t->nearest_score))
+        return;
+    t->nearest_score = score;
+    t->nearest = *s;
+    memcpy(t->nearest_taken, t->now, sizeof t->nearest_taken);
+}
+
 static void consider(struct search *t, struct mfu_scenario *s, double surprise)
 {
     enum settled by = settle(t->p, t->simulation, t->run, s);
@@ -232,6 +253,8 @@ static void consider(struct search *t, struct mfu_scenario *s, double surprise)
     t->tried++;
     if (!t->run->batch_open && !isnan(off))
         score += off * off / (2 * MEMORY_OFF * MEMORY_OFF);
+    if (by == UNFIT && t->by == UNFIT)
+        consider_unfit(t, s, surprise);
     if (by == UNFIT || !(score < t->score))
         return;
     t->surprise = surprise;
@@ -284,7 +307,12 @@ static void try_faster(struct search *t)
 
 bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run)
 {
-    struct search t = {p, simulation, run, 0, 0, {0}, {0}, run->scenario, 0, INFINITY, UNFIT, 0};
+    struct search t = {.p = p,
+                       .simulation = simulation,
+                       .run = run,
+                       .best = run->scenario,
+                       .score = INFINITY,
+                       .nearest_score = INFINITY};
     const struct mfu_scenario as_read = run->scenario;
     struct mfu_scenario first = as_read;
     struct mfu_error err = {0};
@@ -315,6 +343,11 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
             if (isinf(found) && t.by != UNFIT)
                 found = t.most;
         }
+    if (t.by == UNFIT && isfinite(t.nearest_score) && did_run(run)) {
+        t.by = STATED;
+        t.best = t.nearest;
+        memcpy(t.taken, t.nearest_taken, sizeof t.taken);
+    }
     if (t.by == UNFIT) {
         if (run->batch_open) /* what fits may be more than was measured */
             note_batch(run,
@@ -353,9 +386,14 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
     return t.tried == 1;
 }
 
+/* What one column widens. */
+struct widened {
+    double low_s, high_s, low_bytes, high_bytes;
+};
+
 /* Takes in what another value of the column gives, for as many sequences of a step. */
-static void widen(struct mfu_possible *all, const struct mfu_plan *p, const struct mfu_measured_run *run,
-                  double usual_s, double scale, const char *column, double *most)
+static void widen(struct mfu_possible *all, struct widened *w, const struct mfu_plan *p,
+                  const struct mfu_measured_run *run, double usual_s, double scale, const char *column, double *most)
 {
     double difference = fabs(log(scale * p->step.time_s / usual_s)), low_bytes, high_bytes;
 
@@ -365,11 +403,20 @@ static void widen(struct mfu_possible *all, const struct mfu_plan *p, const stru
     }
     all->least_s = fmin(all->least_s, scale * p->step.time_s);
     all->most_s = fmax(all->most_s, scale * p->step.time_s);
-    all->low_s = fmin(all->low_s, scale * p->step.low_s);
-    all->high_s = fmax(all->high_s, scale * p->step.high_s);
+    w->low_s = fmin(w->low_s, scale * p->step.low_s);
+    w->high_s = fmax(w->high_s, scale * p->step.high_s);
     mfu_reserved_interval(p, run, &low_bytes, &high_bytes);
-    all->low_bytes = fmin(all->low_bytes, low_bytes);
-    all->high_bytes = fmax(all->high_bytes, high_bytes);
+    w->low_bytes = fmin(w->low_bytes, low_bytes);
+    w->high_bytes = fmax(w->high_bytes, high_bytes);
+}
+
+/* Columns differ from what is assumed each for itself, so that their squares add up, as logarithms. */
+static void add_widened(struct widened *squares, const struct widened *w, const struct widened *own)
+{
+    squares->low_s += pow(log(w->low_s / own->low_s), 2);
+    squares->high_s += pow(log(w->high_s / own->high_s), 2);
+    squares->low_bytes += pow(log(w->low_bytes / own->low_bytes), 2);
+    squares->high_bytes += pow(log(w->high_bytes / own->high_bytes), 2);
 }
 
 #define MOST_UNLIKELY 4 /* what is more so is outside of a 90 % interval: surprise, with its time (chosen) */
@@ -387,14 +434,15 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
                                     const struct mfu_measured_run *run)
 {
     const double usual_s = p->step.time_s;
-    struct mfu_possible all = {
-        .least_s = usual_s, .most_s = usual_s, .low_s = p->step.low_s, .high_s = p->step.high_s, .widest = ""};
+    struct mfu_possible all = {.least_s = usual_s, .most_s = usual_s, .widest = ""};
+    struct widened own = {.low_s = p->step.low_s, .high_s = p->step.high_s}, squares = {0}, w;
     struct mfu_error err = {0};
     struct mfu_scenario other;
     double most = 0, scale;
 
-    mfu_reserved_interval(p, run, &all.low_bytes, &all.high_bytes);
-    for (int i = 0; i < run->n_open; i++)
+    mfu_reserved_interval(p, run, &own.low_bytes, &own.high_bytes);
+    for (int i = 0; i < run->n_open; i++) {
+        w = own;
         for (const struct mfu_open_value *value = run->open[i].values; value->value; value++) {
             bool chosen_for_speed = isfinite(value->surprise);
 
@@ -405,19 +453,24 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
                 continue;
             scale = run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1;
             if (!chosen_for_speed || !is_unlikely(p, run, &other, usual_s, value->surprise))
-                widen(&all, p, run, usual_s, scale, run->open[i].column, &most);
+                widen(&all, &w, p, run, usual_s, scale, run->open[i].column, &most);
         }
+        add_widened(&squares, &w, &own);
+    }
+    w = own;
     for (size_t i = 0; i < MICRO_BATCHES && run->batch_open && run->ran != 0; i++) {
         if (!with_batch(run, &run->scenario, micro_batches[i], &other) || mfu_replan(p, simulation, &other, &err) < 0)
             continue;
         if (did_run(run) && !p->memory.fits)
             break;
         if (!is_unlikely(p, run, &other, usual_s, 0))
-            widen(&all, p, run, usual_s, run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1,
+            widen(&all, &w, p, run, usual_s, run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1,
                   "micro_batch", &most);
         if (micro_batches[i] * sequence(run, &other) > ENOUGH_TOKENS)
             break;
     }
+    add_widened(&squares, &w, &own);
+    w = own;
     for (size_t i = 0; i < 2 && run->fill_open; i++) {
         double accum = fills[i] * run->scenario.setting[MFU_S_PP];
         char text[32];
@@ -425,7 +478,12 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
         other = run->scenario;
         snprintf(text, sizeof text, "%.0f", accum);
         if (mfu_scenario_set(&other, "accum", text, &err) == 0 && mfu_replan(p, simulation, &other, &err) == 0)
-            widen(&all, p, run, usual_s, amount(run, &run->scenario) / amount(run, &other), "global_batch", &most);
+            widen(&all, &w, p, run, usual_s, amount(run, &run->scenario) / amount(run, &other), "global_batch", &most);
     }
+    add_widened(&squares, &w, &own);
+    all.low_s = own.low_s * exp(-sqrt(squares.low_s));
+    all.high_s = own.high_s * exp(sqrt(squares.high_s));
+    all.low_bytes = own.low_bytes * exp(-sqrt(squares.low_bytes));
+    all.high_bytes = own.high_bytes * exp(sqrt(squares.high_bytes));
     return all;
 }

@@ -21,7 +21,7 @@
 /* What a row of the table holds for: a program of which the column says nothing, or, from COPIES on, whatever that says. */
 // clang-format off
 enum program {
-    ANY, PYTORCH, ENGINE, MEGATRON, TITAN, PIPELINE, ADAPTED,
+    ANY, PYTORCH, ENGINE, MEGATRON, WHOLE_LAYERS, TITAN, PIPELINE, ADAPTED, NO_TF32, BEFORE_FLASH2,
     COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_NODE, UNKNOWN_COUNT, PHOTOGRAPHS,
     BESIDE
 };
@@ -57,19 +57,27 @@ static const struct {
     {MEGATRON, {.column = "sharding", .key = "zero", .values = {{"1", 0.2}, {"2", 3}, {"3", 3}}}},
     {ENGINE, {.column = "sharding", .key = "zero", .values = {{"2", 0.4}, {"3", 0.6}, {"1", 0.8}}}},
     {ANY, {.column = "sharding", .key = "zero", .values = {{"3", 0.3}, {"2", 1}, {"1", 1.5}}}},
-    /* Trainers that know parts of a layer recompute those first. */
+    /* Trainers that know parts of a layer recompute those first: Megatron since Korthikanti et al. 2022. */
+    {WHOLE_LAYERS, {.column = "act_ckpt", .key = "checkpoint", .values = {{"full", 0.7}, {"none", INFINITY}}}},
     {MEGATRON,
      {.column = "act_ckpt", .key = "checkpoint", .values = {{"selective", 0.4}, {"full", 1}, {"none", INFINITY}}}},
     {TITAN,
      {.column = "act_ckpt", .key = "checkpoint", .values = {{"selective", 0.3}, {"full", 0.7}, {"none", INFINITY}}}},
     {ANY, {.column = "act_ckpt", .key = "checkpoint", .values = {{"full", 0.7}, {"none", INFINITY}}}},
     /* Autocast, or 16-bit weights without masters, which a PyTorch loop may have. */
+    {NO_TF32, {.column = "precision", .key = "precision", .values = {{"fp32", INFINITY}}}},
     {PYTORCH,
      {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}, {"fp16", 3}, {"tf32", INFINITY}}}},
     {ANY, {.column = "precision", .key = "precision", .values = {{"fp16", 3}, {"tf32", INFINITY}}}},
     {UNKNOWN_STACK, {.column = "compile", .key = "runtime", .values = {{"fused", 3}, {"compile", 3}}}},
     {ANY, {.column = "compile", .key = "runtime", .values = {{"compile", 3}}}},
-    {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}}},
+    /* Beside PyTorch's choice: a package, or the model's own code in parts; before FlashAttention 2, its first. */
+    {BEFORE_FLASH2,
+     {.column = "attention",
+      .key = "attention",
+      .values = {{"flash1", 3}, {"flash", 3}, {"math", INFINITY}},
+      .for_speed = true}},
+    {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}, .for_speed = true}},
     {ADAPTED, {.column = "lora_rank", .key = "lora", .values = {{"8", INFINITY}, {"64", INFINITY}}}},
     {UNKNOWN_NODE, {.column = "n_gpus", .key = "gpus", .values = {COUNTS}, .with_key = "zero", .with_value = "3"}},
     {UNKNOWN_COUNT, {.column = "n_gpus", .key = "gpus", .values = {COUNTS}}},
@@ -128,12 +136,15 @@ static bool is_of(const struct mfu_row *r, enum program of)
     case PYTORCH: return pytorch;
     case ENGINE: return engine;
     case MEGATRON: return megatron;
+    case WHOLE_LAYERS: return megatron && mfu_row_is_before(r, 2023);
     case TITAN: return t->compiles_layers;
     case PIPELINE: return set[MFU_S_PP] > 1;
     case ADAPTED: return set[MFU_S_LORA] > 0 && !*r->rank && set[MFU_S_ADAPTER] == MFU_METHOD_LORA;
+    case NO_TF32: return !mfu_row_may(r, "precision", "tf32");
+    case BEFORE_FLASH2: return mfu_row_is_before(r, 2024);
     case COPIES: return r->group_open;
     case UNKNOWN_STACK: return r->run->other_program;
-    case PLAIN_BF16: return pytorch && (mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16"));
+    case PLAIN_BF16: return pytorch && mfu_row_says_bf16_alone(r) && !mfu_precisions[(int)set[MFU_S_PRECISION]].pure;
     case STAGE_3: return engine && set[MFU_S_ZERO] == 3;
     case FILLS_PIPELINE: return set[MFU_S_PP] > 1 && (megatron || t->compiles_layers) && mfu_cell_empty(r, "vpp");
     case UNKNOWN_NODE: return r->run->gpus_open && leaves_sharding(r); /* nor what they share */
@@ -179,11 +190,27 @@ static void leave_length(struct mfu_row *r)
     open_up(r, &open);
 }
 
+/* Years of software that the run may have had, where nothing says and it is not newer than what the row names. */
+static void leave_year(struct mfu_row *r)
+{
+    static const struct mfu_open_value years[] = {
+        {"2021", INFINITY}, {"2022", INFINITY}, {"2023", INFINITY}, {"2024", INFINITY}, {"2025", INFINITY}};
+    struct mfu_open open = {.column = "software", .key = "software"};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof years / sizeof *years; i++)
+        if (atoi(years[i].value) >= r->least_year)
+            open.values[n++] = years[i];
+    if (r->year_open && n > 0)
+        open_up(r, &open);
+}
+
 void mfu_row_leave_open(struct mfu_row *r)
 {
     const char *before = "";
 
     leave_length(r);
+    leave_year(r);
     if (r->larger)
         open_up(r,
                 &(struct mfu_open){
@@ -197,7 +224,7 @@ void mfu_row_leave_open(struct mfu_row *r)
         if (opens[i].of >= COPIES || is_open(r, open->column))
             open_up(r, open);
     }
-    if (is_open(r, "act_ckpt") && is_of(r, MEGATRON) && set_half_layers(r))
+    if (is_open(r, "act_ckpt") && is_of(r, MEGATRON) && !is_of(r, WHOLE_LAYERS) && set_half_layers(r))
         open_up(r,
                 &(struct mfu_open){.column = "act_ckpt",
                                    .key = "checkpoint_layers",

@@ -198,6 +198,8 @@ static const struct {
     {"torchtune", "lora_kernels", "plain", NULL, "lora", false, NULL},
     /* recipes/configs (0.6.1): enable_activation_checkpointing in 105 of 139, not in LoRA of small models over several GPUs. */
     {"torchtune", "checkpoint", "full", NULL, NULL, false, NULL},
+    /* training/precision.py: `dtype: bf16` is the type of the parameters, and nothing is cast. */
+    {"torchtune", "precision", "bf16-pure", NULL, NULL, false, NULL},
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false, NULL},
     {"nanoGPT", "zero_grad", "free", NULL, NULL, false, NULL}, /* train.py: set_to_none=True */
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
@@ -448,8 +450,8 @@ static bool splits_layers(const struct mfu_row *r)
 {
     const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
 
-    if ((!(mfu_cell_number(r, "tp") > 1) && !(mfu_cell_number(r, "ep") > 1 && mfu_cell_number(r, "pp") > 1))
-        || names_program(mfu_row_stack(r)) || mfu_row_stated_trainer(r) >= 0
+    if ((!(mfu_cell_number(r, "tp") > 1) && !(mfu_cell_number(r, "ep") > 1)) || names_program(mfu_row_stack(r))
+        || mfu_row_stated_trainer(r) >= 0
         || (!mfu_cell_empty(r, "compile") && sharding && strcmp(sharding, "zero1") != 0
             && strcmp(sharding, "ddp") != 0))
         return false; /* or an unknown one with FSDP, say */
@@ -509,6 +511,11 @@ static bool is_named(const struct mfu_row *r, size_t i, const char *column, char
     return at;
 }
 
+bool mfu_row_says_bf16_alone(const struct mfu_row *r)
+{
+    return mfu_cell_is(r, "precision", "bf16") || mfu_cell_is(r, "precision", "bfloat16");
+}
+
 /* Whether a column of its own states what the table's row is about, which then counts: always of what shards and what is computed
  * again, of the rest where the row has no condition. */
 static bool is_stated(const struct mfu_row *r, size_t i)
@@ -522,6 +529,8 @@ static bool is_stated(const struct mfu_row *r, size_t i)
                    {"runtime", "compile", false, false},          {"precision", "precision", false, false},
                    {"optimizer", "optimizer", false, false}};
 
+    if (strcmp(programs[i].key, "precision") == 0 && mfu_row_says_bf16_alone(r))
+        return false; /* which says nothing of the weights */
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
         if (strcmp(columns[k].key, programs[i].key) == 0)
             return (columns[k].always || (!programs[i].attention && !programs[i].method))

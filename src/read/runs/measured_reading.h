@@ -29,6 +29,8 @@ struct mfu_row {
     char software[64];                     /* else words of software */
     const struct mfu_gpu *larger; /* the same card with more memory, where its size is not stated; NULL: none */
     bool group_open;              /* it is not stated how many GPUs hold a copy, of several: those of a node */
+    bool year_open;               /* the year of its software is not stated, and no other program's is usual */
+    int least_year;               /* of the newest thing that is named; 0: nothing has a year */
     bool model_named;             /* the model is the one that the row names, no other of its family */
     bool loader_open;             /* nor whether images are decoded beside the training, */
     bool overlap_open;            /* nor whether messages of the optimizer's states run beside what is computed */
@@ -172,6 +174,9 @@ bool mfu_row_is_before(const struct mfu_row *, double year);
 /* The month in which PyTorch 2.0 was released, the first with a fused attention of its own; whether the run is older. */
 #define MFU_FIRST_FUSED_ATTENTION "2023-03"
 bool mfu_row_before_fused_attention(const struct mfu_row *);
+
+/* Whether the column of the precision says "bf16" and no more, which may be autocast's or that of the weights. */
+bool mfu_row_says_bf16_alone(const struct mfu_row *);
 
 /* The first month ("2024-05") that a text names; NULL: none. */
 const char *mfu_first_month(const char *text);

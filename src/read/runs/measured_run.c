@@ -549,6 +549,17 @@ static bool set_own_loss(struct mfu_row *r)
     return mfu_row_take(r, "upcast_logits=1: the loss of 16-bit weights is the loop's own");
 }
 
+/* Scaled products of few bits in a loop of no stated program: eager PyTorch has none, so that they are TransformerEngine's. */
+static bool set_scaled(struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+
+    if (!mfu_cell_empty(r, "compile") || set[MFU_S_RUNTIME] != MFU_EAGER || set[MFU_S_TRAINER] != 0
+        || !(mfu_precisions[(int)set[MFU_S_PRECISION]].kernels > 0) || !mfu_row_possible(r, "runtime", "te"))
+        return true;
+    return mfu_row_take(r, "runtime=te: its precision is TransformerEngine's, and no program is stated");
+}
+
 static bool set_runtime(struct mfu_row *r)
 {
     const char *stack = mfu_row_cell(r, "compile");
@@ -559,8 +570,8 @@ static bool set_runtime(struct mfu_row *r)
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!set_stack(r, functions ? "compile of functions" : "compile")
-        || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !mfu_row_set_year(r) || !set_te(r)
-        || !set_attention(r) || !set_checkpoint(r) || !set_states(r))
+        || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_scaled(r) || !mfu_row_set_year(r)
+        || !set_te(r) || !set_attention(r) || !set_checkpoint(r) || !set_states(r))
         return false;
     if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
         && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))

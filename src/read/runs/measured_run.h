@@ -29,7 +29,7 @@ struct mfu_open {
     const struct mfu_gpu *card;                        /* the value's, where the key is the card */
     bool for_speed; /* each is chosen where it is faster by enough, else where it fits */
 };
-#define MFU_OPEN_KEYS 14 /* the most of one row */
+#define MFU_OPEN_KEYS 15 /* the most of one row */
 
 #define MFU_ASSUMED_TEXT 4096 /* of all that a row leaves open, with what its cells say */
 

@@ -114,6 +114,12 @@ static int newest(const struct mfu_row *r, const char **what)
     return (int)year;
 }
 
+/* Who states no year measured so many after the newest thing that is named (the median of 48 sources that state one), and not
+ * before this one, since most that is published is newer; software of the last is current. */
+#define USUAL_AGE 1
+#define USUAL_FIRST 2023
+#define CURRENT 2026
+
 bool mfu_row_set_year(struct mfu_row *r)
 {
     static const char *const named[] = {"framework", "notes", "source"};
@@ -138,6 +144,11 @@ bool mfu_row_set_year(struct mfu_row *r)
             year--;
         }
     }
+    r->year_open = !year;
+    r->least_year = least;
+    if (!year && least > 0 && least + USUAL_AGE < CURRENT)
+        return mfu_row_take(r, "software=%.0f: not stated, and nothing is newer than %s of %d",
+                            fmax(least + USUAL_AGE, USUAL_FIRST), what, least);
     if (!year)
         return true;
     if (guessed && year < least)
