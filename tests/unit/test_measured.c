@@ -465,7 +465,7 @@ static void rows_that_train_other_weights_are_told(void **state)
     assert_false(all->rows[0].trains_other);
 }
 
-/* The libraries are those of the PyTorch that is named, else of the source's last year; nothing else has one. */
+/* The libraries are those of the PyTorch that is named, else of the source's last year, else usual for what is named. */
 static void the_year_of_the_libraries_is_read(void **state)
 {
     static const struct {
@@ -480,8 +480,8 @@ static void the_year_of_the_libraries_is_read(void **state)
         {"source", "Nobody et al. 2023 (arXiv 2305.05198)", "software=2023: the last year"},
         {"source", "somebody's blog (2021)", "software=2023: that of rtx4070, not 2021"},
         {"notes", "torch 1.13 nightly", "software=2022: the PyTorch"},
-        {"source", "file 1020233 of 120 GiB", NULL},
-        {"notes", "torchrun --nproc 8", NULL},
+        {"source", "file 1020233 of 120 GiB", "software=2024: usual for rtx4070 of 2023"},
+        {"notes", "torchrun --nproc 8", "software=2024: usual for rtx4070 of 2023"},
         {"software", "2019", NULL},
     };
 
@@ -493,6 +493,44 @@ static void the_year_of_the_libraries_is_read(void **state)
         if (rows[i].assumed ? !found || strncmp(found, rows[i].assumed, strlen(rows[i].assumed)) != 0 : found != NULL)
             fail_msg("%s: '%s'", rows[i].cell, all->rows[0].assumed);
     }
+}
+
+/* Two columns that say nothing widen more than each, and less than both after each other; a year that nothing states widens,
+ * too. */
+static void what_is_open_adds_up(void **state)
+{
+    static const char *const cells[] = {"none,flash2,2025", ",flash2,2025", "none,,2025", ",,2025", "none,flash2,"};
+    double up[LENGTH(cells)], down[LENGTH(cells)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cells); i++) {
+        struct mfu_validation *all =
+            table("gpu,n_gpus,model,seq_len,micro_batch,grad_accum,precision,compile,optimizer,sharding,step_time_ms,"
+                  "act_ckpt,attention,software\n"
+                  "h100-sxm,1,gpt2-large,1024,4,1,bf16-amp,eager,adamw-fused,none,300,%s\n",
+                  cells[i]);
+        const struct mfu_validated *v = &all->rows[0];
+
+        assert_string_equal(v->skipped, "");
+        up[i] = log(v->high_s / v->predicted_step_s);
+        down[i] = log(v->predicted_step_s / v->low_s);
+    }
+    assert_true(up[1] > up[0] && up[2] > up[0]);
+    assert_true(up[3] > fmax(up[1], up[2]) && up[3] < up[1] + up[2] - up[0]);
+    assert_true(up[4] + down[4] > up[0] + down[0]);
+}
+
+/* What ran and fits with none of what is open is the nearest to it, and not what was read first. */
+static void what_ran_is_nearest_to_what_fits(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,n_gpus,model,seq_len,micro_batch,grad_accum,precision,compile,attention,optimizer,sharding,"
+              "step_time_ms,outcome\n"
+              "rtx3090,1,gpt2-xl,1024,4,1,bf16-amp,eager,flash2,adamw,none,3000,ran\n");
+
+    (void)state;
+    assert_false(all->rows[0].fits);
+    assert_non_null(strstr(all->rows[0].assumed, "checkpoint=full: not stated"));
 }
 
 /* diffusers' scripts encode images in each step, unless the row says that latents are cached; names of its models and
@@ -669,9 +707,10 @@ static void transformer_xl_is_eager(void **state)
 static void names_with_remarks_are_read(void **state)
 {
     struct mfu_validation *all = table(
-        "gpu,n_gpus,gpus_per_node,model,family,seq_len,micro_batch,global_batch,ep,sharding,compile,step_time_ms\n"
-        "b200,8,8,Nemotron 3 Nano (52-layer hybrid Mamba/MoE),nemotron-h-moe,8192,1,64,8,zero1,megatron+te,6000\n"
-        "b200,8,8,Nemotron_3_Super,nemotron-h-moe,8192,1,64,8,zero1,megatron+te,20000\n");
+        "gpu,n_gpus,gpus_per_node,model,family,seq_len,micro_batch,global_batch,ep,sharding,act_ckpt,compile,"
+        "step_time_ms\n"
+        "b200,8,8,Nemotron 3 Nano (52-layer hybrid Mamba/MoE),nemotron-h-moe,8192,1,64,8,zero1,none,megatron+te,6000\n"
+        "b200,8,8,Nemotron_3_Super,nemotron-h-moe,8192,1,64,8,zero1,none,megatron+te,20000\n");
 
     (void)state;
     assert_string_equal(all->rows[0].skipped, "");
@@ -2263,6 +2302,8 @@ int main(void)
         cmocka_unit_test(memory_is_compared_without_a_card),
         cmocka_unit_test(rows_that_train_other_weights_are_told),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
+        cmocka_unit_test(what_is_open_adds_up),
+        cmocka_unit_test(what_ran_is_nearest_to_what_fits),
         cmocka_unit_test(scripts_of_diffusers_encode_in_the_step),
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),

@@ -200,6 +200,7 @@ static void note_batch(struct mfu_measured_run *run, enum settled by)
 #define WORTH_A_LOOK 1.0 /* more surprise than the first that suits: by more speed it could not pay (chosen) */
 #define FEW_TOKENS 1024  /* of a micro-batch keep a GPU slow, so that memory for more is looked for (chosen) */
 #define MEMORY_OFF 0.25  /* a standard deviation of planned memory by what is not stated, as a logarithm (chosen) */
+#define OVERFLOW 0.1     /* and of what nothing else that is open takes away (chosen) */
 
 struct search {
     struct mfu_plan *p;
@@ -236,8 +237,8 @@ static void consider_unfit(struct search *t, const struct mfu_scenario *s, doubl
     if (t->run->batch_open || mfu_replan(t->p, t->simulation, s, &err) < 0 || holds_too_much(t->p, t->run))
         return;
     over = log(t->p->memory.smi_bytes / t->p->memory.capacity_bytes);
-    score = surprise + SPEED_COUNTS * log(t->p->step.time_s / amount(t->run, s))
-        + over * over / (2 * MEMORY_OFF * MEMORY_OFF);
+    score =
+        surprise + SPEED_COUNTS * log(t->p->step.time_s / amount(t->run, s)) + over * over / (2 * OVERFLOW * OVERFLOW);
     if (!(score < t->nearest_score))
         return;
     t->nearest_score = score;
@@ -343,7 +344,7 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
             if (isinf(found) && t.by != UNFIT)
                 found = t.most;
         }
-    if (t.by == UNFIT && isfinite(t.nearest_score) && did_run(run)) {
+    if (t.by == UNFIT && isfinite(t.nearest_score) && did_run(run) && !run->layout_open) {
         t.by = STATED;
         t.best = t.nearest;
         memcpy(t.taken, t.nearest_taken, sizeof t.taken);

@@ -21,7 +21,7 @@
 /* What a row of the table holds for: a program of which the column says nothing, or, from COPIES on, whatever that says. */
 // clang-format off
 enum program {
-    ANY, PYTORCH, ENGINE, MEGATRON, WHOLE_LAYERS, TITAN, PIPELINE, ADAPTED, NO_TF32, BEFORE_FLASH2,
+    ANY, PYTORCH, ENGINE, MEGATRON, WHOLE_LAYERS, TITAN, PIPELINE, ADAPTED, FIRST_FLASH,
     COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_NODE, UNKNOWN_COUNT, PHOTOGRAPHS,
     BESIDE
 };
@@ -65,17 +65,16 @@ static const struct {
      {.column = "act_ckpt", .key = "checkpoint", .values = {{"selective", 0.3}, {"full", 0.7}, {"none", INFINITY}}}},
     {ANY, {.column = "act_ckpt", .key = "checkpoint", .values = {{"full", 0.7}, {"none", INFINITY}}}},
     /* Autocast, or 16-bit weights without masters, which a PyTorch loop may have. */
-    {NO_TF32, {.column = "precision", .key = "precision", .values = {{"fp32", INFINITY}}}},
     {PYTORCH,
      {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}, {"fp16", 3}, {"tf32", INFINITY}}}},
     {ANY, {.column = "precision", .key = "precision", .values = {{"fp16", 3}, {"tf32", INFINITY}}}},
     {UNKNOWN_STACK, {.column = "compile", .key = "runtime", .values = {{"fused", 3}, {"compile", 3}}}},
     {ANY, {.column = "compile", .key = "runtime", .values = {{"compile", 3}}}},
-    /* Beside PyTorch's choice: a package, or the model's own code in parts; before FlashAttention 2, its first. */
-    {BEFORE_FLASH2,
+    /* Beside PyTorch's choice: a package, or the model's own code in parts; in the first FlashAttention's years that. */
+    {FIRST_FLASH,
      {.column = "attention",
       .key = "attention",
-      .values = {{"flash1", 3}, {"flash", 3}, {"math", INFINITY}},
+      .values = {{"flash1", INFINITY}, {"flash", 4}, {"math", INFINITY}},
       .for_speed = true}},
     {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}, .for_speed = true}},
     {ADAPTED, {.column = "lora_rank", .key = "lora", .values = {{"8", INFINITY}, {"64", INFINITY}}}},
@@ -140,8 +139,8 @@ static bool is_of(const struct mfu_row *r, enum program of)
     case TITAN: return t->compiles_layers;
     case PIPELINE: return set[MFU_S_PP] > 1;
     case ADAPTED: return set[MFU_S_LORA] > 0 && !*r->rank && set[MFU_S_ADAPTER] == MFU_METHOD_LORA;
-    case NO_TF32: return !mfu_row_may(r, "precision", "tf32");
-    case BEFORE_FLASH2: return mfu_row_is_before(r, 2024);
+    case FIRST_FLASH:
+        return set[MFU_S_SOFTWARE] >= 2022 && set[MFU_S_SOFTWARE] < 2024 && set[MFU_S_SOFTWARE] >= t->flash_since;
     case COPIES: return r->group_open;
     case UNKNOWN_STACK: return r->run->other_program;
     case PLAIN_BF16: return pytorch && mfu_row_says_bf16_alone(r) && !mfu_precisions[(int)set[MFU_S_PRECISION]].pure;

@@ -65,7 +65,8 @@ static bool set_te(struct mfu_row *r)
 
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     if (t->te_since == 0 || mfu_row_is_before(r, t->te_since)
-        || (!(config.setting[MFU_S_SOFTWARE] > 0) && config.gpu->compute_capability < FIRST_USUAL_FOR_TE))
+        || ((r->year_open || !(config.setting[MFU_S_SOFTWARE] > 0))
+            && config.gpu->compute_capability < FIRST_USUAL_FOR_TE))
         return true;
     return mfu_row_take(r, "trainer=%s: %s's default since %.0f", mfu_trainer_names[MFU_TRAINER_MEGATRON_TE], t->name,
                         t->te_since);
@@ -554,7 +555,8 @@ static bool set_scaled(struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
 
-    if (!mfu_cell_empty(r, "compile") || set[MFU_S_RUNTIME] != MFU_EAGER || set[MFU_S_TRAINER] != 0
+    if (*mfu_row_stack(r) || set[MFU_S_RUNTIME] != mfu_settings[MFU_S_RUNTIME].initial
+        || set[MFU_S_TRAINER] != mfu_settings[MFU_S_TRAINER].initial
         || !(mfu_precisions[(int)set[MFU_S_PRECISION]].kernels > 0) || !mfu_row_possible(r, "runtime", "te"))
         return true;
     return mfu_row_take(r, "runtime=te: its precision is TransformerEngine's, and no program is stated");

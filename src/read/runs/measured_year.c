@@ -94,8 +94,10 @@ static int newest(const struct mfu_row *r, const char **what)
 {
     const struct mfu_scenario *s = &r->run->scenario;
     const char *attention = mfu_row_cell(r, "attention");
+    struct mfu_config config; /* a runtime may follow the program */
     double year = 0;
 
+    mfu_scenario_resolve(s, &config, NULL);
 #define NAMED(its, text)                                                                                               \
     if ((its) > year) {                                                                                                \
         year = (its);                                                                                                  \
@@ -105,7 +107,7 @@ static int newest(const struct mfu_row *r, const char **what)
     if (r->model_named)
         NAMED(s->model->released, s->model->slug)
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
-        if ((int)s->setting[firsts[i].id] == firsts[i].choice)
+        if ((int)config.setting[firsts[i].id] == firsts[i].choice)
             NAMED(firsts[i].year, mfu_settings[firsts[i].id].choices[firsts[i].choice])
     for (size_t i = 0; i < sizeof attentions / sizeof *attentions; i++)
         if (mfu_same_letters(attention, attentions[i].attention))
@@ -147,8 +149,7 @@ bool mfu_row_set_year(struct mfu_row *r)
     r->year_open = !year;
     r->least_year = least;
     if (!year && least > 0 && least + USUAL_AGE < CURRENT)
-        return mfu_row_take(r, "software=%.0f: not stated, and nothing is newer than %s of %d",
-                            fmax(least + USUAL_AGE, USUAL_FIRST), what, least);
+        return mfu_row_take(r, "software=%.0f: usual for %s of %d", fmax(least + USUAL_AGE, USUAL_FIRST), what, least);
     if (!year)
         return true;
     if (guessed && year < least)
@@ -160,7 +161,7 @@ bool mfu_row_is_before(const struct mfu_row *r, double year)
 {
     double its = r->run->scenario.setting[MFU_S_SOFTWARE];
 
-    return its > 0 && its < year;
+    return its > 0 && its < year && !r->year_open;
 }
 
 bool mfu_row_before_fused_attention(const struct mfu_row *r)
