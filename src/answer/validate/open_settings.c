@@ -317,6 +317,7 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
     const struct mfu_scenario as_read = run->scenario;
     struct mfu_scenario first = as_read;
     struct mfu_error err = {0};
+    int n_taken = 0;
     double found;
     bool fits;
 
@@ -367,6 +368,7 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
 
         if (!t.taken[i])
             continue;
+        n_taken++;
         snprintf(text, sizeof text, "%s=%s%s%s%s%s: not stated, and without it the run would %s", open->key,
                  t.taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
                  open->with_key ? "=" : "", open->with_key ? open->with_value : "",
@@ -377,7 +379,7 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
         if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
             run->step_s = NAN; /* of a batch that as many share as are not known */
     }
-    if (!fits && t.by == STATED && !isnan(memory_off(p, run))) {
+    if (!fits && t.by == STATED && n_taken > 0 && !isnan(memory_off(p, run))) {
         mfu_run_note(run, "memory is not compared: the settings follow it");
         run->allocated_bytes = run->reserved_bytes = NAN;
     }
