@@ -36,15 +36,18 @@ const char *mfu_behind(const char *text, const char *phrases)
     }
 }
 
+/* Whether a character that passes a test stands on both sides of this one. */
+static bool between(const char *text, const char *at, int (*test)(int))
+{
+    return at > text && test((unsigned char)at[-1]) && test((unsigned char)at[1]);
+}
+
 /* Whether a clause ends here: not at the points of "2.5" and "llm.c", nor at the comma of "1,024". */
 static bool ends_clause(const char *text, const char *at)
 {
-    bool digits = at > text && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[1]),
-         inside = at > text && isalnum((unsigned char)at[-1]) && isalnum((unsigned char)at[1]);
-
     switch (*at) {
-    case '.': return !inside;
-    case ',': return !digits;
+    case '.': return !between(text, at, isalnum);
+    case ',': return !between(text, at, isdigit);
     case '-': return at > text && at[-1] == ' ' && at[1] == ' ';
     default:
         return !*at || strchr(";:=()+|\n", *at) || strncmp(at, "\xE2\x80\x93", 3) == 0
