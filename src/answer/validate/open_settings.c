@@ -71,6 +71,16 @@ bool mfu_run_suits(struct mfu_plan *p, struct mfu_simulation *simulation, const 
     return mfu_replan(p, simulation, other, &err) == 0 && (p->memory.fits || !did_run(run)) && !holds_too_much(p, run);
 }
 
+#define LEAST_FIT 0.1 /* what fits in fewer of the runs that it may be is outside of a 90 % interval */
+
+/* Whether the run may have been so, though it more likely would not have fitted. */
+static bool may_suit(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                     const struct mfu_scenario *other)
+{
+    return mfu_run_suits(p, simulation, run, other)
+        || (!p->memory.fits && p->memory.fits_probability >= LEAST_FIT && !holds_too_much(p, run));
+}
+
 void mfu_reserved_interval(const struct mfu_plan *p, const struct mfu_measured_run *run, double *low, double *high)
 {
     double context = run->reserved_is_smi ? 0 : p->memory.context_bytes;
@@ -441,7 +451,7 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
     struct widened own = {.low_s = p->step.low_s, .high_s = p->step.high_s}, squares = {0}, w;
     struct mfu_error err = {0};
     struct mfu_scenario other;
-    double most = 0, scale;
+    double most = 0, scale, surprise;
 
     mfu_reserved_interval(p, run, &own.low_bytes, &own.high_bytes);
     for (int i = 0; i < run->n_open; i++) {
@@ -451,11 +461,12 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
 
             other = run->scenario;
             if (!set_open(run, i, value, &other)
-                || !(chosen_for_speed ? settle(p, simulation, run, &other) != UNFIT
-                                      : mfu_run_suits(p, simulation, run, &other)))
+                || !((chosen_for_speed && settle(p, simulation, run, &other) != UNFIT)
+                     || may_suit(p, simulation, run, &other)))
                 continue;
             scale = run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1;
-            if (!chosen_for_speed || !is_unlikely(p, run, &other, usual_s, value->surprise))
+            surprise = value->surprise - (did_run(run) ? log(p->memory.fits_probability) : 0);
+            if (!chosen_for_speed || !is_unlikely(p, run, &other, usual_s, surprise))
                 widen(&all, &w, p, run, usual_s, scale, run->open[i].column, &most);
         }
         add_widened(&squares, &w, &own);
