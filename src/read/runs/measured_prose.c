@@ -27,8 +27,8 @@ const char *mfu_behind(const char *text, const char *phrases)
         if (*p == '\0' || *p == '|') {
             longest = at && (!longest || at > longest) ? at : longest;
             at = text;
-        } else if (*p == ' ' || *p == '-' || *p == '_' || *p == '+') {
-            at += at ? strspn(at, *p == '+' ? " -_+" : " -_") : 0;
+        } else if (at && strchr(" -_+", *p)) {
+            at += strspn(at, *p == '+' ? " -_+" : " -_");
         } else if (at)
             at = tolower((unsigned char)*at) == tolower((unsigned char)*p) ? at + 1 : NULL;
         if (*p == '\0')
