@@ -121,10 +121,12 @@ static bool is_for_all(const struct mfu_builder *s, const struct parts *p, int n
     return p->first >= 0 && node >= p->first && node <= p->last && !is_routed(s, p, node);
 }
 
+/* Not where the layer makes scores of its own for it, which would be kept in place of what is computed again. */
 static bool is_core(const struct mfu_builder *s, const struct parts *p, int node)
 {
-    (void)p;
-    return mfu_is(s->nodes[node].op, MFU_MIXES_ROWS);
+    const struct mfu_node *n = &s->nodes[node];
+
+    return mfu_is(n->op, MFU_MIXES_ROWS) && !(n->source->n_in == 4 && n->in[3] >= p->begin && n->in[3] < p->end);
 }
 
 /* Whether a node is of a Mamba mixer, whose layer recomputes no norm (ssm/mamba_layer.py knows no recompute_modules). */

@@ -256,6 +256,20 @@ static int check_parts(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
+/* Whether the model's code multiplies the parts of attention itself, whatever kernels there are (DeBERTa, MPNet). */
+static bool multiplies_parts(const struct mfu_config *c)
+{
+    for (int i = 0; c->model && i < c->model->n_ops; i++) {
+        const struct mfu_model_op *op = &c->model->ops[i];
+
+        for (int a = 0; a < MFU_ATTRIBUTES && op->primitive->attributes[a].name; a++)
+            if (strcmp(op->primitive->attributes[a].name, "parts") == 0 && op->attribute[a]
+                && mfu_expression_eval(op->attribute[a], c->dim) > 0)
+                return true;
+    }
+    return false;
+}
+
 /* A rank with a part of each sequence has no sample to compare. */
 static int check_context_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -274,6 +288,12 @@ static int check_context_parallel(const struct mfu_config *c, struct mfu_error *
                         "cp_heads: %.0f of %.0f ranks, and cp_comm_type %s: only a2a+p2p splits a context group (unset "
                         "cp_heads)",
                         heads, c->setting[MFU_S_CP], row->name);
+    if (c->setting[MFU_S_CP] > 1 && multiplies_parts(c))
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "cp: %s multiplies the parts of attention itself, and keys of other ranks are met by fused kernels "
+            "only (set cp 1)",
+            c->model->name);
     if (c->setting[MFU_S_CP] > heads && mfu_model_has_attention(c->model) && !mfu_attentions[c->attention].fused)
         return mfu_fail(err, MFU_EINPUT,
                         "cp: keys of other ranks are met by fused kernels only, not by attention %s (cp_comm_type a2a "

@@ -412,6 +412,9 @@ def cases():
     yield row("bamba-amp", "bamba")
     yield row("bamba-pure", "bamba", **pure)
     yield row("bamba-amp-ckpt", "bamba", **ckpt)
+    yield row("falcon_h1-amp", "falcon_h1")
+    yield row("falcon_h1-pure", "falcon_h1", **pure)
+    yield row("falcon_h1-amp-ckpt", "falcon_h1", **ckpt)
     yield row("bamba-fp32", "bamba", batch=4, seq=256, precision="fp32")
     for m in ("mamba", "falcon_mamba"):
         yield row(f"{m}-amp", m)
@@ -676,6 +679,12 @@ def encoder_cases():
     for m in ("electra", "electra-cls", "megatron-bert", "rembert", "nomic-bert", "gte", "esm"):
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
+    yield row("mpnet-amp", "mpnet", batch=8, seq=384, attention="eager")
+    yield row("mpnet-pure", "mpnet", batch=8, seq=512, attention="eager", **pure)
+    for m in ("deberta-v2", "deberta-v2-mlm"):
+        yield row(f"{m}-amp", m, batch=8, seq=384, attention="eager")
+        yield row(f"{m}-pure", m, batch=8, seq=512, attention="eager", **pure)
+        yield row(f"{m}-pure-ckpt", m, batch=4, seq=256, attention="eager", **pure, **ckpt)
     for m in ("dinov2-registers", "ijepa"):
         yield row(f"{m}-amp", m, batch=16, seq="")
         yield row(f"{m}-pure", m, batch=16, seq="", **pure)

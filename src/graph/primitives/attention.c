@@ -37,11 +37,12 @@ enum {
     OVER,
     LEARNED
 };
-enum { FILLED, ADDED, IN_PLACE };
+enum { FILLED, ADDED, IN_PLACE, PADDED };
+enum { SCORED_APART = 2 };
 enum { AS_GIVEN, FP32 };
 enum { TOKENS, COLUMNS };
 enum { NOTHING, SCALES, TALKS };
-static const char *const maskings[] = {"fill", "add", "in_place", NULL},
+static const char *const maskings[] = {"fill", "add", "in_place", "padding", NULL},
                          *const softmaxes[] = {"as_given", "fp32", NULL}, *const overs[] = {"tokens", "columns", NULL},
                          *const learnts[] = {"nothing", "scales", "talks", NULL};
 enum { Q, K, V, OUT, LSE, BIAS };                                                     /* saved by fused kernels */
@@ -112,6 +113,12 @@ static bool has_bias(const struct mfu_node *n)
 static bool is_scored(const struct mfu_node *n)
 {
     return n->op->attribute[SCORED] > 0;
+}
+
+/* Whether the model's code has laid out q, k and v head by head, and scaled the keys. */
+static bool stands_apart(const struct mfu_node *n)
+{
+    return n->op->attribute[SCORED] == SCORED_APART;
 }
 
 /* Whether the kernel that the step's attention has takes such heads in the type of a frozen model apart. */
@@ -461,6 +468,12 @@ static int filled(struct mfu_builder *s, const char *copy, int scores)
         : mfu_emit_pointwise(s, copy, mfu_view_type(s, scores), 0, scores, MFU_NO_VIEW, MFU_NO_VIEW);
 }
 
+/* Whether scores are filled in: of later tokens, of those beyond a window, or, whatever is there, of padding. */
+static bool fills(const struct mfu_node *n, const struct mfu_attention *a)
+{
+    return n->op->attribute[MASKING] == PADDED || (n->op->attribute[MASKING] != ADDED && (a->causal || a->window > 0));
+}
+
 /* A mask that is added has the type of the embeddings, which makes the scores
  * fp32 under autocast; its gradient passes through.  Inductor's partitioner
  * saves what is masked, since the mask is far away. */
@@ -471,9 +484,9 @@ static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct 
     double rows = mfu_view_rows(s, scores), columns = mfu_view_columns(s, scores);
     int out;
 
-    if (!added && !a->causal && !(a->window > 0))
+    if (!fills(n, a) && !added)
         return scores;
-    if (n->op->attribute[MASKING] == FILLED)
+    if (n->op->attribute[MASKING] != ADDED && n->op->attribute[MASKING] != IN_PLACE)
         scores = filled(s, "mask_copy", scores);
     out = n->op->attribute[MASKING] == IN_PLACE || (!added && !s->runtime->fuse)
         ? mfu_view_slice(s, scores, rows, columns)
@@ -542,8 +555,9 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
-        if (!(s->runtime->heads_in_place || (i > 0 && mfu_has_prefix(s, n))) /* which stand head by head */
-            || (i > 0 && a.kv_heads < a.heads))                              /* keys are repeated for their queries */
+        if (!(s->runtime->heads_in_place || stands_apart(n)
+              || (i > 0 && mfu_has_prefix(s, n))) /* which stand head by head */
+            || (i > 0 && a.kv_heads < a.heads))   /* keys are repeated for their queries */
             qkv[i] = per_head(s, &a, "contiguous", qkv[i], i ? a.keys : a.seq, i == 2 ? a.value_dim : a.head_dim);
     scores = product(s, &a, "scores", a.seq, a.keys, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {
@@ -605,7 +619,7 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     bool one_kernel = is_one_kernel(s, n);
     double pairs = a.sequences * a.heads * a.seq * a.keys, by_head = s->program->mesh.ranks[MFU_AXIS_CP_HEADS];
     static const char *const back[] = {"dq_merge", "dk_merge", "dv_merge"};
-    bool copies = !s->runtime->heads_in_place, packed = n->source->n_in < 3;
+    bool copies = !s->runtime->heads_in_place, apart = stands_apart(n), packed = n->source->n_in < 3;
     int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
     int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW}, dw = MFU_NO_VIEW, given = n->saved[SCORES];
 
@@ -639,7 +653,7 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
              2, in, 1, &dscores);
     if (!one_kernel) {
         dscores = mfu_emit_cast(s, dscores, s->numerics.compute);
-        if (n->op->attribute[MASKING] != ADDED && (a.causal || a.window > 0))
+        if (fills(n, &a))
             dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, filled(s, "dmask_copy", dscores),
                                          MFU_NO_VIEW);
         if (has_bias(n) && !is_scored(n) && mfu_wants_gradient(s, n, 3))
@@ -657,7 +671,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
         }
         if (dw != MFU_NO_VIEW && mfu_trains(s, n, 0))
             mfu_param_grad_add(s, n, 0, dw);
-        dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
+        if (!stands_apart(n))
+            dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (is_scored(n))
             mfu_grad_add(s, n, 3, dscores);
     }
@@ -685,7 +700,7 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
         } else {
             d[i] = mfu_view_slice(s, d[i], rows, columns);
         }
-        if (copies && !(packed && i == 1)) /* packed keys lie as cat reads them */
+        if (copies && !apart && !(packed && i == 1)) /* packed keys lie as cat reads them */
             d[i] = mfu_emit_laid(s, back[i], 1, rows, columns, 1, &d[i]);
     }
     give_inputs(s, n, d);
@@ -727,8 +742,10 @@ const struct mfu_primitive mfu_primitive_attention = {
             [CHUNK] = {"chunk", "0", NULL, "tokens that attend among themselves alone; 0: all of a sequence"},
             [JOINED] = {"joined", "0", NULL,
                         "whether a batch is one sequence, whose parts a mask (the fourth input) keeps apart"},
-            [SCORED] = {"scored", "0", NULL,
-                        "whether the fourth input is a score of each pair of each sequence, scaled with the others"},
+            [SCORED] =
+                {"scored", "0", NULL,
+                 "1: the fourth input is a score of each pair of each sequence, scaled with the others; 2: added to "
+                 "products of keys that are scaled, head by head"},
             [OVER] = {"over", "tokens", overs, "what attends: tokens, or the columns of a head (math only)"},
             [LEARNED] = {"learned", "nothing", learnts,
                          "what of the scores is: nothing, a scale per head, or products that mix heads (math only)"},
