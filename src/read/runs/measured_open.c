@@ -21,7 +21,7 @@
 /* What a row of the table holds for: a program of which the column says nothing, or, from COPIES on, whatever that says. */
 // clang-format off
 enum program {
-    ANY, PYTORCH, ENGINE, MEGATRON, WHOLE_LAYERS, TITAN, PIPELINE, ADAPTED, FIRST_FLASH,
+    ANY, PYTORCH, ENGINE, MEGATRON, WHOLE_LAYERS, TITAN, PIPELINE, ADAPTED, BEFORE_FLASH, FIRST_FLASH,
     COPIES, UNKNOWN_STACK, PLAIN_BF16, STAGE_3, FILLS_PIPELINE, UNKNOWN_NODE, UNKNOWN_COUNT, PHOTOGRAPHS,
     BESIDE
 };
@@ -70,13 +70,15 @@ static const struct {
     {ANY, {.column = "precision", .key = "precision", .values = {{"fp16", 3}, {"tf32", INFINITY}}}},
     {UNKNOWN_STACK, {.column = "compile", .key = "runtime", .values = {{"fused", 3}, {"compile", 3}}}},
     {ANY, {.column = "compile", .key = "runtime", .values = {{"compile", 3}}}},
-    /* Beside PyTorch's choice: a package, or the model's own code in parts; in the first FlashAttention's years that. */
+    /* torchtitan calls PyTorch's alone (models/attention.py).  Beside PyTorch's choice others have a package, or the model's own code in parts; in the first FlashAttention's years that. */
+    {TITAN, {.column = "attention", .key = "attention"}},
+    {BEFORE_FLASH, {.column = "attention", .key = "attention", .values = {{"math", INFINITY}}}},
     {FIRST_FLASH,
      {.column = "attention",
       .key = "attention",
       .values = {{"flash1", INFINITY}, {"flash", 4}, {"math", INFINITY}},
       .for_speed = true}},
-    {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}, .for_speed = true}},
+    {ANY, {.column = "attention", .key = "attention", .values = {{"flash", 3}, {"math", INFINITY}}}},
     {ADAPTED, {.column = "lora_rank", .key = "lora", .values = {{"8", INFINITY}, {"64", INFINITY}}}},
     {UNKNOWN_NODE, {.column = "n_gpus", .key = "gpus", .values = {COUNTS}, .with_key = "zero", .with_value = "3"}},
     {UNKNOWN_COUNT, {.column = "n_gpus", .key = "gpus", .values = {COUNTS}}},
@@ -139,6 +141,7 @@ static bool is_of(const struct mfu_row *r, enum program of)
     case TITAN: return t->compiles_layers;
     case PIPELINE: return set[MFU_S_PP] > 1;
     case ADAPTED: return set[MFU_S_LORA] > 0 && !*r->rank && set[MFU_S_ADAPTER] == MFU_METHOD_LORA;
+    case BEFORE_FLASH: return set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < 2022;
     case FIRST_FLASH:
         return set[MFU_S_SOFTWARE] >= 2022 && set[MFU_S_SOFTWARE] < 2024 && set[MFU_S_SOFTWARE] >= t->flash_since;
     case COPIES: return r->group_open;
@@ -220,7 +223,7 @@ void mfu_row_leave_open(struct mfu_row *r)
         if (strcmp(open->key, before) == 0 || !is_of(r, opens[i].of))
             continue;
         before = open->key;
-        if (opens[i].of >= COPIES || is_open(r, open->column))
+        if (open->values[0].value && (opens[i].of >= COPIES || is_open(r, open->column)))
             open_up(r, open);
     }
     if (is_open(r, "act_ckpt") && is_of(r, MEGATRON) && !is_of(r, WHOLE_LAYERS) && set_half_layers(r))

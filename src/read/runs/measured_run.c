@@ -550,14 +550,18 @@ static bool set_own_loss(struct mfu_row *r)
     return mfu_row_take(r, "upcast_logits=1: the loss of 16-bit weights is the loop's own");
 }
 
-/* Scaled products of few bits in a loop of no stated program: eager PyTorch has none, so that they are TransformerEngine's. */
+/* Scaled products of few bits where nothing is said of the software: eager PyTorch has none, so that they are
+ * TransformerEngine's, and torchao's in torchtitan, which wants them compiled (docs/float8.md). */
 static bool set_scaled(struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
 
     if (*mfu_row_stack(r) || set[MFU_S_RUNTIME] != mfu_settings[MFU_S_RUNTIME].initial
-        || set[MFU_S_TRAINER] != mfu_settings[MFU_S_TRAINER].initial
-        || !(mfu_precisions[(int)set[MFU_S_PRECISION]].kernels > 0) || !mfu_row_possible(r, "runtime", "te"))
+        || !(mfu_precisions[(int)set[MFU_S_PRECISION]].kernels > 0))
+        return true;
+    if (mfu_trainers[(int)set[MFU_S_TRAINER]].compiles_layers)
+        return mfu_row_take(r, "runtime=compile, usual for torchao's products");
+    if (set[MFU_S_TRAINER] != mfu_settings[MFU_S_TRAINER].initial || !mfu_row_possible(r, "runtime", "te"))
         return true;
     return mfu_row_take(r, "runtime=te: its precision is TransformerEngine's, and no program is stated");
 }

@@ -146,6 +146,10 @@ bool mfu_row_set_year(struct mfu_row *r)
             year--;
         }
     }
+    if (!year) {
+        by = "the last year that the notes name";
+        year = last_year(mfu_row_cell(r, "notes"));
+    }
     r->year_open = !year;
     r->least_year = least;
     if (!year && least > 0 && least + USUAL_AGE < CURRENT)
