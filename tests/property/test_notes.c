@@ -69,13 +69,13 @@ static const struct {
 static const char *const neutral[] = {
     "loss 2.31",   "rate as printed",       "v0.8 of a container",   "a mean of 3 steps",
     "warm caches", "seen twice, on 2 days", "1,024 sequences in all"};
-static const char *const denials[] = {"no %s",        "without %s",      "%s off",        "%s is off",
-                                      "%s disabled",  "%s was not used", "w/o %s",        "%s: no",
-                                      "no use of %s", "not with %s",     "%s turned off", "no warm-up or %s"};
-static const char *const comparisons[] = {"faster than %s", "1.2x faster than %s", "vs %s",
-                                          "versus %s",      "compared with %s",    "compared to the %s",
-                                          "unlike %s",      "instead of %s",       "relative to %s",
-                                          "baseline: %s",   "rather than %s",      "slower than with %s"};
+static const char *const denials[] = {
+    "no %s",  "without %s",   "%s off",        "%s is off",   "%s disabled",   "%s was not used", "w/o %s",
+    "%s: no", "no use of %s", "%s isn't used", "not with %s", "%s turned off", "no warm-up or %s"};
+static const char *const comparisons[] = {"faster than %s",   "1.2x faster than %s", "vs %s",          "versus %s",
+                                          "compared with %s", "compared to the %s",  "unlike %s",      "instead of %s",
+                                          "relative to %s",   "baseline: %s",        "rather than %s", "outperforms %s",
+                                          "similar to %s",    "slower than with %s"};
 static const char *const marks[] = {", ", "; ", ". ", " - "};
 
 static const char *const stated_by[] = {"act_ckpt", "attention", "compile", "source", "framework"};

@@ -93,16 +93,17 @@ static bool compares(const char *text, const char *at, const char *end)
 {
     const char *from, *to;
 
-    return among("than vs versus unlike against", at, end)
+    return among("than vs versus unlike against outperform outperforms beat beats", at, end)
         || (word_before(text, at, &from, &to)
             && mfu_behind(from,
                           "compared to|compared with|compared against|comparison to|comparison with|relative to|"
-                          "instead of|place of")
+                          "similar to|instead of|place of")
                 == end);
 }
 
-#define FAR 3  /* words behind which a denial says nothing of a phrase */
-#define NEAR 2 /* the same of what compares */
+#define FAR 3          /* words behind which a denial says nothing of a phrase */
+#define NEAR 2         /* the same of what compares */
+#define MOST_BEFORE 32 /* words in all, so that long lists take no longer */
 
 /* How the words before `at` in its clause take what stands there; of two behind "or" both are denied. */
 static enum mfu_stance stance_before(const char *text, const char *at)
@@ -110,7 +111,7 @@ static enum mfu_stance stance_before(const char *text, const char *at)
     const char *from, *to, *label, *end;
     int words = 0, behind_with = FAR; /* of the words that count, those behind "with" */
 
-    for (; words < FAR && word_before(text, at, &from, &to); at = from) {
+    for (int all = 0; words < FAR && all < MOST_BEFORE && word_before(text, at, &from, &to); at = from, all++) {
         if (words < NEAR && compares(text, from, to))
             return MFU_COMPARED;
         if (denies(text, from, to))
@@ -190,8 +191,10 @@ static const char *off_behind(const char *text, const char *at)
         word_behind(text, to, &from, &to);
     for (; among("is are was were being been left turned switched stays", from, to); verb = true)
         word_behind(text, to, &from, &to);
-    if ((not = among("not never", from, to)))
-        word_behind(text, to, &from, &to);
+    if ((not = among("not never", from, to) || (among("isn aren wasn weren", from, to) && strncmp(to, "'t", 2) == 0))) {
+        verb |= *to == '\'';
+        word_behind(text, to + (*to == '\'' ? 2 : 0), &from, &to);
+    }
     if (not || from == to) /* "FSDP not DDP" has FSDP */
         return not &&(verb || among("used enabled applied included counted modelled set active on", from, to)) ? to
                                                                                                                : NULL;

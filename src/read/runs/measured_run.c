@@ -171,18 +171,21 @@ static bool set_states(struct mfu_row *r)
     const double *set = r->run->scenario.setting;
     const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
     const char *notes = mfu_row_cell(r, "notes");
-    bool shards = t->shards_states_since > 0 && !mfu_row_is_before(r, t->shards_states_since),
+    bool shards = t->shards_states_since > 0 && !mfu_row_is_before(r, t->shards_states_since)
+        && !mfu_says_not(notes, "distributed optimizer"),
          lists = mfu_says_together(notes, "distributed-optimizer", "") || strstr(notes, "flags:") != NULL;
 
     if (shards && set[MFU_S_GPUS] > 1 && !*mfu_row_cell(r, "sharding") && set[MFU_S_ZERO] == 0
         && !mfu_row_take(r, "zero=1, usual for %s", t->name))
         return false;
-    r->overlap_open = shards && set[MFU_S_ZERO] == 1 && !lists && !t->overlaps_reduce;
+    r->overlap_open = shards && set[MFU_S_ZERO] == 1 && !lists && !t->overlaps_reduce
+        && !mfu_says_not(notes, "overlap|overlapped|overlapping");
     if (r->overlap_open
         && (!mfu_row_take(r, "overlap_grad_reduce=on, usual for %s", t->name)
             || !mfu_row_set(r, "overlap_param_gather", "on")))
         return false;
     return !t->halves_sums || !mfu_precisions[(int)set[MFU_S_PRECISION]].half
+        || mfu_says(notes, "reduced in fp32|reduction in fp32|reductions in fp32|fp32 reduction|fp32 gradient")
         || mfu_row_take(r, "grad_reduce=bf16, usual for %s", t->name);
 }
 
@@ -402,7 +405,8 @@ static bool set_schedule(struct mfu_row *r)
 static bool set_masks(struct mfu_row *r)
 {
     const char *notes = mfu_row_cell(r, "notes");
-    double window = mfu_number_said(notes, "sliding window|sliding window attention|attention window|window size");
+    double window = mfu_number_said(
+        notes, "sliding window|sliding window of|sliding window attention|attention window|window size");
 
     if (mfu_says(notes, "document masking|document mask|document masks|block diagonal mask")
         && !r->run->scenario.setting_given[MFU_S_DOC_LEN])
