@@ -166,8 +166,8 @@ int mfu_row_stated_trainer(const struct mfu_row *);
 /* What runs the model, by the column of the software, else by the framework's; "": nothing says. */
 const char *mfu_row_stack(const struct mfu_row *);
 
-/* Sets of which year the run's software is, where anything says so.  Whether it is of a time before a year; no where nothing
- * says. */
+/* Sets of which year the run's software is, where anything says so.  Whether it is known to be of a time before a
+ * year. */
 bool mfu_row_set_year(struct mfu_row *);
 bool mfu_row_is_before(const struct mfu_row *, double year);
 

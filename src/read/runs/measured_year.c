@@ -2,8 +2,8 @@
  * measured_year.c - of which year the software of a row's run is.
  *
  * As stated; else of the PyTorch or the container that it names, of its program's published runs, or the last year of its
- * source.  It cannot be older than what the row names: a card, a model, a precision, a kind of attention.  Where nothing
- * says, it is what is current.
+ * source or its notes.  It cannot be older than what the row names: a card, a model, a precision, a kind of attention.  Where
+ * nothing says, it is soon after the newest of these, and other years are possible; where these have no year, it is current.
  */
 #include <ctype.h>
 #include <math.h>
