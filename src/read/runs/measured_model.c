@@ -588,6 +588,8 @@ static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_
     double stated = mfu_cell_number(r, "n_experts"), values[MFU_MAX_DIMS];
     int dim = mfu_model_dim_find(m, "n_experts", NULL);
     const char *mlp = mfu_row_cell(r, "mlp"), *slug;
+    const struct mfu_model *graph;
+    struct mfu_error err = {0};
     bool of_gpt = strcmp(m->family, "gpt2") == 0 || strcmp(m->family, "gpt3") == 0,
          of_llama = strcmp(m->family, "llama") == 0;
 
@@ -607,7 +609,9 @@ static const struct mfu_model *with_experts(struct mfu_row *r, const struct mfu_
     }
     slug = (*mlp ? mfu_is_gated(mlp) : of_llama) ? "mixtral-8x7b" : "gpt-moe";
     mfu_row_assume(r, "graph of %s: %s has no such experts", slug, m->slug);
-    return mfu_catalog_model(r->catalog, slug, NULL);
+    if (!(graph = mfu_catalog_model(r->catalog, slug, &err)))
+        mfu_row_skip(r, "%s", err.text);
+    return graph;
 }
 
 /* Of a family whose sizes are stated, the model that the name says, if these are its own; NULL. */
