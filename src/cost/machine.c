@@ -15,9 +15,7 @@
  * lowest voltage (GEMM tables of cards of one chip: .585 GH100, .64 AD10x). */
 #define LIMITED_EXPONENT 0.6
 
-/* The last year of libraries that gemm.software holds for, and the first whose
- * eager kernels load twice as many elements at once. */
-#define OLD_GEMMS 2023
+/* The first year of libraries whose eager kernels load twice as many elements at once. */
 #define WIDE_LOADS 2025
 
 /* Where no device log shows the highest clock of a card: that of the known ones
@@ -161,7 +159,7 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     }
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
         m->gemm_flops[i] = m->peak_flops[i] * share * scale;
-    if (year > 0 && year <= OLD_GEMMS) {
+    if (year > 0 && year <= m->c[MFU_C_GEMM_SOFTWARE_UNTIL]) {
         m->gemm_flops[MFU_PEAK_FP16] /= m->c[MFU_C_GEMM_SOFTWARE];
         m->gemm_flops[MFU_PEAK_BF16] /= m->c[MFU_C_GEMM_SOFTWARE];
     }

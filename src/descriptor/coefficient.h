@@ -58,8 +58,8 @@ struct mfu_yaml;
       "clock that one watt of board power per SM feeds in large tensor GEMMs; it grows with the 0.6th power of the "   \
       "watts; 0: power is no limit")                                                                                   \
     X(GEMM_SOFTWARE, "gemm.software", MFU_RATIO, 0.5, 3,                                                               \
-      "time of 16-bit GEMMs with the libraries of 2023 and before (CUDA 12.1, torch 2.1) relative to those of "        \
-      "2025")                                                                                                          \
+      "time of 16-bit GEMMs with the libraries of gemm.software_until and before relative to those of today")          \
+    X(GEMM_SOFTWARE_UNTIL, "gemm.software_until", MFU_COUNT, 2000, 2100, "the last year of older libraries of GEMMs")  \
     MFU_FUSED_ATTENTION_KINDS(MFU_ATTENTION_COEFFICIENTS, X)                                                           \
     X(DRAM_ATTAIN, "dram.attain", MFU_RATIO, 0.01, 1,                                                                  \
       "fraction of the data sheet's DRAM bandwidth that the memory attains in a plain copy of large tensors; the "     \

@@ -281,17 +281,20 @@ static void elements_in_flight_bound_eager_kernels(void **state)
  * year of today's is the same as none. */
 static void older_libraries_are_not_faster(void **state)
 {
-    static const char *const gpus[] = {"a100-80gb-sxm", "h100-sxm", "rtx4090"};
+    static const char *const gpus[] = {"a100-80gb-sxm", "h100-sxm", "rtx4090", "mi300x"};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(gpus); i++) {
-        struct mfu_machine now = machine_of(gpus[i]), then = machine_with(gpus[i], "software", 2022);
+        struct mfu_machine now = machine_of(gpus[i]);
+        struct mfu_machine then = machine_with(gpus[i], "software", now.c[MFU_C_GEMM_SOFTWARE_UNTIL]);
+        struct mfu_machine later = machine_with(gpus[i], "software", now.c[MFU_C_GEMM_SOFTWARE_UNTIL] + 1);
         struct mfu_machine year = machine_with(gpus[i], "software", 2026);
 
         assert_near(then.gemm_flops[MFU_PEAK_BF16] * now.c[MFU_C_GEMM_SOFTWARE], now.gemm_flops[MFU_PEAK_BF16], 1);
         assert_true(now.c[MFU_C_GEMM_SOFTWARE] >= 1);
         assert_near(then.gemm_flops[MFU_PEAK_TF32], now.gemm_flops[MFU_PEAK_TF32], 0);
         assert_near(year.gemm_flops[MFU_PEAK_BF16], now.gemm_flops[MFU_PEAK_BF16], 0);
+        assert_near(later.gemm_flops[MFU_PEAK_BF16], now.gemm_flops[MFU_PEAK_BF16], 0);
         assert_near(year.loads, now.loads, 0);
         assert_true(then.loads < now.loads);
     }
