@@ -809,6 +809,22 @@ static void image_models_are_read(void **state)
     assert_string_equal(all->rows[3].skipped, "the model's size is not stated");
 }
 
+/* Of one GPU the whole batch is one micro-batch where it fits, as with those micro-batches that are stated; else it is added up. */
+static void one_gpu_adds_up_what_does_not_fit_at_once(void **state)
+{
+    struct mfu_validation *all =
+        table("gpu,n_gpus,model,micro_batch,global_batch,precision,compile,optimizer,attention,step_time_ms\n"
+              "rtx3090,1,swin_tiny_patch4_window7_224,,96,fp16-amp,eager,sgd,math,200\n"
+              "rtx3090,1,swin_tiny_patch4_window7_224,96,96,fp16-amp,eager,sgd,math,200\n"
+              "rtx3090,1,swin_tiny_patch4_window7_224,,8192,fp16-amp,eager,sgd,math,20000\n");
+
+    (void)state;
+    assert_non_null(strstr(all->rows[0].assumed, "batch=96, accum=1: not stated, the whole batch fits"));
+    assert_near(all->rows[0].predicted_step_s, all->rows[1].predicted_step_s, 1e-9);
+    assert_null(strstr(all->rows[2].assumed, "accum=1:"));
+    assert_non_null(strstr(all->rows[2].assumed, "accum="));
+}
+
 /* A rate counts what a timer inside the loop left out, unless it is of another run; a benchmark does nothing between steps. */
 static void a_rate_counts_what_a_timer_leaves_out(void **state)
 {
@@ -2316,6 +2332,7 @@ int main(void)
         cmocka_unit_test(batches_of_tokens_are_read),
         cmocka_unit_test(a_size_is_a_shape),
         cmocka_unit_test(image_models_are_read),
+        cmocka_unit_test(one_gpu_adds_up_what_does_not_fit_at_once),
         cmocka_unit_test(a_rate_counts_what_a_timer_leaves_out),
         cmocka_unit_test(families_are_those_of_the_catalog),
         cmocka_unit_test(older_programs_are_refused),

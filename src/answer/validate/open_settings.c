@@ -3,6 +3,7 @@
  */
 #include "answer/validate/open_settings.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,10 +140,18 @@ static double memory_off(const struct mfu_plan *p, const struct mfu_measured_run
 }
 
 /* What decided on a micro-batch. */
-enum settled { UNFIT, STATED, ONE_ALONE, IN_PIPELINE, BY_MEMORY, FILLED, ENOUGH };
+enum settled { UNFIT, STATED, ONE_ALONE, IN_PIPELINE, BY_MEMORY, WHOLE, FILLED, ENOUGH };
+
+/* Whether the whole batch is one micro-batch: of one GPU, which nobody lets add up what fits at once. */
+static bool is_whole(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                     const struct mfu_scenario *as_read, struct mfu_scenario *whole)
+{
+    return as_read->setting[MFU_S_GPUS] == 1 && run->rank_batch > 1 && run->rank_batch <= INT_MAX
+        && with_batch(run, as_read, (int)run->rank_batch, whole) && mfu_run_suits(p, simulation, run, whole);
+}
 
 /* Chooses the micro-batch where it is open: of a pipeline one sequence, since so its stages idle least; else the size that
- * takes the memory that was measured, or what fits, up to enough tokens.  Leaves the plan of it. */
+ * takes the memory that was measured, or the whole batch of one GPU, or what fits, up to enough tokens.  Leaves the plan of it. */
 static enum settled settle(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
                            struct mfu_scenario *s)
 {
@@ -160,6 +169,10 @@ static enum settled settle(struct mfu_plan *p, struct mfu_simulation *simulation
     if (!run->batch_open || run->ran == 0)
         return STATED;
     off = memory_off(p, run);
+    if (isnan(off) && is_whole(p, simulation, run, &as_read, &other)) {
+        *s = other;
+        return WHOLE;
+    }
     for (size_t i = 1; i < MICRO_BATCHES; i++) {
         if (!with_batch(run, &as_read, micro_batches[i], &other) || mfu_replan(p, simulation, &other, &err) < 0)
             continue;
@@ -193,6 +206,7 @@ static void note_batch(struct mfu_measured_run *run, enum settled by)
              run->scenario.setting[MFU_S_ACCUM],
              by == IN_PIPELINE     ? "usual in pipelines"
                  : by == BY_MEMORY ? "nearest to the memory that was measured"
+                 : by == WHOLE     ? "the whole batch fits"
                                    : "it fits, and more is not faster");
     mfu_run_note(run, text);
     if (!isnan(fmin(run->allocated_bytes, run->reserved_bytes)))
@@ -433,6 +447,7 @@ static void add_widened(struct widened *squares, const struct widened *w, const 
 }
 
 #define MOST_UNLIKELY 4 /* what is more so is outside of a 90 % interval: surprise, with its time (chosen) */
+#define ACCUMULATES 3   /* how surprising it is that one GPU adds up what fits at once (chosen) */
 
 /* Whether nobody would have chosen it: it is too surprising for its speed beside the scenario's own, which takes usual_s. */
 static bool is_unlikely(const struct mfu_plan *p, const struct mfu_measured_run *run, const struct mfu_scenario *other,
@@ -477,7 +492,9 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
             continue;
         if (did_run(run) && !p->memory.fits)
             break;
-        if (!is_unlikely(p, run, &other, usual_s, 0))
+        if (!is_unlikely(p, run, &other, usual_s,
+                         run->scenario.setting[MFU_S_GPUS] == 1 && run->scenario.setting[MFU_S_ACCUM] == 1 ? ACCUMULATES
+                                                                                                           : 0))
             widen(&all, &w, p, run, usual_s, run->by_rate ? amount(run, &run->scenario) / amount(run, &other) : 1,
                   "micro_batch", &most);
         if (micro_batches[i] * sequence(run, &other) > ENOUGH_TOKENS)

@@ -723,11 +723,14 @@ static void read_time(struct mfu_row *r)
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_row_cell(r, "mfu_convention"));
 }
 
-/* A step of which neither tokens nor sequences are stated has any number of them; so has no rate. */
+/* A step of which neither tokens nor sequences are stated has any number of them; so has no rate.  Images are of the model's size. */
 static bool check_tokens(struct mfu_row *r)
 {
-    if (!r->run->batch_open || r->run->by_rate || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens")
-        || !mfu_cell_empty(r, "img_size"))
+    const struct mfu_model *model = r->run->scenario.model;
+    bool images = model && mfu_model_dim_find(model, "image", NULL) >= 0;
+
+    if (!r->run->batch_open || r->run->by_rate || (images && !isnan(r->run->rank_batch))
+        || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens") || !mfu_cell_empty(r, "img_size"))
         return true;
     return mfu_row_skip(r, "neither the micro-batch nor the length of its sequences is stated, but a step's time");
 }
