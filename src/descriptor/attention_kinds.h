@@ -14,23 +14,24 @@
 
 /* X(argument, identifier, name, title, fields) */
 #define MFU_FUSED_ATTENTION_KINDS(X, argument)                                                                         \
-    X(argument, FLASH1, "flash1", "FlashAttention 1", .on_rocm = true, .packs = true, .tiles = MFU_TILES_FLASH,        \
-      .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                                           \
-      .lacking = "FlashAttention needs compute capability 7.5")                                                        \
-    X(argument, TRITON, "triton", "attention written in Triton (FlashAttention 1's algorithm)", .on_rocm = true,       \
+    X(argument, FLASH1, "flash1", "FlashAttention 1", .also_on = MFU_ON(MFU_ROCM), .packs = true,                      \
       .tiles = MFU_TILES_FLASH, .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                 \
-      .lacking = "FlashAttention needs compute capability 7.5", .stands_for = "flex flex-attention")                   \
-    X(argument, FLASH, "flash", "FlashAttention 2", .on_rocm = true, .packs = true, .tiles = MFU_TILES_FLASH,          \
-      .launches_backward = 3, .keeps_layout = true, .most_head_dim = 256, .head_step = 8, .least_capability = 8.0,     \
-      .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3,                                          \
+      .lacking = "FlashAttention needs compute capability 7.5")                                                        \
+    X(argument, TRITON, "triton", "attention written in Triton (FlashAttention 1's algorithm)",                        \
+      .also_on = MFU_ON(MFU_ROCM), .tiles = MFU_TILES_FLASH, .launches_backward = 3, .most_head_dim = 256,             \
+      .least_capability = 7.5, .lacking = "FlashAttention needs compute capability 7.5",                               \
+      .stands_for = "flex flex-attention")                                                                             \
+    X(argument, FLASH, "flash", "FlashAttention 2", .also_on = MFU_ON(MFU_ROCM) | MFU_ON(MFU_XPU) | MFU_ON(MFU_HPU),   \
+      .packs = true, .tiles = MFU_TILES_FLASH, .launches_backward = 3, .keeps_layout = true, .most_head_dim = 256,     \
+      .head_step = 8, .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3, \
       .aliases = "flash2 fa2 fa flash-attn flash-attn-2 flash-attention flash-attention-2 sdpa-flash",                 \
       .stands_for = "te-flash aiter ck")                                                                               \
     X(argument, FLASH3, "flash3", "FlashAttention 3", .packs = true, .tiles = MFU_TILES_HOPPER,                        \
       .launches_backward = 3, .most_head_dim = 256, .least_capability = 9.0, .below_capability = 10.0,                 \
       .lacking = "FlashAttention 3 is written for Hopper (compute capability 9.0)",                                    \
       .aliases = "fa3 flash-attn-3 flash-attention-3")                                                                 \
-    X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .on_rocm = true, .tiles = MFU_TILES_MEMEFF,  \
-      .launches_backward = 3, .registers = 128, .any_precision = true, .preference = 1,                                \
+    X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .also_on = MFU_ON(MFU_ROCM),                 \
+      .tiles = MFU_TILES_MEMEFF, .launches_backward = 3, .registers = 128, .any_precision = true, .preference = 1,     \
       .aliases = "mem-efficient memory-efficient efficient sdpa-efficient", .stands_for = "xformers")                  \
     X(argument, CUDNN, "cudnn", "cuDNN's fused attention", .packs_by_te = true, .tiles = MFU_TILES_FLASH_OR_HOPPER,    \
       .launches_backward = 3, .most_head_dim = 256, .least_capability = 8.0,                                           \

@@ -12,8 +12,9 @@
 struct mfu_error;
 
 /* What PyTorch runs its cards by. */
-enum mfu_software { MFU_CUDA, MFU_ROCM, MFU_METAL };
+enum mfu_software { MFU_CUDA, MFU_ROCM, MFU_METAL, MFU_XPU, MFU_HPU };
 #define MFU_ON(software) (1u << (software)) /* a set of them */
+#define MFU_BUT(software) (~MFU_ON(software))
 
 struct mfu_maker {
     const char *vendor; /* "AMD", as the files say it */

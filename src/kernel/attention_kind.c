@@ -46,7 +46,7 @@ const char *mfu_attention_refusal(enum mfu_attention_kind kind, const struct mfu
         return "fused attention needs a 16-bit precision (memeff runs in fp32)";
     if (row->most_head_dim > 0 && n->head_dim > row->most_head_dim)
         return "fused attention needs head_dim <= 256";
-    if (row->fused && n->software != MFU_CUDA && !(n->software == MFU_ROCM && row->on_rocm))
+    if (row->fused && !((MFU_ON(MFU_CUDA) | row->also_on) & MFU_ON(n->software)))
         return "PyTorch has no such kernel for this maker's cards";
     if (n->capability < row->least_capability || (row->below_capability > 0 && n->capability >= row->below_capability))
         return row->lacking;

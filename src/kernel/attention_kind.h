@@ -22,7 +22,7 @@ struct mfu_attention_row {
     bool any_precision;      /* runs in fp32 and TF32, too; else 16 bits are needed */
     bool any_scores;         /* scores pass through memory, where a model may cap them */
     bool in_c_programs;      /* llm.c has it */
-    bool on_rocm;            /* a fused one: PyTorch has it for AMD's cards, too; Metal's have none that trains */
+    unsigned also_on;        /* a fused one: PyTorch has it for these, too; Metal's cards have none that trains */
     bool keeps_layout;       /* its result lies in memory as q does */
     bool packs;              /* it takes rows of several documents, each by itself (varlen) */
     bool packs_by_te;        /* so it does where Transformer Engine calls it (THD) */

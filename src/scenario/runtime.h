@@ -38,21 +38,22 @@
       .recompute_attention = true, .heads_in_place = true, .gradient = MFU_GRADIENT_FP32,                              \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
       .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA,                \
-      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_BARE, .lacks = MFU_ON(MFU_METAL),             \
-      .aliases = "megatron", .stands_for = "megatron+te megatron-deepspeed")                                           \
+      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_BARE,                                         \
+      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_XPU), .aliases = "megatron",                                             \
+      .stands_for = "megatron+te megatron-deepspeed")                                                                  \
     X(TE, "te", .meaning = "PyTorch around TransformerEngine's layers", .fuse = true, .layers_only = true,             \
       .transformer_engine = true, .whole_scans = true, .whole_norms = true, .recompute = true, .one_cast = true,       \
       .experts_apart = true, .recompute_attention = true, .heads_in_place = true, .gradient = MFU_GRADIENT_AS_WEIGHT,  \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
       .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA, .sigma = MFU_C_MODEL_SIGMA_EAGER,                  \
       .excess = MFU_C_MODEL_EXCESS_EAGER, .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_BARE,  \
-      .lacks = MFU_ON(MFU_METAL), .aliases = "transformer-engine transformerengine")                                   \
+      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_XPU), .aliases = "transformer-engine transformerengine")                 \
     X(LLMC, "llmc", .meaning = "llm.c: one program in C and CUDA", .fuse = true, .fuse_rows = true,                    \
       .whole_norms = true, .one_cast = true, .half_weights = true, .gemm_accumulates = true, .preallocates = true,     \
       .fused_loss = true, .recompute_ops = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                                   \
       .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, .reserved = MFU_COEFFICIENT_COUNT,  \
       .reserved_always = 1, .live = MFU_C_MEMORY_SIGMA, .c_program = true, .compiled = true,                           \
-      .lacks = MFU_ON(MFU_ROCM) | MFU_ON(MFU_METAL), .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,         \
+      .lacks = MFU_BUT(MFU_CUDA), .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                            \
       .dispatch_optimizer = MFU_C_DISPATCH_C, .since = "2024-06", .aliases = "llm.c", .stands_for = "llmq")
 
 enum mfu_runtime_kind {

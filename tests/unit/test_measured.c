@@ -1399,7 +1399,7 @@ static void machines_and_programs_are_read(void **state)
     }
     for (int i = 0; i < 2; i++) {
         struct mfu_validation *all =
-            table(i ? "gpu,model,step_time_ms\nTPU v4,gpt2,100\n" : "gpu,model,step_time_ms\nIntel Gaudi2,gpt2,100\n");
+            table(i ? "gpu,model,step_time_ms\nTPU v4,gpt2,100\n" : "gpu,model,step_time_ms\nAscend 910B,gpt2,100\n");
 
         assert_non_null(strstr(all->rows[0].skipped, "is no GPU"));
     }

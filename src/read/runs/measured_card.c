@@ -230,8 +230,8 @@ static const struct mfu_gpu *card_of(const struct mfu_row *r, const struct parts
 /* What accelerators are called that are no GPUs, as a word or its beginning. */
 static const char *other_machine(const char *name)
 {
-    static const char *const others[] = {"TPU",    "Gaudi",    "Habana", "HPU", "Trainium",  "trn1",     "trn2",
-                                         "Ascend", "Cerebras", "CS-2",   "IPU", "Graphcore", "SambaNova"};
+    static const char *const others[] = {"TPU",      "Trainium", "trn1", "trn2",      "Ascend",
+                                         "Cerebras", "CS-2",     "IPU",  "Graphcore", "SambaNova"};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const char *at = strcasestr(name, others[i]);
