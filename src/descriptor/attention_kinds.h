@@ -24,12 +24,13 @@
     X(argument, FLASH, "flash", "FlashAttention 2", .also_on = MFU_ON(MFU_ROCM) | MFU_ON(MFU_XPU) | MFU_ON(MFU_HPU),   \
       .packs = true, .tiles = MFU_TILES_FLASH, .launches_backward = 3, .keeps_layout = true, .most_head_dim = 256,     \
       .head_step = 8, .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3, \
-      .aliases = "flash2 fa2 fa flash-attn flash-attn-2 flash-attention flash-attention-2 sdpa-flash",                 \
+      .aliases = "flash2 fa2 fa fa-v2 flash-attn flash-attn-2 flash-attention flash-attention-2 flash-attention-v2 "   \
+                 "sdpa-flash",                                                                                         \
       .stands_for = "te-flash aiter ck")                                                                               \
     X(argument, FLASH3, "flash3", "FlashAttention 3", .packs = true, .tiles = MFU_TILES_HOPPER,                        \
       .launches_backward = 3, .most_head_dim = 256, .least_capability = 9.0, .below_capability = 10.0,                 \
       .lacking = "FlashAttention 3 is written for Hopper (compute capability 9.0)",                                    \
-      .aliases = "fa3 flash-attn-3 flash-attention-3")                                                                 \
+      .aliases = "fa3 fa-v3 flash-attn-3 flash-attention-3 flash-attention-v3")                                        \
     X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .also_on = MFU_ON(MFU_ROCM),                 \
       .tiles = MFU_TILES_MEMEFF, .launches_backward = 3, .registers = 128, .any_precision = true, .preference = 1,     \
       .aliases = "mem-efficient memory-efficient efficient sdpa-efficient", .stands_for = "xformers")                  \

@@ -34,13 +34,13 @@
       .passes = 1, .flops = 15,                                                                                        \
       .aliases =                                                                                                       \
           "adamw-fused fused-adamw fusedadam apex-fusedadam adamw_apex_fused distributed-adam adamw_torch_fused adam " \
-          "deepspeedcpuadam cpuadam",                                                                                  \
+          "distributedfusedadam deepspeedcpuadam cpuadam",                                                             \
       .stands_for = "adamw-bf16-states hybridadam", .in_c_programs = true, .apex = true)                               \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .meaning = "multi-tensor kernels, a pass for each operation",           \
       .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15, .aliases = "foreach-adamw",        \
       .stands_for = "decoupled_adamw nadam radam schedule-free")                                                       \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .meaning = "kernels for each tensor", .states = 2, .p = 5, .g = 2, .s = 9,    \
-      .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa")                                                 \
+      .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa adamw_hf")                                        \
     X(ADAM8BIT, "adam8bit", "adam8bit", .meaning = "moments in 8 bits (bitsandbytes)", .states = 2,                    \
       .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
       .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU),                                                                    \

@@ -1330,8 +1330,10 @@ static void words_are_not_read_into_others(void **state)
     static const struct {
         const char *column, *cell, *skipped;
     } refused[] = {
-        {"act_ckpt", "every other layer", "act_ckpt 'every other layer' is not known"},
-        {"act_ckpt", "full on the first 8 layers", "is not known"},
+        {"act_ckpt", "some layers", "act_ckpt 'some layers' is not known: expected none, selective, full or budget"},
+        {"optimizer", "adammw", "optimizer 'adammw' is not known: did you mean adamw?"},
+        {"sharding", "FSDP + TP", "sharding 'FSDP + TP': of how many GPUs is not stated (tp)"},
+        {"precision", "nf4", "precision 'nf4' is that of frozen weights: the column method does not state adapters"},
         {"act_ckpt", "not stated", "is not known"},
         {"attention", "no flash attention", "is not known"},
         {"sharding", "2-stage 1f1b", "sharding"},
@@ -1490,7 +1492,7 @@ static void layouts_in_prose_are_read(void **state)
         {"model-parallel size not stated", "sharding=ddp", "tp="},
         {"overlapped grad-reduce/param-gather/tp-comm; others", "overlap_param_gather=on", "ddp"},
         {"overlapped grad-reduce/param-gather/tp-comm; others", "tp_overlap=products", NULL},
-        {"--overlap-grad-reduce --overlap_param_gather", "sharding=zero1, by the notes", NULL},
+        {"--overlap-grad-reduce --overlap_param_gather", "sharding=zero1, by what is said", NULL},
         {"tp_comm_overlap; distributed optimizer", "tp_overlap=products", "ddp"},
         {"no overlap of grad-reduce and param-gather", "", "overlap_"},
         {"overlap_grad_reduce=false; distributed optimizer", "sharding=zero1", "overlap_"},
@@ -1749,12 +1751,12 @@ static void words_are_read_as_meant(void **state)
          "checkpoint=full", NULL},
         {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every block,90",
          "checkpoint=full", NULL},
-        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every second layer,90", "",
-         "is not known"},
+        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every second layer,90",
+         "checkpoint_layers=6", NULL},
         {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,every third block,90", "",
          "is not known"},
-        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,alternate layers,90", "",
-         "is not known"},
+        {"gpu,model,seq_len,micro_batch,act_ckpt,step_time_ms", "h100-sxm,gpt2,1024,4,alternate layers,90",
+         "checkpoint_layers=6", NULL},
         {"gpu,model,seq_len,micro_batch,attention,step_time_ms", "h100-sxm,gpt2,1024,4,standard,90", "", NULL},
         {"gpu,model,n_gpus,sharding,seq_len,micro_batch,step_time_ms", "v100-32gb,gpt2,1,ZeRO-2,1024,4,300", "", NULL},
         /* what came of it */

@@ -85,7 +85,7 @@ static bool set_base(struct mfu_row *r)
 {
     const char *text = or_inside(r, "quant", r->quant), *own = mfu_row_word(r, "quant", text), *base;
 
-    if (mfu_cell_empty(r, "quant") && !*r->quant && strcasecmp(mfu_row_method(r), "qlora") == 0)
+    if (mfu_cell_empty(r, "quant") && !*r->quant && mfu_has_word(mfu_row_method(r), "qlora"))
         return mfu_row_take(r, "base_precision=nf4, usual for %s", mfu_row_method(r));
     if (own)
         return mfu_row_set(r, "base_precision", *own ? own : "bf16");

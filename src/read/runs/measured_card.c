@@ -83,6 +83,16 @@ static bool is_count(const char *word)
         || (*word == 'x' && word[1] && word[1 + strspn(word + 1, "0123456789")] == '\0');
 }
 
+/* The letters of a card's name without how many there are: 4 of "a100x8". */
+static size_t uncounted(const char *name)
+{
+    const char *x = strrchr(name, 'x');
+
+    return x && x > name && isdigit((unsigned char)x[-1]) && x[1] && !x[1 + strspn(x + 1, "0123456789")]
+        ? (size_t)(x - name)
+        : strlen(name);
+}
+
 /* `aside`: in parentheses, where what is no memory, board or power says nothing of the card. */
 static void take_part(struct parts *p, const char *word, bool aside)
 {
@@ -111,7 +121,7 @@ static void take_part(struct parts *p, const char *word, bool aside)
             name = word; /* "8xH100" */
         else
             name++;
-        snprintf(p->core + n, sizeof p->core - n, "%s%s", n ? "-" : "", name);
+        snprintf(p->core + n, sizeof p->core - n, "%s%.*s", n ? "-" : "", (int)uncounted(name), name);
     }
 }
 
@@ -256,13 +266,13 @@ static const struct mfu_cluster *cluster_in(const struct mfu_row *r, const char 
     return *word ? mfu_catalog_cluster(r->catalog, word, NULL) : NULL;
 }
 
-/* The first card of a cluster that suits; Amazon's p4de and p5e have the larger memories. */
+/* The first card of a cluster that suits; Amazon's p4de and p5e and Azure's ND A100 v4 of 80 GB have the larger memories. */
 static const struct mfu_gpu *card_in(const struct mfu_row *r, const struct mfu_cluster *k, const char *name)
 {
     static const struct {
         const char *machine;
         double gb;
-    } machines[] = {{"p4d.", 40}, {"p4de", 80}, {"p5.", 80}, {"p5e", 141}};
+    } machines[] = {{"p4d.", 40}, {"p4de", 80}, {"nd96asr", 40}, {"nd96ams", 80}, {"p5.", 80}, {"p5e", 141}};
     struct parts p;
 
     take_apart(&p, name);
@@ -353,6 +363,20 @@ static bool set_power(struct mfu_row *r, double watts)
     return mfu_row_take(r, "power_w=%g, by the GPU", watts);
 }
 
+/* The card that its maker's name, or the parentheses, keep from being found: "RTX 6000 Ada Generation", "DGX Spark (GB10)". */
+static const struct mfu_gpu *named_otherwise(const struct mfu_row *r, const char *name)
+{
+    const struct mfu_gpu *gpu;
+    char text[96];
+
+    snprintf(text, sizeof text, "nvidia %s", name);
+    if ((gpu = mfu_catalog_gpu(r->catalog, text, NULL)))
+        return gpu;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(name, "("), name);
+    text[strlen(text) - (*text && text[strlen(text) - 1] == ' ')] = '\0';
+    return strchr(name, '(') ? mfu_catalog_gpu(r->catalog, text, NULL) : NULL;
+}
+
 bool mfu_row_choose_gpu(struct mfu_row *r)
 {
     const char *name = mfu_row_cell(r, "gpu"), *slug = name;
@@ -379,7 +403,11 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
     if (!s->gpu && swap_words(&parts))
         s->gpu = card_of(r, &parts);
     if (!s->gpu)
-        return mfu_row_skip(r, "%s", err.text);
+        s->gpu = named_otherwise(r, name);
+    if (!s->gpu && err.suggestion[0])
+        return mfu_row_skip(r, "gpu: %s: did you mean %s?", err.text, err.suggestion);
+    if (!s->gpu)
+        return mfu_row_skip(r, "gpu: %s", err.text);
     if (isnan(parts.gb) && !strstr(name, "p4d"))
         r->larger = larger_of(r, s->gpu);
     if (r->larger && measured_gib > s->gpu->size_bytes / 1e9) {

@@ -69,12 +69,10 @@ static const char *const words[] = {"gpu",       "intra_link",   "inter_link",  
 
 const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 {
-    const char *text = mfu_csv_get(r->csv, r->row, column);
-
-    for (int i = 0; i < r->n_filled && *text == '\0'; i++)
+    for (int i = 0; i < r->n_filled; i++)
         if (strcmp(r->filled[i].column, column) == 0)
             return r->filled[i].text;
-    return text;
+    return mfu_csv_get(r->csv, r->row, column);
 }
 
 static bool is_nothing(const char *text)

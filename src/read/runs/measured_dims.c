@@ -132,6 +132,19 @@ static bool set_encoder_task(struct mfu_row *r)
     return mfu_row_take(r, "n_labels=2: fine-tuning head");
 }
 
+/* The first layers that have no experts, of those that the model has. */
+static bool set_dense(struct mfu_row *r, double dense)
+{
+    struct mfu_config config;
+
+    mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    if (dense == floor(dense) && dense <= mfu_config_dim(&config, "n_layer"))
+        return mfu_row_take(r, "n_dense=%.0f, by the notes", dense);
+    mfu_row_assume(r, "n_dense: the model's, not %g of the notes: it has %g layers", dense,
+                   mfu_config_dim(&config, "n_layer"));
+    return true;
+}
+
 bool mfu_row_set_dims(struct mfu_row *r)
 {
     static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
@@ -161,8 +174,7 @@ bool mfu_row_set_dims(struct mfu_row *r)
     }
     if (!leave_kv_heads(r))
         return false;
-    if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0
-        && !mfu_row_take(r, "n_dense=%.0f, by the notes", dense))
+    if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0 && !set_dense(r, dense))
         return false;
     return set_encoder_task(r);
 }

@@ -34,14 +34,6 @@ static bool set_group(struct mfu_row *r, const char *text)
     return mfu_row_take(r, "dp_shard=%.0f for %s", group, text);
 }
 
-/* Whether the notes have optimizer states sharded: parameters are gathered where no rank updates all of them. */
-static bool shards_states(const struct mfu_row *r)
-{
-    const char *notes = mfu_row_cell(r, "notes");
-
-    return mfu_says_together(notes, "param-gather", "") || mfu_says_together(notes, "distributed optimizer", "");
-}
-
 /* Who holds what, where there are several GPUs. */
 static bool set_sharding(struct mfu_row *r)
 {
@@ -49,9 +41,9 @@ static bool set_sharding(struct mfu_row *r)
     double copies, shards;
 
     if (mfu_cell_empty(r, "sharding") && strcasecmp(text, "none") != 0) {
-        bool states = shards_states(r);
+        bool states = mfu_row_says_together(r, "param-gather", ""); /* where no rank updates all parameters */
 
-        mfu_row_assume(r, states ? "sharding=zero1, by the notes" : "sharding=ddp");
+        mfu_row_assume(r, states ? "sharding=zero1, by what is said" : "sharding=ddp");
         return mfu_row_set(r, "sharding", states ? "zero1" : "ddp");
     }
     if (mfu_same_letters(text, "fsdp"))

@@ -271,8 +271,16 @@ static bool is_so_large(const struct mfu_model *m, double size)
     return isnan(size) || fabs(m->published_params / size - 1) < SIZE_SAID;
 }
 
+/* Whether a word is a size by itself: GPT-3 XL is not the largest. */
+static bool says_size(const char *word)
+{
+    static const char *const sizes[] = {"small", "medium", "large", "xl", "xxl", "huge", "tiny", "mini", NULL};
+
+    return mfu_is_one_of(word, sizes);
+}
+
 /* The catalog's model that the first words of a name are: "Moonlight-16B (27 layers)", "Llama 3.1 8B Instruct".  No
- * word with a digit is left out: that may be a size. */
+ * word with a digit is left out: that may be a size, as "XL" is. */
 static const struct mfu_model *named_model(const struct mfu_row *r, const char *name)
 {
     char text[120];
@@ -292,7 +300,7 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
             n--;
             digit |= isdigit((unsigned char)text[n]) != 0;
         }
-        if (digit && isnan(size = size_of(text + n)))
+        if ((digit && isnan(size = size_of(text + n))) || says_size(text + n))
             return NULL;
     }
     return NULL;

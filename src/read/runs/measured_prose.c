@@ -93,11 +93,11 @@ static bool compares(const char *text, const char *at, const char *end)
 {
     const char *from, *to;
 
-    return among("than vs versus unlike against outperform outperforms beat beats", at, end)
+    return among("than vs versus unlike against outperform outperforms beat beats compare compares comparing", at, end)
         || (word_before(text, at, &from, &to)
             && mfu_behind(from,
-                          "compared to|compared with|compared against|comparison to|comparison with|relative to|"
-                          "similar to|instead of|place of")
+                          "compared to|compared with|compared against|comparison to|comparison with|comparison of|"
+                          "comparison between|relative to|similar to|instead of|place of")
                 == end);
 }
 
@@ -169,12 +169,14 @@ static const char *value_off(const char *text, const char *mark)
     return among("off disabled none unused", from, to) || mfu_switch_in(word) == 0 ? end : NULL;
 }
 
+/* Words that say no more than of what or of which version a thing is. */
+static const char of_parts[] =
+    "weights weight loss losses layers layer heads head modules module adapters adapter kernels kernel";
+
 /* Where the words end by which what stands before `at` is off: by a value, or " off", " is off", " weights excluded", " not used";
  * NULL: it is on. */
 static const char *off_behind(const char *text, const char *at)
 {
-    static const char parts[] =
-        "weights weight loss losses layers layer heads head modules module adapters adapter kernels kernel";
     const char *from, *to, *end, *value = at + strspn(at, " -_v");
     bool verb = false, not = false;
 
@@ -182,12 +184,12 @@ static const char *off_behind(const char *text, const char *at)
     value -= value > at && value[-1] == '.';
     at = value > at && isdigit((unsigned char)value[-1]) ? value : at;
     value = at + strspn(at, " ");
-    if (*value && strchr(":=(", *value)) {
+    if (*value && strchr(":=(?", *value)) {
         if ((end = value_off(text, value)))
             return end;
         at = value + 1;
     }
-    if (word_behind(text, at, &from, &to) && among(parts, from, to))
+    if (word_behind(text, at, &from, &to) && among(of_parts, from, to))
         word_behind(text, to, &from, &to);
     for (; among("is are was were being been left turned switched stays", from, to); verb = true)
         word_behind(text, to, &from, &to);
@@ -205,7 +207,8 @@ static const char *off_behind(const char *text, const char *at)
     return word_behind(text, to, &value, &end) && among("from", value, end) ? NULL : to;
 }
 
-enum mfu_stance mfu_stance(const char *text, const char *at, const char *end)
+/* How a cell takes what it names: it is about the run, whatever that is compared with. */
+static enum mfu_stance stance_in_cell(const char *text, const char *at, const char *end)
 {
     enum mfu_stance before = stance_before(text, at);
 
@@ -213,6 +216,24 @@ enum mfu_stance mfu_stance(const char *text, const char *at, const char *end)
         : left_open(text, end)    ? MFU_OPEN
         : off_behind(text, end)   ? MFU_DENIED
                                   : MFU_AFFIRMED;
+}
+
+/* Whether what ends here is one side of a comparison: "ZeRO-3 baseline", "FSDP vs DDP". */
+static bool compared_behind(const char *text, const char *end)
+{
+    const char *from, *to;
+
+    while (word_behind(text, end + strspn(end, "_"), &from, &to)
+           && (isdigit((unsigned char)*from) || among(of_parts, from, to)))
+        end = to;
+    return among("baseline baselines reference comparison vs versus", from, to);
+}
+
+enum mfu_stance mfu_stance(const char *text, const char *at, const char *end)
+{
+    enum mfu_stance stance = stance_in_cell(text, at, end);
+
+    return stance == MFU_AFFIRMED && compared_behind(text, end) ? MFU_COMPARED : stance;
 }
 
 /* Whether a word begins here, perhaps behind a number: "80GB card", "23.10_NGC". */
@@ -236,17 +257,14 @@ static bool ends_word(const char *at)
 static const char *place_of(const char *text, const char *from, const char *phrase, enum mfu_stance stance,
                             const char **end)
 {
-    char first[64] = ""; /* letters of the phrases */
+    bool first[256] = {false}; /* letters of the phrases */
 
-    for (size_t n = 0, i = 0; phrase[i] && n + 2 < sizeof first; i++)
-        if (i == 0 || phrase[i - 1] == '|') {
-            first[n++] = (char)tolower((unsigned char)phrase[i]);
-            first[n++] = (char)toupper((unsigned char)phrase[i]);
-            first[n] = '\0';
-        }
-    for (const char *p = from; (p = strpbrk(p, first)); p++)
-        if (begins_word(text, p) && (*end = mfu_behind(p, phrase)) && (ends_word(*end) || strchr(" -_=", (*end)[-1]))
-            && mfu_stance(text, p, *end) == stance)
+    for (size_t i = 0; phrase[i]; i++)
+        if (i == 0 || phrase[i - 1] == '|')
+            first[(unsigned char)tolower((unsigned char)phrase[i])] = true;
+    for (const char *p = from; *p; p++)
+        if (first[(unsigned char)tolower((unsigned char)*p)] && begins_word(text, p) && (*end = mfu_behind(p, phrase))
+            && (ends_word(*end) || strchr(" -_=", (*end)[-1])) && mfu_stance(text, p, *end) == stance)
             return p;
     return NULL;
 }
@@ -275,6 +293,8 @@ bool mfu_says_not(const char *text, const char *phrase)
     return place_of(text, text, phrase, MFU_DENIED, &end) && !mfu_says(text, phrase);
 }
 
+#define MOST_NUMBER 1e9 /* of what prose counts: what is larger is none of these */
+
 double mfu_number_said(const char *text, const char *phrase)
 {
     for (const char *end, *p = text; (p = place_of(text, p, phrase, MFU_AFFIRMED, &end)); p = end) {
@@ -283,7 +303,7 @@ double mfu_number_said(const char *text, const char *phrase)
 
         end += strspn(end, " ~=:-_(");
         x = isdigit((unsigned char)*end) ? strtod(end, &behind) : 0;
-        if (x > 0 && (strchr("kK", *behind) || strchr(" ,;.)/", *behind)))
+        if (x > 0 && x <= MOST_NUMBER && (strchr("kK", *behind) || strchr(" ,;.)/", *behind)))
             return *behind == 'k' || *behind == 'K' ? 1000 * x : x;
     }
     return NAN;
@@ -292,12 +312,14 @@ double mfu_number_said(const char *text, const char *phrase)
 double mfu_number_before(const char *text, const char *phrase)
 {
     const char *end, *at = mfu_place_said(text, text, phrase, &end), *from;
+    double x;
 
     while (at && at > text && strchr(" -_", at[-1]))
         at--;
     for (from = at; from && from > text && (isdigit((unsigned char)from[-1]) || from[-1] == '.');)
         from--;
-    return from < at && (from == text || from[-1] == 'x' || !mfu_in_word(from[-1])) ? strtod(from, NULL) : NAN;
+    x = from < at && (from == text || from[-1] == 'x' || !mfu_in_word(from[-1])) ? strtod(from, NULL) : NAN;
+    return x <= MOST_NUMBER ? x : NAN;
 }
 
 double mfu_count_said(const char *text, const char *phrase)
@@ -312,7 +334,9 @@ double mfu_count_said(const char *text, const char *phrase)
     from = parts ? to : end;
     from += strspn(from, " =:-_");
     to = from + strspn(from, "0123456789");
-    return to > from && ends_clause(text, to + strspn(to, " ")) ? strtod(from, NULL) : before >= 1 ? before : 1;
+    return to > from && ends_clause(text, to + strspn(to, " ")) ? fmin(strtod(from, NULL), MOST_NUMBER)
+        : before >= 1                                           ? before
+                                                                : 1;
 }
 
 const char *mfu_affirmed(char to[MFU_MOST_SAID], const char *text)
@@ -335,10 +359,10 @@ const char *mfu_affirmed(char to[MFU_MOST_SAID], const char *text)
         p += end - p;
         denial = denies(given, from, end);
         off = off_behind(given, end);
-        if (off && *(end + strspn(end, " ")) && strchr(":=", end[strspn(end, " ")])) /* "full shard: no" */
+        if (off && *(end + strspn(end, " ")) && strchr(":=?", end[strspn(end, " ")])) /* "full shard: no" */
             while (from > given && !ends_clause(given, from - 1))
                 from--;
-        if (off || denial || mfu_stance(given, from, end) != MFU_AFFIRMED)
+        if (off || denial || stance_in_cell(given, from, end) != MFU_AFFIRMED)
             memset(to + (from - given), ' ', (size_t)((off ? off : end) - from));
     }
     return to;

@@ -16,7 +16,8 @@ struct mfu_csv;
 struct mfu_gpu;
 struct mfu_measured_run;
 
-#define MFU_MOST_FILLED 6 /* columns of which prose may say something */
+#define MFU_MOST_SAID 160  /* of a cell */
+#define MFU_MOST_FILLED 16 /* columns of which another may say something */
 
 struct mfu_row {
     struct mfu_catalog *catalog;
@@ -36,12 +37,13 @@ struct mfu_row {
     bool overlap_open;            /* nor whether messages of the optimizer's states run beside what is computed */
     bool batch_of_tokens;         /* the micro-batch is a number of tokens, whatever the length of sequences */
     struct {
-        const char *column, *text;
-    } filled[MFU_MOST_FILLED]; /* cells that are empty, by what prose says */
+        const char *column;
+        char text[MFU_MOST_SAID];
+    } filled[MFU_MOST_FILLED]; /* cells as prose, or words in another column, have them */
     int n_filled;
 };
 
-/* The cell as it stands, or, where it is empty, what mfu_row_fill() took from prose; "" where there is none. */
+/* The cell as it stands, or as mfu_row_fill() has it; "" where there is none. */
 const char *mfu_row_cell(const struct mfu_row *, const char *column);
 
 /* The number that is the whole cell; NAN where nothing is stated ("", "-",
@@ -92,8 +94,6 @@ enum mfu_stance mfu_stance(const char *text, const char *at, const char *end);
  * that follows. */
 const char *mfu_behind(const char *text, const char *phrases);
 
-#define MFU_MOST_SAID 160 /* of a cell */
-
 /* A cell as far as it is affirmed: "zero3 (no offload)" is "zero3 (          )". */
 const char *mfu_affirmed(char to[MFU_MOST_SAID], const char *text);
 
@@ -140,15 +140,20 @@ double mfu_number_before(const char *text, const char *phrase);
 double mfu_count_said(const char *text, const char *phrase);
 const char *mfu_where_said(const struct mfu_row *, const char *phrase);
 
+/* Whether any column of prose denies a phrase, and none affirms it. */
+bool mfu_row_denies(const struct mfu_row *, const char *phrase);
+
 /* Whether a clause affirms both, perhaps as parts of longer words: "overlapped grad-reduce/param-gather" and
  * "--overlap_param_gather" have "overlap" and "param gather". */
 bool mfu_says_together(const char *text, const char *one, const char *other);
+bool mfu_row_says_together(const struct mfu_row *, const char *one, const char *other); /* in any column of prose */
 
 /* Puts dashes between words, so that "tensor_model parallel-size" has one form. */
 void mfu_join_words(char *text);
 
-/* Fills empty cells by what source, notes and name say: how attention is computed, what is computed again, what is sharded, what
- * compiles, precision and optimizer. */
+/* Fills empty cells by what notes and name say: how attention is computed, what is computed again, what is sharded, what
+ * compiles, precision and optimizer; and by words that stand in the cell of another column ("FSDP TP2" of the sharding, "nf4" of the
+ * precision), which then has the rest. */
 void mfu_row_fill(struct mfu_row *);
 
 /* Whether the card and the model can have what is usual; so, too, where the run cannot be anyway, for other reasons. */

@@ -33,7 +33,9 @@ static int outcome(const struct mfu_row *r)
     if (strcasestr(text, "not fit") || strcasestr(text, "n't fit") || strcasestr(text, "never fit")
         || mfu_says_word(text, "oom|out of memory") || mfu_same_letters(text, "OutOfMemoryError"))
         return 0;
-    return mfu_says_word(text, "ran|ok|fits|fit|success|succeeded|trained|works|runs") ? 1 : -1;
+    return mfu_says_word(text, "ran|ok|fits|fit|success|succeeded|trained|works|runs|completed|finished|passed|pass")
+        ? 1
+        : -1;
 }
 
 /* Whether no time is measured: only what fits. */
@@ -115,12 +117,42 @@ static double share_again(const struct mfu_row *r)
 
 #define ROUNDED 0.05 /* of a layer, in a share of percentages (chosen) */
 
+/* Of so many layers that an act_ckpt says it computes one again: "every 2nd layer", "half", "50%", "1/2", and torchtitan's
+ * "selective 2" (0.2.0, config/job_config.py: selective_ac_option); NAN: no share is said. */
+static double layers_for_one(const char *text)
+{
+    const char *every = mfu_behind_said(text, "every"), *selective = mfu_behind(text, "selective|SAC");
+    double some, all;
+    int end = 0;
+    char percent;
+
+    if (mfu_says(text, "every other|every second|alternate|alternating|half"))
+        return 2;
+    if (every && sscanf(every, "%*[ -]%lf", &some) == 1)
+        return some;
+    if (selective && sscanf(selective, "%*[( -]%lf%n", &some, &end) == 1
+        && strspn(selective + end, ") ") == strlen(selective + end))
+        return some;
+    if (sscanf(text, "%lf%c", &some, &percent) == 2 && percent == '%')
+        return 100 / some;
+    return sscanf(text, "%lf / %lf", &some, &all) == 2 ? all / some : NAN;
+}
+
+/* So many of a stage's layers: "block 10" (Megatron's --recompute-method and --recompute-num-layers), "first 10 layers", "12
+ * layers"; NAN: no number is said, or "uniform 1", which computes all again. */
+static double layers_said(const char *text)
+{
+    double said = mfu_number_said(text, "block|recompute num layers|num layers|first");
+
+    return mfu_says(text, "uniform|every|of") ? NAN : said >= 1 ? said : mfu_number_before(text, "layers|blocks");
+}
+
 /* "16 of 32 layers", "every 2nd layer" (in the notes "AC every 2nd layer": experts have such layers, too): the layers of
  * a stage that are computed again; else by HFU over MFU; NAN: nothing says so. */
 static double layers_again(const struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "act_ckpt"), *every = mfu_behind_said(text, "every"), *noted = NULL;
-    double some, all, stages = fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "vpp"));
+    const char *text = mfu_row_cell(r, "act_ckpt"), *noted = NULL;
+    double some, all, stages = fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "vpp")), layers;
     struct mfu_config config;
     char unit[8];
 
@@ -129,9 +161,13 @@ static double layers_again(const struct mfu_row *r)
                                 "AC every|SAC every|selective every|checkpointing every|recompute every");
     if (sscanf(text, "%lf of %lf layers", &some, &all) == 2)
         return floor(some / stages);
-    if (every ? sscanf(every, "%*[ -]%lf", &some) != 1 : !noted || sscanf(noted, " %lf%2[a-z] layer", &some, unit) != 2)
-        some = 1 / share_again(r);
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
+    layers = floor(mfu_config_dim(&config, "n_layer") / stages + ROUNDED);
+    if (layers_said(text) >= 1)
+        return fmin(layers_said(text), layers);
+    some = layers_for_one(text);
+    if (isnan(some) && (!noted || sscanf(noted, " %lf%2[a-z] layer", &some, unit) != 2))
+        some = 1 / share_again(r);
     return some >= 1 ? floor(mfu_config_dim(&config, "n_layer") / stages / some + ROUNDED) : NAN;
 }
 
@@ -172,20 +208,20 @@ static bool set_states(struct mfu_row *r)
     const struct mfu_trainer *t = &mfu_trainers[(int)set[MFU_S_TRAINER]];
     const char *notes = mfu_row_cell(r, "notes");
     bool shards = t->shards_states_since > 0 && !mfu_row_is_before(r, t->shards_states_since)
-        && !mfu_says_not(notes, "distributed optimizer"),
+        && !mfu_row_denies(r, "distributed optimizer"),
          lists = mfu_says_together(notes, "distributed-optimizer", "") || strstr(notes, "flags:") != NULL;
 
     if (shards && set[MFU_S_GPUS] > 1 && !*mfu_row_cell(r, "sharding") && set[MFU_S_ZERO] == 0
         && !mfu_row_take(r, "zero=1, usual for %s", t->name))
         return false;
     r->overlap_open = shards && set[MFU_S_ZERO] == 1 && !lists && !t->overlaps_reduce
-        && !mfu_says_not(notes, "overlap|overlapped|overlapping");
+        && !mfu_row_denies(r, "overlap|overlapped|overlapping");
     if (r->overlap_open
         && (!mfu_row_take(r, "overlap_grad_reduce=on, usual for %s", t->name)
             || !mfu_row_set(r, "overlap_param_gather", "on")))
         return false;
     return !t->halves_sums || !mfu_precisions[(int)set[MFU_S_PRECISION]].half
-        || mfu_says(notes, "reduced in fp32|reduction in fp32|reductions in fp32|fp32 reduction|fp32 gradient")
+        || mfu_where_said(r, "reduced in fp32|reduction in fp32|reductions in fp32|fp32 reduction|fp32 gradient")
         || mfu_row_take(r, "grad_reduce=bf16, usual for %s", t->name);
 }
 
@@ -238,7 +274,8 @@ static const char *default_adamw(const struct mfu_row *r)
 
 static bool set_optimizer(struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "optimizer");
+    const char *cell = mfu_row_cell(r, "optimizer"),
+               *text = mfu_behind(cell, "|torch.optim.|optim."); /* PyTorch's own */
     char word[64];
     size_t n;
 
@@ -302,8 +339,8 @@ static bool offload_whole(const struct mfu_row *r)
     return known && strcmp(known, "zero3") == 0 && mfu_says_word(text, "offload");
 }
 
-static const char *const yes[] = {"1", "yes", "true", "on", "cpu", NULL},
-                         *const no[] = {"0", "no", "false", "off", NULL};
+static const char *const yes[] = {"1", "yes", "true", "on", "cpu", NULL}, *const no[] = {"0",   "no",       "false",
+                                                                                         "off", "disabled", NULL};
 
 static bool set_act_offload(struct mfu_row *r)
 {
@@ -342,10 +379,15 @@ static bool set_offload_parts(struct mfu_row *r, const char *text)
 static bool set_offload_column(struct mfu_row *r)
 {
     static const char *const bare[] = {"offload", "offloading", "offloaded", "cpu offload", "cpu offloading", NULL};
+    static const char *const whole[] = {"full", "all", "everything", NULL};
+    static const char label[] = "offload|offloading|offloaded|cpu offload|cpu offloading";
     const char *text = mfu_row_cell(r, "cpu_offload"), *sharding = mfu_row_cell(r, "sharding");
 
-    if (mfu_cell_empty(r, "cpu_offload") || mfu_is_one_of(text, no))
+    if (mfu_cell_empty(r, "cpu_offload") || mfu_is_one_of(text, no) || mfu_says_not(text, label))
         return true;
+    if (mfu_is_one_of(text, whole))
+        return mfu_row_take(r, "offload_optimizer=on for cpu_offload %s", text)
+            && mfu_row_set(r, "offload_params", "on");
     if (!mfu_is_one_of(text, yes) && !mfu_is_one_of(text, bare))
         return set_offload_parts(r, text);
     if (!mfu_row_take(r, "offload_optimizer=on for cpu_offload %s", text))
@@ -563,11 +605,18 @@ static bool set_scaled(struct mfu_row *r)
     if (*mfu_row_stack(r) || set[MFU_S_RUNTIME] != mfu_settings[MFU_S_RUNTIME].initial
         || !(mfu_precisions[(int)set[MFU_S_PRECISION]].kernels > 0))
         return true;
-    if (mfu_trainers[(int)set[MFU_S_TRAINER]].compiles_layers)
+    if (mfu_trainers[(int)set[MFU_S_TRAINER]].compiles_layers
+        || mfu_says_word(mfu_row_cell(r, "precision"), "torchao|ao|float|tensorwise|rowwise|int"))
         return mfu_row_take(r, "runtime=compile, usual for torchao's products");
     if (set[MFU_S_TRAINER] != mfu_settings[MFU_S_TRAINER].initial || !mfu_row_possible(r, "runtime", "te"))
         return true;
     return mfu_row_take(r, "runtime=te: its precision is TransformerEngine's, and no program is stated");
+}
+
+/* apex's second level: weights in 16 bits beside masters. */
+static bool says_o2(const struct mfu_row *r)
+{
+    return mfu_says_word(mfu_row_cell(r, "precision"), "o2");
 }
 
 static bool set_runtime(struct mfu_row *r)
@@ -583,11 +632,9 @@ static bool set_runtime(struct mfu_row *r)
         || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_scaled(r) || !mfu_row_set_year(r)
         || !set_te(r) || !set_attention(r) || !set_checkpoint(r) || !set_states(r))
         return false;
-    if (functions && mfu_cell_is(r, "precision", "fp16-amp-o2")
-        && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
+    if (functions && says_o2(r) && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
         return mfu_row_skip(r, "indices' gradients in halves before PyTorch 1.13: not modelled");
-    return check_program(r) && set_optimizer(r)
-        && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || mfu_row_set(r, "half_weights", "on"));
+    return check_program(r) && set_optimizer(r) && (!says_o2(r) || mfu_row_set(r, "half_weights", "on"));
 }
 
 /* As stated, or the model's own. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/suggest.h"
 #include "read/runs/measured_reading.h"
 #include "read/runs/measured_run.h"
 #include "scenario/adapter.h"
@@ -42,6 +43,12 @@ const char *mfu_choice_at(enum mfu_setting_id id, int first, const char *at, int
     return longest;
 }
 
+/* Whether a name may begin here: behind a blank, or a module that has it ("torch.bfloat16", "bnb.optim.AdamW8bit"). */
+static bool begins_name(const char *text, const char *at)
+{
+    return at == text || at[-1] == ' ' || (at[-1] == '.' && at > text + 1 && isalpha((unsigned char)at[-2]));
+}
+
 int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
 {
     char own[MFU_MOST_SAID];
@@ -51,7 +58,9 @@ int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
     for (char *p = own; (p = strpbrk(p, "+,;/()[]{}=:&|\t"));) /* dashes, dots and underscores are inside of words */
         *p = ' ';
     for (const char *p = own, *end; *p; p++)
-        if ((p == own || p[-1] == ' ') && (end = mfu_choice_at(id, 0, p, &choice)) && (*end == ' ' || *end == '\0'))
+        if (begins_name(own, p) && (end = mfu_choice_at(id, 0, p, &choice))
+            && (*end == ' ' || *end == '\0'
+                || (*end == '.' && isdigit((unsigned char)end[1])))) /* "flash-attn 2.5.8" */
             return choice;
     return -1;
 }
@@ -76,22 +85,24 @@ static int stage_in(const char *text)
 const char *mfu_sharding_in(const char *text)
 {
     static const char *const numbered[] = {"none", "zero1", "zero2", "zero3"};
-    static const char whole[] = "fsdp|full shard|sharded data parallel|gemini",
+    static const char whole[] = "fsdp|full shard|fully sharded|fully shard|sharded data parallel|gemini",
                       states[] = "distributed optimizer|dist opt|zero";
     char own[MFU_MOST_SAID];
     const char *all = text;
     int stage = stage_in(text = mfu_affirmed(own, text));
 
-    if (stage >= 0)
-        return numbered[stage];
+    if (stage >= 0
+        || strcasestr(text,
+                      "zero++")) /* which is stage 3 with other messages (DeepSpeed 0.14, docs/_tutorials/zeropp.md) */
+        return numbered[stage >= 0 ? stage : 3];
     if (text[strspn(text, " -_,;:()")] == '\0') /* "fsdp: no", "without FSDP" */
         return mfu_has_word(all, whole) || mfu_has_word(all, states) ? "none" : NULL;
-    return mfu_has_word(text, "hsdp|hybrid|hybrid shard") ? "hsdp"
-        : mfu_has_word(text, "shard grad op|grad op")     ? "shard_grad_op"
-        : mfu_has_word(text, whole)                       ? "fsdp-full"
-        : mfu_has_word(text, states)                      ? "zero1"
-        : mfu_has_word(text, "ddp|data parallel|dp")      ? "ddp"
-                                                          : NULL;
+    return mfu_has_word(text, "hsdp|hybrid|hybrid shard|mics")                                      ? "hsdp"
+        : mfu_has_word(text, "shard grad op|grad op") || mfu_says_not(all, "reshard after forward") ? "shard_grad_op"
+        : mfu_has_word(text, whole)                                                                 ? "fsdp-full"
+        : mfu_has_word(text, states)                                                                ? "zero1"
+        : mfu_has_word(text, "ddp|data parallel|dp")                                                ? "ddp"
+                                                                                                    : NULL;
 }
 
 const char *mfu_checkpoint_in(const char *text)
@@ -106,10 +117,12 @@ const char *mfu_checkpoint_in(const char *text)
     if (mfu_has_word(own, "none|off|disabled|false"))
         return "none";
     if (mfu_has_word(own, "of|other|half|first|last|some|except|second|fourth|third|alternate|alternating|odd|even")
-        || (mfu_has_word(own, "every") && !mfu_has_word(own, "every layer|every layers|every block|every blocks"))
+        || (mfu_has_word(own, "every")
+            && !mfu_has_word(own, "every layer|every transformer layer|every block|every transformer block"))
         || (strpbrk(own, "0123456789") && (strcasestr(own, "layer") || mfu_has_word(own, "every"))))
         return NULL; /* of the layers a part */
-    return mfu_has_word(own, "selective|sac|partial") ? "selective"
+    return mfu_has_word(own, "selective|sac|partial|per-op|core attn|core attention|attention only|selfattn")
+        ? "selective"
         : mfu_has_word(own, "full|all|layer|layers|block|blocks|on|yes|true|enabled|enable|uniform")
             || mfu_has_word(own, again)
         ? "full"
@@ -135,25 +148,29 @@ static const struct word {
     const char *note; /* what is assumed; the cell follows where it ends with "for"; NULL: nothing is */
 } words_of[] = {
     {"compile", "", "eager", "runtime=eager"},
-    {"compile", "yes|true|on|1", "compile", "runtime=compile for"},
-    {"compile", "no|none|false|0", "eager", "runtime=eager for"},
-    {"compile", "jit", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"},
+    {"compile", "yes|true|on|1|compiled|fullgraph|regional|per-layer|per-block|max-autotune-no-cudagraphs", "compile", "runtime=compile for"},
+    {"compile", "no|none|false|0|off|disabled|not compiled|uncompiled|n/a|aot-eager", "eager", "runtime=eager for"},
+    {"compile", "jit|torchscript|torch.jit|jit.script", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"},
     /* Of programs whose TorchScript is functions that the graph has as one operation. */
     {"compile of functions", "", "eager", "runtime=eager"},
     {"compile of functions", "jit", "eager", "runtime=eager for jit (TorchScript of single functions)"},
     {"precision", "fp16|float16", "fp16", "precision=fp16, mixed, for"},
     {"precision", "bf16|bfloat16", "bf16", "precision=bf16, mixed, for"},
     {"precision", "mixed|mixed-precision|half-precision", "fp16", "precision=fp16, mixed, for"},
-    {"precision", "fp16-amp-o2", "fp16", "half_weights=on for"},
+    {"precision", "fp16-amp-o2|amp-o2|apex-o2|apex-amp-o2|fp16-o2|o2", "fp16", "half_weights=on for"},
+    {"precision", "no|single", "fp32", "precision=fp32 for"}, /* accelerate 1.0, utils/dataclasses.py: PrecisionType.NO */
     {"precision", "", "", "precision"},
-    {"attention", "sdpa", "", "attention: PyTorch's choice for"},
+    {"attention", "sdpa|torch-sdpa|pytorch-sdpa|scaled-dot-product-attention|f.scaled-dot-product-attention", "", "attention: PyTorch's choice for"},
+    {"attention", "mha|gqa|mqa|mla|causal|sliding-window|swa|full-attention", "", "attention: a kind of layer, of any kernel, for"},
+    {"attention", "fused-softmax|unfused-attention", "math", "attention=math for"},
     {"attention", "te", "cudnn", "attention=cudnn for"},
     {"attention", "ring|ring-attention|ring-flash|ring-flash-attention|ulysses", "", "attention: what is usual within"},
     {"attention", "te-flash", "", "attention: TransformerEngine's choice for"},
     {"attention", "", "", "attention"},
-    {"optimizer", "", "", "optimizer"},
+    {"optimizer", "|distributed-optimizer", "", "optimizer"},
+    {"optimizer", "8bit|bnb-8bit|bitsandbytes-8bit|bitsandbytes", "adamw8bit", "optimizer=adamw8bit for"},
     {"act_ckpt", "", "none", "checkpoint=none"},
-    {"method", "|full|full-finetuning|full-tuning|full-finetune|full-fine-tuning|full-parameter|full-sft|fft|sft|pretraining|none", "", NULL},
+    {"method", "|full|full-finetuning|full-tuning|full-finetune|full-fine-tuning|full-parameter|full-sft|fft|sft|pretraining|none|pretrain|continued-pretraining|full-ft|full-finetune-single-device|full-finetune-distributed|finetune|fine-tune|finetuning|fine-tuning|instruction-tuning", "", NULL},
     {"method", "lora-dora|dora", "dora", NULL},
     {"lora_targets", "", "all-linear", "lora_targets=all-linear"},
     {"lora_targets", "all|linear", "all-linear", "lora_targets=all-linear for"},
@@ -162,9 +179,9 @@ static const struct word {
     {"lora_targets", "c_attn,c_proj,w1,w2", "all-linear", NULL}, /* Qwen: w1, w2 are gate and up, c_proj what follows both */
     {"lora_targets", "default (attention qkv)", "qkv,q,k,v", NULL},
     {"lora_targets", "self_attn", "attention", NULL},
-    {"quant", "4bit|bnb 4bit", "nf4", "base_precision=nf4 for"},
-    {"quant", "8bit", "int8", "base_precision=int8 for"},
-    {"quant", "|none", "", NULL},
+    {"quant", "4bit|bnb 4bit|qlora", "nf4", "base_precision=nf4 for"},
+    {"quant", "8bit|bnb 8bit|bitsandbytes 8bit|bitsandbytes int8", "int8", "base_precision=int8 for"},
+    {"quant", "|none|no|false|off", "", NULL},
 };
 // clang-format on
 
@@ -254,6 +271,28 @@ static int inner_choice(enum mfu_setting_id id, const char *text, const char *ou
     return n && strcasestr(inside, kind) ? mfu_setting_choice(id, inside, NULL) : -1;
 }
 
+/* Skips the row: the cell means none of the names that the key has, of which one may be near. */
+static bool is_unknown(struct mfu_row *r, const char *column, enum mfu_setting_id id, const char *text)
+{
+    const char *const *names = mfu_settings[id].choices, *near;
+    size_t n = mfu_names_count(names);
+    char expected[120];
+
+    if (mfu_suggest(text, names, n, &near, 1) > 0)
+        return mfu_row_skip(r, "%s '%.40s' is not known: did you mean %s?", column, text, near);
+    return mfu_row_skip(r, "%s '%.40s' is not known: expected %s", column, text,
+                        mfu_names_list(expected, sizeof expected, names, n));
+}
+
+/* The narrowest of several that a text has: products in fp8 stand beside what is bf16 in "bf16 + fp8". */
+static int narrowest_in(const char *text, int choice)
+{
+    for (int i = 0; i < MFU_PRECISION_COUNT && choice >= 0 && !(mfu_precisions[choice].kernels > 0); i++)
+        if (mfu_precisions[i].kernels > 0 && mfu_says_word(text, mfu_precision_names[i]))
+            return i;
+    return choice;
+}
+
 bool mfu_row_translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const char *words)
 {
     const char *text = mfu_row_cell(r, column), *key = mfu_settings[id].key, *own = mfu_row_word(r, words, text);
@@ -270,8 +309,12 @@ bool mfu_row_translate(struct mfu_row *r, const char *column, enum mfu_setting_i
         const char *word = id == MFU_S_CHECKPOINT ? mfu_checkpoint_in(text) : NULL;
 
         choice = word ? mfu_setting_choice(id, word, NULL) : id == MFU_S_CHECKPOINT ? -1 : mfu_row_choice_in(id, text);
+        if (id == MFU_S_PRECISION)
+            choice = choice < 0 && mfu_says_word(text, "o2") ? MFU_FP16 : narrowest_in(text, choice);
+        if (choice < 0 && mfu_cell_empty(r, column))
+            return true;
         if (choice < 0)
-            return mfu_row_skip(r, "%s '%s' is not known", column, text);
+            return is_unknown(r, column, id, text);
         stands_for = true;
     }
     if (stands_for || strlen(outside) < strlen(text))
@@ -335,17 +378,34 @@ const char *mfu_where_said(const struct mfu_row *r, const char *phrase)
     return NULL;
 }
 
+bool mfu_row_denies(const struct mfu_row *r, const char *phrase)
+{
+    bool denied = false;
+
+    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
+        denied |= mfu_says_not(mfu_row_cell(r, prose[i]), phrase);
+    return denied && !mfu_where_said(r, phrase);
+}
+
+bool mfu_row_says_together(const struct mfu_row *r, const char *one, const char *other)
+{
+    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
+        if (mfu_says_together(mfu_row_cell(r, prose[i]), one, other))
+            return true;
+    return false;
+}
+
 /* What phrases say of a column, the first that is affirmed; where one is denied and none affirmed, that. */
 // clang-format off
 static const struct fill { const char *column, *phrase, *text, *denied; } fills[] = {
-    {"act_ckpt", "selective recomputation|selective recompute|selective activation recomputation|selective checkpointing|selective activation checkpointing|selective AC", "selective", NULL},
-    {"act_ckpt", "gradient checkpointing|activation checkpointing|activation recomputation|activation recompute|full recomputation|full recompute|full checkpointing", "full", "none"},
+    {"act_ckpt", "selective recomputation|selective recompute|selective activation recomputation|selective checkpointing|selective activation checkpointing|selective AC|AC selective|AC: selective|AC=selective|activation checkpointing: selective|activation checkpointing=selective|recompute granularity selective|recompute granularity=selective|SAC", "selective", NULL},
+    {"act_ckpt", "gradient checkpointing|activation checkpointing|activation recomputation|activation recompute|full recomputation|full recompute|full checkpointing|full AC|AC full|AC: full|AC=full|recompute granularity full|recompute granularity=full", "full", "none"},
     {"attention", "flash attention 3|flash attention v3", "flash3", NULL},
     {"attention", "flash attention 2|flash attention v2", "flash2", NULL},
     {"attention", "flex attention", "flex", NULL},
     {"attention", "flash attention", "flash", "math"}, {"attention", "fused attention", NULL, "math"},
     {"sharding", "zero 3|zero stage 3", "zero3", NULL}, {"sharding", "zero 2|zero stage 2", "zero2", NULL}, {"sharding", "zero 1|zero stage 1", "zero1", NULL},
-    {"sharding", "hsdp", "hsdp", NULL}, {"sharding", "fsdp|fsdp2|fully sharded data parallel", "fsdp", NULL}, {"sharding", "ddp|distributed data parallel", "ddp", NULL},
+    {"sharding", "distributed optimizer|distributed fused adam|distributedfusedadam", "zero1", NULL}, {"sharding", "hsdp", "hsdp", NULL}, {"sharding", "fsdp|fsdp2|fully sharded data parallel", "fsdp-full", NULL}, {"sharding", "ddp|distributed data parallel", "ddp", NULL},
     {"precision", "pure bf16|bf16 pure", "bf16-pure", NULL}, {"precision", "trained in fp8|fp8 training|fp8 mixed precision", "fp8", NULL},
     {"precision", "trained in bf16|bf16 training|bf16 mixed precision|bf16 autocast|bf16 amp", "bf16", NULL},
     {"precision", "trained in fp16|fp16 training|fp16 mixed precision|fp16 amp|half precision training", "fp16", NULL}, {"precision", "trained in tf32|tf32 training", "tf32", NULL},
@@ -354,15 +414,85 @@ static const struct fill { const char *column, *phrase, *text, *denied; } fills[
     {"compile", "torch.compile|torch compile", "torch.compile", "eager"}};
 // clang-format on
 
-/* Whether prose affirms, or denies, the phrases of a row. */
+/* Whether what is free in a row affirms, or denies, the phrases; a source's title may be of other runs, too. */
 static bool prose_takes(const struct mfu_row *r, const struct fill *f, bool (*takes)(const char *, const char *))
 {
-    return takes(mfu_row_cell(r, "notes"), f->phrase) || takes(mfu_row_cell(r, "source"), f->phrase)
-        || takes(mfu_row_cell(r, "model"), f->phrase);
+    return takes(mfu_row_cell(r, "notes"), f->phrase) || takes(mfu_row_cell(r, "model"), f->phrase)
+        || (strcmp(f->column, "sharding") == 0 && takes(mfu_row_cell(r, "optimizer"), f->phrase));
+}
+
+static void fill(struct mfu_row *r, const char *column, const char *text)
+{
+    assert(r->n_filled < MFU_MOST_FILLED);
+    r->filled[r->n_filled].column = column;
+    snprintf(r->filled[r->n_filled++].text, MFU_MOST_SAID, "%s", text);
+}
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* Degrees that stand in the cell of the sharding: "FSDP2 TP2", "TP=8, PP=4", "EP8"; beside these, copies of the model only say
+ * what is left ("TP4 DP2").  What has no number is not stated. */
+static void take_degrees(struct mfu_row *r)
+{
+    static const struct {
+        const char *column, *names;
+    } axes[] = {{"tp", "tp|tensor parallel|tensor parallelism"},
+                {"pp", "pp|pipeline parallel|pipeline parallelism"},
+                {"vpp", "vpp|vp"},
+                {"cp", "cp|context parallel|context parallelism"},
+                {"ep", "ep|expert parallel|expert parallelism"},
+                {"etp", "etp"},
+                {NULL, "dp|data parallel"}};
+    char rest[MFU_MOST_SAID];
+    bool found = false;
+
+    snprintf(rest, sizeof rest, "%s", mfu_row_cell(r, "sharding"));
+    for (size_t i = 0; i < sizeof axes / sizeof *axes && (found || axes[i].column); i++)
+        for (char *p = rest; *p; p++) {
+            const char *end = p == rest || !isalpha((unsigned char)p[-1])
+                    || (tolower((unsigned char)p[-1]) == 'x' && p > rest + 1 && !isalpha((unsigned char)p[-2]))
+                ? mfu_behind(p, axes[i].names)
+                : NULL;
+            const char *number = end ? end + strspn(end, " -_=:(") : NULL;
+            size_t digits = number ? strspn(number, "0123456789") : 0;
+            char degree[8];
+
+            if (!end || isalpha((unsigned char)*end) || (axes[i].column && !mfu_cell_empty(r, axes[i].column)))
+                continue;
+            if (axes[i].column && (digits == 0 || digits >= sizeof degree)) {
+                mfu_row_skip(r, "sharding '%.40s': of how many GPUs is not stated (%s)", mfu_row_cell(r, "sharding"),
+                             axes[i].column);
+                continue;
+            }
+            found = true;
+            snprintf(degree, sizeof degree, "%.*s", (int)digits, number);
+            if (axes[i].column)
+                fill(r, axes[i].column, degree);
+            memset(p, ' ', (size_t)((digits ? number + digits : end) - p));
+        }
+    for (size_t n = strlen(rest); n > 0 && rest[n - 1] == ' ';)
+        rest[--n] = '\0';
+    if (found)
+        fill(r, "sharding", rest[strcspn(rest, LETTERS "0123456789")] ? rest : "");
+}
+
+/* "nf4", "4bit": no precision of products, but how frozen weights are held. */
+static void take_base(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "precision"), *base = mfu_base_in(text);
+
+    if (!base || mfu_row_has_word("precision", text) || mfu_row_choice_in(MFU_S_PRECISION, text) >= 0)
+        return;
+    if (!*mfu_row_method(r))
+        mfu_row_skip(r, "precision '%.40s' is that of frozen weights: the column method does not state adapters", text);
+    fill(r, "quant", text);
+    fill(r, "precision", "");
 }
 
 void mfu_row_fill(struct mfu_row *r)
 {
+    take_degrees(r);
+    take_base(r);
     for (int denied = 0; denied < 2; denied++)
         for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
             const char *text = denied ? fills[i].denied : fills[i].text;
@@ -370,9 +500,7 @@ void mfu_row_fill(struct mfu_row *r)
             if (!text || *mfu_row_cell(r, fills[i].column)
                 || !prose_takes(r, &fills[i], denied ? mfu_says_not : mfu_says))
                 continue;
-            assert(r->n_filled < MFU_MOST_FILLED);
-            r->filled[r->n_filled].column = fills[i].column;
-            r->filled[r->n_filled++].text = text;
+            fill(r, fills[i].column, text);
             mfu_row_assume(r, "%s=%s, by what is said", fills[i].column, text);
         }
 }
@@ -380,8 +508,8 @@ void mfu_row_fill(struct mfu_row *r)
 static bool set_overlaps(struct mfu_row *r)
 {
     for (size_t i = 0; i < sizeof overlapped / sizeof *overlapped; i++)
-        if (mfu_says_together(mfu_row_cell(r, "notes"), "overlap", overlapped[i].phrase)
-            && !mfu_row_take(r, "%s=%s, by the notes", overlapped[i].key, overlapped[i].value))
+        if (mfu_row_says_together(r, "overlap", overlapped[i].phrase)
+            && !mfu_row_take(r, "%s=%s, by what is said", overlapped[i].key, overlapped[i].value))
             return false;
     return true;
 }

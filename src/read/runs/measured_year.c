@@ -18,30 +18,46 @@
 #include "read/runs/measured_run.h"
 #include "scenario/setting.h"
 
-/* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
-static const struct {
+/* The years of releases: PyTorch's (its release notes), whose minor versions are the last of their year; likewise of CUDA's toolkit
+ * (developer.nvidia.com/cuda-toolkit-archive) and ROCm (github.com/ROCm/rocm-core/releases), which are older than what uses them. */
+static const struct release {
+    const char *of;
     int major, minor, year;
-} releases[] = {{1, 0, 2018}, {1, 3, 2019}, {1, 7, 2020}, {1, 10, 2021}, {1, 13, 2022},
-                {2, 1, 2023}, {2, 5, 2024}, {2, 9, 2025}, {2, 99, 2026}};
+} releases[] = {{"torch|pytorch", 1, 0, 2018},  {"torch|pytorch", 1, 3, 2019},  {"torch|pytorch", 1, 7, 2020},
+                {"torch|pytorch", 1, 10, 2021}, {"torch|pytorch", 1, 13, 2022}, {"torch|pytorch", 2, 1, 2023},
+                {"torch|pytorch", 2, 5, 2024},  {"torch|pytorch", 2, 9, 2025},  {"torch|pytorch", 2, 99, 2026},
+                {"cuda", 11, 2, 2020},          {"cuda", 11, 5, 2021},          {"cuda", 11, 8, 2022},
+                {"cuda", 12, 0, 2022},          {"cuda", 12, 3, 2023},          {"cuda", 12, 6, 2024},
+                {"cuda", 12, 9, 2025},          {"cuda", 13, 1, 2025},          {"cuda", 13, 99, 2026},
+                {"rocm", 5, 4, 2022},           {"rocm", 5, 7, 2023},           {"rocm", 6, 0, 2023},
+                {"rocm", 6, 3, 2024},           {"rocm", 6, 4, 2025},           {"rocm", 7, 1, 2025},
+                {"rocm", 7, 99, 2026}};
 
-/* The year of the PyTorch that the text names ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
-static int torch_year(const char *text)
+/* The year of the release that the text names of a program ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
+static int release_year(const char *text, const char *of)
 {
     int major, minor;
 
-    for (const char *end, *p = text; (p = mfu_place_said(text, p, "torch|pytorch", &end)); p = end)
-        for (size_t i = 0; i < sizeof releases / sizeof *releases && sscanf(end, "%*[ =v_-]%d.%d", &major, &minor) == 2;
+    for (const char *end, *p = text; (p = mfu_place_said(text, p, of, &end)); p = end)
+        for (const struct release *i = releases; i < releases + sizeof releases / sizeof *releases
+             && sscanf(end + strspn(end, " =v_-"), "%d.%d", &major, &minor) == 2;
              i++)
-            if (major == releases[i].major && minor <= releases[i].minor)
-                return releases[i].year;
+            if (strcmp(i->of, of) == 0 && major == i->major && minor <= i->minor)
+                return i->year;
     return 0;
 }
 
-/* The year of NVIDIA's container that the text names ("21.11 NGC"): its PyTorch is that month's; 0: none. */
+/* The year of NVIDIA's container that the text names ("21.11 NGC", "nvcr.io/nvidia/pytorch:24.05-py3", "NeMo 24.07"): its PyTorch is
+ * of that month; 0: none. */
 static int container_year(const char *text)
 {
-    double year = floor(mfu_number_before(text, "NGC"));
+    double year = floor(mfu_number_before(text, "NGC|py3"));
+    int major, month, end;
 
+    for (const char *behind, *p = text;
+         isnan(year) && (p = mfu_place_said(text, p, "NGC|nemo|pytorch|container", &behind)); p = behind)
+        if (sscanf(behind + strspn(behind, " :="), "%2d.%2d%n", &major, &month, &end) == 2 && month >= 1 && month <= 12)
+            year = major;
     return year >= 15 && year < 100 ? 2000 + (int)year : 0;
 }
 
@@ -89,6 +105,8 @@ static const struct {
     int year;
 } attentions[] = {{"flash1", 2022}, {"flash2", 2023}, {"flash3", 2024}};
 
+static const char *const named[] = {"framework", "notes", "source"};
+
 /* The year of the newest thing that the row names, and which that is; 0: nothing has a year. */
 static int newest(const struct mfu_row *r, const char **what)
 {
@@ -112,6 +130,10 @@ static int newest(const struct mfu_row *r, const char **what)
     for (size_t i = 0; i < sizeof attentions / sizeof *attentions; i++)
         if (mfu_same_letters(attention, attentions[i].attention))
             NAMED(attentions[i].year, attentions[i].attention)
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        NAMED(release_year(mfu_row_cell(r, named[i]), "cuda"), "its CUDA")
+        NAMED(release_year(mfu_row_cell(r, named[i]), "rocm"), "its ROCm")
+    }
 #undef NAMED
     return (int)year;
 }
@@ -124,7 +146,6 @@ static int newest(const struct mfu_row *r, const char **what)
 
 bool mfu_row_set_year(struct mfu_row *r)
 {
-    static const char *const named[] = {"framework", "notes", "source"};
     const char *by = "the PyTorch that is named", *what = "";
     int year = 0, least = newest(r, &what);
     bool guessed;
@@ -132,7 +153,7 @@ bool mfu_row_set_year(struct mfu_row *r)
     if (!mfu_cell_empty(r, "software"))
         return mfu_row_set(r, "software", mfu_row_cell(r, "software"));
     for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
-        if (!(year = torch_year(mfu_row_cell(r, named[i]))))
+        if (!(year = release_year(mfu_row_cell(r, named[i]), "torch|pytorch")))
             year = container_year(mfu_row_cell(r, named[i]));
     if ((guessed = !year)) {
         by = "its published runs";
