@@ -22,9 +22,33 @@ static double weight(int i)
     return exp(-at(i) * at(i) / 2);
 }
 
-static double length(const struct mfu_documents *d, double row, int i)
+/* The share of documents that is below a deviation of so many sigma, and back. */
+static double below(double z)
 {
-    return fmin(row, fmax(1, d->mean * exp(d->sigma * (at(i) - d->sigma / 2))));
+    return 0.5 * erfc(-z / sqrt(2));
+}
+
+static double deviation(double share)
+{
+    double low = -REACH, high = REACH;
+
+    for (int i = 0; i < 50; i++) {
+        double middle = (low + high) / 2;
+
+        if (below(middle) < share)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of the documents that are kept, whose logarithms follow the part of the distribution up to the row's. */
+static double length(const struct mfu_documents *d, double row, double z)
+{
+    if (d->drops > 0 && d->sigma > 0)
+        z = deviation(below(z) * below(log(row / d->mean) / d->sigma + d->sigma / 2));
+    return fmin(row, fmax(1, d->mean * exp(d->sigma * (z - d->sigma / 2))));
 }
 
 double mfu_documents_mean(const struct mfu_documents *d, double row, double (*of)(double, const void *),
@@ -33,7 +57,7 @@ double mfu_documents_mean(const struct mfu_documents *d, double row, double (*of
     double sum = 0, all = 0;
 
     for (int i = 0; i < POINTS; i++) {
-        double tokens = length(d, row, i);
+        double tokens = length(d, row, at(i));
 
         sum += weight(i) * (of ? of(tokens, context) : tokens);
         all += weight(i);
@@ -46,27 +70,17 @@ double mfu_documents_longest(const struct mfu_documents *d, double row, double n
     double mean = 0, before = 0;
 
     for (int i = 0; i < POINTS; i++) { /* the chance that all n are below */
-        double below = i == POINTS - 1 ? 1 : pow(0.5 * erfc(-(at(i) + at(i + 1)) / 2 / sqrt(2)), n);
+        double upto = i == POINTS - 1 ? 1 : pow(below((at(i) + at(i + 1)) / 2), n);
 
-        mean += (below - before) * length(d, row, i);
-        before = below;
+        mean += (upto - before) * length(d, row, at(i));
+        before = upto;
     }
     return mean;
 }
 
 double mfu_documents_quantile(const struct mfu_documents *d, double row, double n, double u)
 {
-    double below = -REACH, above = REACH, one = pow(u, 1 / n);
-
-    for (int i = 0; i < 50; i++) {
-        double middle = (below + above) / 2;
-
-        if (0.5 * erfc(-middle / sqrt(2)) < one)
-            below = middle;
-        else
-            above = middle;
-    }
-    return fmin(row, fmax(1, d->mean * exp(d->sigma * (below - d->sigma / 2))));
+    return length(d, row, deviation(pow(u, 1 / n)));
 }
 
 /* The row with the least room that a document fits in; a new one. */
@@ -91,7 +105,7 @@ double mfu_documents_fill(const struct mfu_documents *d, double row, bool packed
         all += weight(i);
     for (int i = POINTS - 1; i >= 0; i--)
         for (due += PACKED * weight(i) / all; due >= 1 && rows < PACKED; due--) {
-            double tokens = length(d, row, i);
+            double tokens = length(d, row, at(i));
             int k = best_row(room, rows, tokens);
 
             if (k == rows)

@@ -2,7 +2,7 @@
  * documents.h - how long documents are, and what a row of tokens holds of them.
  *
  * A document is a sample of the data: a text, a dialogue, an image.  Lengths are lognormal, as those of
- * most corpora are nearly; what is longer than a row is cut.  A row holds one document and padding, or several
+ * most corpora are nearly; what is longer than a row is cut, or left out.  A row holds one document and padding, or several
  * (packing), each of which attends to itself alone.
  */
 #ifndef MFU_DOCUMENTS_H
@@ -14,9 +14,10 @@ struct mfu_documents {
     double mean;  /* tokens before the cut; 0: one fills each row */
     double sigma; /* standard deviation of the logarithm, 0: all are alike */
     double fill;  /* share of the rows' tokens that is of documents; the rest is padding */
+    double drops; /* 1: documents that are longer than a row are left out, 0: cut */
 };
 
-/* Mean of `of` over documents that are cut to `row` tokens; `of` NULL: of their tokens. */
+/* Mean of `of` over documents that are cut to `row` tokens, or over those that are no longer; `of` NULL: of their tokens. */
 double mfu_documents_mean(const struct mfu_documents *, double row, double (*of)(double tokens, const void *context),
                           const void *context);
 

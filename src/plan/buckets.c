@@ -1,5 +1,5 @@
 /*
- * buckets.c - reads or makes the sizes, plans each, and adds them up by how often they come.
+ * buckets.c - reads or makes the sizes or lengths, plans each, and adds them up by how often they come.
  */
 #include "plan/buckets.h"
 
@@ -22,31 +22,34 @@ const size_t mfu_buckets_option_count = sizeof mfu_buckets_option_rows / sizeof 
 
 /* ---- sizes ----------------------------------------------------------------- */
 
-static bool add_size(struct mfu_buckets *b, double width, double height, double share)
+static bool add_size(struct mfu_buckets *b, struct mfu_bucket size)
 {
     if (b->n == MFU_MOST_BUCKETS)
         return false;
-    b->row[b->n++] = (struct mfu_bucket){.width = width, .height = height, .share = share};
+    b->row[b->n++] = size;
     return true;
 }
 
-static int read_sizes(struct mfu_buckets *b, const char *text, struct mfu_error *err)
+static int read_sizes(struct mfu_buckets *b, const char *text, bool pictures, struct mfu_error *err)
 {
     for (const char *at = text;; at++) {
-        double width = 0, height = 0, share = 1;
-        int used = 0;
+        struct mfu_bucket x = {.width = NAN, .height = NAN, .share = 1};
+        int used = 0,
+            read = pictures ? sscanf(at, "%lfx%lf%n", &x.width, &x.height, &used) - 1
+                            : sscanf(at, "%lf%n", &x.tokens, &used);
 
-        if (sscanf(at, "%lfx%lf%n", &width, &height, &used) == 2 && at[used] == ':') {
+        if (read == 1 && at[used] == ':') {
             char *end;
 
-            share = strtod(at + used + 1, &end);
+            x.share = strtod(at + used + 1, &end);
             used = (int)(end - at);
         }
         at += used;
-        if (!(width >= 1 && height >= 1 && share > 0 && share < 1e9) || (*at && *at != ','))
-            return mfu_fail(err, MFU_EINPUT, "'%.60s': expected sizes and shares, such as 1024x1024:60,832x1216:40",
-                            text);
-        if (!add_size(b, width, height, share))
+        if (!(pictures ? x.width >= 1 && x.height >= 1 : x.tokens >= 1) || !(x.share > 0 && x.share < 1e9)
+            || (*at && *at != ','))
+            return mfu_fail(err, MFU_EINPUT, "'%.60s': expected %s and shares, such as %s", text,
+                            pictures ? "sizes" : "lengths", pictures ? "1024x1024:60,832x1216:40" : "512:60,1024:40");
+        if (!add_size(b, x))
             return mfu_fail(err, MFU_EINPUT, "'%.60s': expected %d sizes at most", text, MFU_MOST_BUCKETS);
         if (!*at)
             return 0;
@@ -59,18 +62,33 @@ static int make_sizes(struct mfu_buckets *b, double n, double area, struct mfu_e
 {
     double step = b->options.step, edge = floor(sqrt(area) / step) * step;
 
-    if (!(n >= 1 && n <= MFU_MOST_BUCKETS && n == floor(n)))
-        return mfu_fail(err, MFU_EINPUT, "%g: expected 1 to %d sizes", n, MFU_MOST_BUCKETS);
     for (double shorter = edge; shorter >= step && b->n < (size_t)n; shorter -= step) {
         double longer = shorter == edge ? edge : floor(area / shorter / step) * step;
 
-        add_size(b, longer, shorter, 1);
+        add_size(b, (struct mfu_bucket){.width = longer, .height = shorter, .share = 1});
         if (longer > shorter && b->n < (size_t)n)
-            add_size(b, shorter, longer, 1);
+            add_size(b, (struct mfu_bucket){.width = shorter, .height = longer, .share = 1});
     }
     return b->n == (size_t)n
         ? 0
         : mfu_fail(err, MFU_EINPUT, "%g: edges of %g pixels and multiples make %zu sizes of that area", n, step, b->n);
+}
+
+/* Lengths of batches in the middle of as many parts of their distribution. */
+static int make_lengths(struct mfu_buckets *b, double n, const struct mfu_config *c, struct mfu_error *err)
+{
+    if (!mfu_config_pads_to_longest(c))
+        return mfu_fail(err, MFU_EINPUT, "all batches are alike: set padding to longest or alike, and doc_len");
+    if (!c->scenario->setting_given[MFU_S_DOC_SIGMA])
+        return mfu_fail(err, MFU_EINPUT,
+                        "how much lengths differ is not stated: set doc_sigma, sqrt(ln(1 + (deviation/mean)^2)), or 0");
+    while (b->n < (size_t)n) {
+        double share = ((double)b->n + 0.5) / n;
+        double tokens = mfu_documents_quantile(&c->documents, c->seq, mfu_config_padded_together(c), share);
+
+        add_size(b, (struct mfu_bucket){.width = NAN, .height = NAN, .share = 1, .tokens = ceil(tokens)});
+    }
+    return 0;
 }
 
 /* ---- each size ------------------------------------------------------------- */
@@ -88,9 +106,12 @@ static int plan_size(const struct mfu_scenario *scenario, struct mfu_bucket *x, 
 {
     struct mfu_scenario s = *scenario;
 
-    if (set_number(&s, "height", x->height, err) < 0 || set_number(&s, "width", x->width, err) < 0
-        || mfu_plan_make(p, &s, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0)
-        return mfu_within(err, "%.0fx%.0f", x->width, x->height);
+    if (isnan(x->width) ? set_number(&s, "seq", x->tokens, err) < 0 || set_number(&s, "doc_len", 0, err) < 0
+                        : set_number(&s, "height", x->height, err) < 0 || set_number(&s, "width", x->width, err) < 0)
+        return -1;
+    if (mfu_plan_make(p, &s, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0)
+        return isnan(x->width) ? mfu_within(err, "%.0f tokens", x->tokens)
+                               : mfu_within(err, "%.0fx%.0f", x->width, x->height);
     x->tokens = p->config.seq;
     x->step_s = p->step.time_s;
     x->low_s = p->step.low_s;
@@ -107,6 +128,11 @@ static int by_step(const void *a, const void *b)
     const struct mfu_bucket *const *x = a, *const *y = b;
 
     return ((*x)->step_s > (*y)->step_s) - ((*x)->step_s < (*y)->step_s);
+}
+
+static double both_fit(double a, double b)
+{
+    return a == 0 || b == 0 ? 0 : a * b; /* NAN stays */
 }
 
 /* The mean of a step that is as long as that of the slowest of `ranks`. */
@@ -131,9 +157,11 @@ static void add_up(struct mfu_buckets *b, double ranks)
         b->tokens += x->share * x->tokens;
         mean_s += x->share * x->step_s;
         b->largest = x->memory_bytes > b->row[b->largest].memory_bytes ? (size_t)(x - b->row) : b->largest;
-        b->fits = x->fits == 0 || b->fits == 0 ? 0 : b->fits * x->fits; /* NAN stays */
+        b->fits = both_fit(b->fits, x->fits);
     }
     b->waits_s = fmax(b->step_s - mean_s, 0);
+    b->memory_bytes = b->row[b->largest].memory_bytes;
+    b->memory_tokens = b->row[b->largest].tokens;
 }
 
 /* An epoch has a part of a micro-batch at the end of each size: sd-scripts trains on it (train_util.py, ceil), who drops it
@@ -160,18 +188,24 @@ int mfu_buckets_plan(const struct mfu_scenario *s, const char *text, const struc
                      struct mfu_error *err)
 {
     double count, images = 0, sum = 0;
+    bool pictures, counted;
     struct mfu_config c;
     char *end;
 
     *b = (struct mfu_buckets){.options = *options, .left_images = NAN, .epoch_s = NAN};
     if (mfu_scenario_resolve(s, &c, err) < 0)
         return -1;
-    if (!(mfu_config_dim(&c, "height") > 0 && mfu_config_dim(&c, "width") > 0))
+    pictures = mfu_config_dim(&c, "height") > 0 && mfu_config_dim(&c, "width") > 0;
+    if (!pictures && mfu_model_samples(s->model))
         return mfu_fail(err, MFU_EINPUT, "%s has no height and width (flux-dev, sd3-medium and wan-2.1-1.3b do)",
                         s->model->slug);
     count = strtod(text, &end);
-    if ((*end ? read_sizes(b, text, err)
-              : make_sizes(b, count, mfu_config_dim(&c, "height") * mfu_config_dim(&c, "width"), err))
+    counted = *end == '\0';
+    if (counted && !(count >= 1 && count <= MFU_MOST_BUCKETS && count == floor(count)))
+        return mfu_fail(err, MFU_EINPUT, "%g: expected 1 to %d sizes", count, MFU_MOST_BUCKETS);
+    if ((!counted       ? read_sizes(b, text, pictures, err)
+             : pictures ? make_sizes(b, count, mfu_config_dim(&c, "height") * mfu_config_dim(&c, "width"), err)
+                        : make_lengths(b, count, &c, err))
         < 0)
         return -1;
     for (size_t i = 0; i < b->n; i++)
@@ -184,6 +218,13 @@ int mfu_buckets_plan(const struct mfu_scenario *s, const char *text, const struc
     }
     b->capacity_bytes = p->memory.capacity_bytes;
     add_up(b, p->config.setting[MFU_S_DP]);
+    if (counted && !pictures) {
+        if (mfu_plan_make(p, s, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0)
+            return -1;
+        b->memory_bytes = fmax(b->memory_bytes, p->memory.smi_bytes); /* lengths in turn fill the pools otherwise */
+        b->memory_tokens = p->config.seq;
+        b->fits = both_fit(b->fits, mfu_plan_fits(p));
+    }
     b->samples_per_s = images / b->step_s;
     if (options->images > 0)
         add_up_epoch(b, &p->config);

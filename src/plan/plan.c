@@ -669,7 +669,7 @@ double mfu_plan_longest_document(const struct mfu_plan *p)
 {
     const struct mfu_config *c = &p->config;
 
-    return c->documents.mean > 0 ? mfu_documents_longest(&c->documents, c->seq, c->batch) : c->seq;
+    return c->documents.mean > 0 ? mfu_documents_longest(&c->documents, c->seq, mfu_config_padded_together(c)) : c->seq;
 }
 
 /* PyTorch 01386103, distributed/pipelining/schedules.py: _add_unshard_reshard (max_active_stages). */
@@ -701,7 +701,7 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
     if (mfu_config_gathers_ahead(&p->config) && p->config.setting[MFU_S_VPP] > MOST_GATHERED && i-- == 0)
         return "vpp: weights of more than three stages a rank, which torch's schedule frees and gathers again";
     if (mfu_config_pads_to_longest(&p->config) && i-- == 0)
-        return "padding: the time of batches that are shorter than seq";
+        return "padding: the time of batches that are shorter than seq, which the command buckets adds up";
     if (mfu_scenario_adapters_unpredicted(&p->scenario) && i-- == 0)
         return mfu_scenario_adapters_unpredicted(&p->scenario);
     if (p->scenario.not_modelled[0] && i-- == 0)

@@ -107,7 +107,8 @@ static void draw_lengths(const struct mfu_config *c, unsigned order, double leng
         x = (x ^ x >> 16) * 0x21f0aaadu;
         x = (x ^ x >> 15) * 0x735a2d97u;
         x ^= x >> 15;
-        lengths[k] = mfu_documents_quantile(&c->documents, c->seq, c->batch, (x + 0.5) / 0x1p32) / c->seq;
+        lengths[k] =
+            mfu_documents_quantile(&c->documents, c->seq, mfu_config_padded_together(c), (x + 0.5) / 0x1p32) / c->seq;
     }
 }
 

@@ -184,7 +184,7 @@ static void derive_documents(struct mfu_config *c)
 {
     struct mfu_documents *d = &c->documents;
 
-    *d = (struct mfu_documents){c->setting[MFU_S_DOC_LEN], c->setting[MFU_S_DOC_SIGMA], 1};
+    *d = (struct mfu_documents){c->setting[MFU_S_DOC_LEN], c->setting[MFU_S_DOC_SIGMA], 1, c->setting[MFU_S_TOO_LONG]};
     if (d->mean > 0 && c->seq >= 1)
         d->fill = mfu_documents_fill(d, c->seq, c->setting[MFU_S_PACKING] > 0);
 }
@@ -192,6 +192,13 @@ static void derive_documents(struct mfu_config *c)
 bool mfu_config_pads_to_longest(const struct mfu_config *c)
 {
     return c->setting[MFU_S_PADDING] > 0 && c->setting[MFU_S_PACKING] == 0 && c->documents.mean > 0;
+}
+
+/* transformers' group_by_length sorts 50 batches at a time (trainer_pt_utils.py: get_length_grouped_indices), peft's comparison
+ * of methods 20 (5d602fdb, method_comparison/MetaMathQA/utils.py: BucketIterator): in one of those all are nearly as long. */
+double mfu_config_padded_together(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_PADDING] == MFU_PADDING_ALIKE ? 1 : c->batch;
 }
 
 double mfu_config_document_tokens(const struct mfu_config *c)

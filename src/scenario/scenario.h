@@ -157,6 +157,8 @@ const struct mfu_reference_row *mfu_config_reference(const struct mfu_config *);
 
 /* Whether batches differ in length, each as long as its longest document. */
 bool mfu_config_pads_to_longest(const struct mfu_config *);
+/* Of how many documents at random a batch is as long as the longest: its own, or 1 where they are alike. */
+double mfu_config_padded_together(const struct mfu_config *);
 
 /* Tokens that go through the model for one document: its own and its part of the padding. */
 double mfu_config_document_tokens(const struct mfu_config *);

@@ -32,9 +32,12 @@ struct mfu_error;
       "mean number of tokens of a document (sample) before it is cut to seq; 0: each fills its sequence")              \
     X(DOC_SIGMA, "doc_sigma", "", MFU_COUNT, 0, 3, 0, NULL, "batch",                                                   \
       "standard deviation of the logarithm of document lengths (lognormal); 0: all are alike", .fractional = true)     \
-    X(PADDING, "padding", "", MFU_COUNT, 0, 1, 0, mfu_padding_names, "batch",                                          \
-      "how far documents are padded that are not packed: to seq, or to the longest of their batch, so that "           \
-      "batches differ and the allocator reserves more (doc_len and doc_sigma say by how much)")                        \
+    X(TOO_LONG, "too_long", "", MFU_COUNT, 0, 1, 0, mfu_too_long_names, "batch",                                       \
+      "what becomes of documents that are longer than seq: cut, or dropped, so that those that are left are shorter")  \
+    X(PADDING, "padding", "", MFU_COUNT, 0, MFU_PADDING_COUNT - 1, 0, mfu_padding_names, "batch",                      \
+      "how far documents are padded that are not packed: to seq, or to the longest of their batch, of any documents "  \
+      "or of like ones (alike: sorted or grouped by length), so that batches differ and the allocator reserves more "  \
+      "(doc_len and doc_sigma say by how much)")                                                                       \
     X(PADDING_MASK, "padding_mask", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "batch",                                 \
       "whether attention gets a mask of the padding, as PyTorch's sdpa in transformers does where a batch has any: "   \
       "then its memory-efficient kernel computes all pairs")                                                           \
@@ -333,8 +336,9 @@ struct mfu_setting {
 };
 
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
-extern const char *const mfu_switch_names[];  /* "off", "on", NULL */
-extern const char *const mfu_padding_names[]; /* "seq", "longest", NULL */
+extern const char *const mfu_switch_names[];   /* "off", "on", NULL */
+extern const char *const mfu_too_long_names[]; /* "cut", "drop", NULL */
+extern const char *const mfu_padding_names[];  /* "seq", "longest", "alike", NULL */
 
 /* Types of the states and masters of TransformerEngine's FusedAdam. */
 enum { MFU_STATE_OWN, MFU_STATE_FP32, MFU_STATE_BF16, MFU_STATE_FP16, MFU_STATE_FP8, MFU_STATE_TYPE_COUNT };
@@ -364,6 +368,7 @@ enum { MFU_EMA_OFF, MFU_EMA_LERP, MFU_EMA_FOREACH, MFU_EMA_LOOP, MFU_EMA_COUNT }
 extern const char *const mfu_ema_names[MFU_EMA_COUNT + 1];
 
 /* What a loader does. */
+enum { MFU_PADDING_SEQ, MFU_PADDING_LONGEST, MFU_PADDING_ALIKE, MFU_PADDING_COUNT };
 enum { MFU_LOADER_NOTHING, MFU_LOADER_JPEG, MFU_LOADER_COUNT };
 #define MFU_USUAL_WORKERS                                                                                              \
     6 /* that decode for a GPU: cores for each in p4d; 4 in torch's and timm's examples, 5 in DGX-1, 10 in DeiT */

@@ -1,6 +1,6 @@
 /*
  * Laws of image sizes at random: each is planned, or refused with a setting that can be planned; a sequence has the tokens of
- * its images; larger images are no less work.
+ * its images; larger images are no less work.  And those of sequences whose batches differ in length.
  */
 #include "../unit/any_scenario.h"
 #include "owned.h"
@@ -194,6 +194,48 @@ static void turned_pictures_cost_as_much(void **unused)
     assert_true(n > 5);
 }
 
+/* Sequences: batches of like documents are no longer than batches of any, those without the longest no longer than cut ones;
+ * steps lie between those of the shortest and the longest, and what holds the longest holds all. */
+static void lengths_lie_between_their_batches(void **unused)
+{
+    static const char *const told_of[][2] = {
+        {"longest", "cut"}, {"alike", "cut"}, {"longest", "drop"}, {"alike", "drop"}};
+    struct mfu_buckets_options options = {.images = NAN, .step = 64};
+
+    (void)unused;
+    for (int i = 0; i < 6; i++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, i % 2 ? "llama-3.2-1b" : "gpt2", NULL),
+                                                   mfu_catalog_gpu(catalog, "h200-sxm", NULL));
+        double tokens[4];
+        char mean[16], sigma[16];
+
+        snprintf(mean, sizeof mean, "%u", 100 + (unsigned)any(900));
+        snprintf(sigma, sizeof sigma, "0.%u", 1 + (unsigned)any(9));
+        snprintf(told, sizeof told, "model %s; set seq 512 batch 4 doc_len %s doc_sigma %s", s.model->slug, mean,
+                 sigma);
+        assert_int_equal(mfu_scenario_set(&s, "seq", "512", NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "batch", "4", NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "doc_len", mean, NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "padding", "longest", NULL), 0);
+        HOLDS(mfu_buckets_plan(&s, "5", &options, &plan, &simulation, &(struct mfu_buckets){0}, NULL) < 0);
+        assert_int_equal(mfu_scenario_set(&s, "doc_sigma", sigma, NULL), 0);
+        for (int k = 0; k < 4; k++) {
+            struct mfu_buckets b;
+
+            assert_int_equal(mfu_scenario_set(&s, "padding", told_of[k][0], NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, "too_long", told_of[k][1], NULL), 0);
+            assert_int_equal(mfu_buckets_plan(&s, "5", &options, &plan, &simulation, &b, NULL), 0);
+            HOLDS(b.n == 5 && b.step_s >= b.row[0].step_s * (1 - EXACT) && b.step_s <= b.row[4].step_s * (1 + EXACT));
+            HOLDS(b.low_s <= b.step_s && b.step_s <= b.high_s && b.memory_tokens == 512);
+            for (size_t r = 0; r < b.n; r++)
+                HOLDS(b.row[r].tokens <= 512 && b.row[r].memory_bytes <= b.memory_bytes
+                      && (r == 0 || b.row[r].tokens >= b.row[r - 1].tokens));
+            tokens[k] = b.tokens;
+        }
+        HOLDS(tokens[1] <= tokens[0] && tokens[3] <= tokens[2] && tokens[2] <= tokens[0] && tokens[3] <= tokens[1]);
+    }
+}
+
 /* One size is its plan; several lie between the least and the most of them, nearer to the most the more ranks wait for each
  * other; the largest must fit; every picture of an epoch is in a batch that is full or left over. */
 static void buckets_lie_between_their_sizes(void **unused)
@@ -312,6 +354,7 @@ int main(void)
         cmocka_unit_test(windows_side_by_side_leave_out_the_edge),
         cmocka_unit_test(turned_pictures_cost_as_much),
         cmocka_unit_test(buckets_lie_between_their_sizes),
+        cmocka_unit_test(lengths_lie_between_their_batches),
         cmocka_unit_test(hardware_flops_are_those_of_the_kernels),
         cmocka_unit_test(tf32_is_no_slower_than_fp32),
     };

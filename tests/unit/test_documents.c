@@ -20,13 +20,19 @@ static double chance(void)
 static void draw(const struct mfu_documents *d, double row)
 {
     for (int i = 0; i < DRAWN; i++) {
-        double z = sqrt(-2 * log(chance())) * cos(2 * M_PI * chance());
+        double tokens;
 
-        drawn[i] = fmin(row, fmax(1, d->mean * exp(d->sigma * z - d->sigma * d->sigma / 2)));
+        do {
+            double z = sqrt(-2 * log(chance())) * cos(2 * M_PI * chance());
+
+            tokens = fmax(1, d->mean * exp(d->sigma * z - d->sigma * d->sigma / 2));
+        } while (d->drops > 0 && tokens > row);
+        drawn[i] = fmin(row, tokens);
     }
 }
 
-static const struct mfu_documents all[] = {{300, 0, 1}, {300, 0.5, 1}, {300, 1, 1}, {300, 1.5, 1}, {1500, 0.8, 1}};
+static const struct mfu_documents all[] = {{300, 0, 1, 0},   {300, 0.5, 1, 0},  {300, 1, 1, 0},
+                                           {300, 1.5, 1, 0}, {1500, 0.8, 1, 0}, {3000, 0.7, 1, 1}};
 #define KINDS (sizeof all / sizeof all[0])
 #define ROW 2048.
 
@@ -103,7 +109,7 @@ static void rows_are_as_full_as_those_of_drawn_documents(void **state)
         assert_near(mfu_documents_fill(&all[k], ROW, false), mfu_documents_mean(&all[k], ROW, NULL, NULL) / ROW, 1e-12);
     }
     for (double mean = 1; mean <= 1e9; mean *= 1.5) { /* one length, and none above a row */
-        struct mfu_documents d = {floor(mean), 0, 1};
+        struct mfu_documents d = {floor(mean), 0, 1, 0};
         double whole = fmin(ROW, d.mean), rest = fmod(ROW, whole) / ROW;
 
         assert_near(mfu_documents_fill(&d, ROW, true), ROW / whole < 256 ? 1 - rest : 1, 1e-9);
@@ -133,7 +139,7 @@ static void tails_count(void **state)
     (void)state;
     for (double sigma = 0.25; sigma <= 3; sigma += 0.25)
         for (double row = 1024; row <= 0x1p20; row *= 4) {
-            struct mfu_documents d = {5000, sigma, 1};
+            struct mfu_documents d = {5000, sigma, 1, 0};
 
             assert_near(mfu_documents_mean(&d, row, NULL, NULL), moment(&d, row, 1), 0.005);
             assert_near(mfu_documents_mean(&d, row, square, NULL), moment(&d, row, 2), 0.005);
@@ -155,8 +161,8 @@ static void equal_documents_are_sequences(void **state)
                              rows = one;
 
         rows.sequences = 1, rows.seq = rows.row = ROW;
-        rows.documents =
-            (struct mfu_documents){ROW / n, 0, mfu_documents_fill(&(struct mfu_documents){.mean = ROW / n}, ROW, true)};
+        rows.documents = (struct mfu_documents){
+            ROW / n, 0, mfu_documents_fill(&(struct mfu_documents){.mean = ROW / n}, ROW, true), 0};
         for (int backward = 0; backward < 2; backward++) {
             struct mfu_kernel a = mfu_kernel_attention(&one, backward), b = mfu_kernel_attention(&rows, backward);
 

@@ -347,13 +347,13 @@ const struct mfu_record mfu_record_rollout = MFU_RECORD(rollout, .command = "rol
 MFU_FIELDS(iteration, const struct mfu_iteration *t, ITERATION)
 const struct mfu_record mfu_record_iteration = MFU_RECORD(iteration, .command = "iteration");
 
-/* ---- pictures of several sizes ------------------------------------------------ */
+/* ---- samples of several sizes ------------------------------------------------- */
 
 #define BUCKET(X) \
-    X(NUMBER, width,         MFU_COUNT,   x->width,           "pixels") \
-    X(NUMBER, height,        MFU_COUNT,   x->height,          "pixels") \
-    X(NUMBER, share,         MFU_RATIO,   x->share,           "of the pictures") \
-    X(NUMBER, tokens,        MFU_TOKENS,  x->tokens,          "of a picture") \
+    X(NUMBER, width,         MFU_COUNT,   x->width,           "pixels; null of sequences") \
+    X(NUMBER, height,        MFU_COUNT,   x->height,          "pixels; null of sequences") \
+    X(NUMBER, share,         MFU_RATIO,   x->share,           "of the samples") \
+    X(NUMBER, tokens,        MFU_TOKENS,  x->tokens,          "of a sample") \
     X(NUMBER, step_time_s,   MFU_SECONDS, x->step_s,          "if all ranks drew this size") \
     X(NUMBER, smi_used_bytes, MFU_BYTES,  round(x->memory_bytes), "what nvidia-smi shows for the process") \
     X(OPEN_FLAG, fits,       0,           x->fits,            "whether that does; null: unknown")
@@ -366,13 +366,13 @@ static const struct mfu_record bucket = MFU_RECORD(bucket, .rows = NULL);
     X(NUMBER, step_time_low_s, MFU_SECONDS, b->low_s,         "lower end of its 90 % interval") \
     X(NUMBER, step_time_high_s, MFU_SECONDS, b->high_s,       "upper end of its 90 % interval") \
     X(NUMBER, waits_s,       MFU_SECONDS, b->waits_s,         "of it, for ranks that drew a slower size; at most, where they accumulate") \
-    X(NUMBER, tokens,        MFU_TOKENS,  b->tokens,          "of a picture, in the mean") \
+    X(NUMBER, tokens,        MFU_TOKENS,  b->tokens,          "of a sample, in the mean") \
     X(NUMBER, samples_per_s, MFU_COUNT,   b->samples_per_s,   "of all ranks") \
     X(OPEN_FLAG, fits,       0,           b->fits,            "whether all sizes do; null: unknown") \
-    X(NUMBER, smi_used_bytes, MFU_BYTES,  round(b->row[b->largest].memory_bytes), "of the size that takes the most") \
+    X(NUMBER, smi_used_bytes, MFU_BYTES,  round(b->memory_bytes), "of the size that takes the most, or of sequences as long as seq") \
     X(NUMBER, capacity_bytes, MFU_BYTES,  b->capacity_bytes,  "what the card offers to a process") \
     X(NUMBER, left_images,   MFU_COUNT,   b->left_images,     "of an epoch, in micro-batches that are not full") \
-    X(NUMBER, epoch_s,       MFU_SECONDS, b->epoch_s,         "an epoch; null: nobody said how many pictures")
+    X(NUMBER, epoch_s,       MFU_SECONDS, b->epoch_s,         "an epoch; null: nobody said how many samples")
 MFU_FIELDS(buckets, const struct mfu_buckets *b, BUCKETS)
 const struct mfu_record mfu_record_buckets = MFU_RECORD(buckets, .command = "buckets", .rows = "buckets");
 // clang-format on

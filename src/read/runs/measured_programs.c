@@ -192,6 +192,7 @@ static const struct {
     {"ms-swift", "precision", "bf16-pure", NULL, "full", false, NULL},
     {"ms-swift", "precision", "bf16", NULL, "lora", false, NULL},
     {"ms-swift", "fp32_outputs", "1", NULL, NULL, false, NULL},
+    {"ms-swift", "too_long", "drop", NULL, NULL, false, NULL}, /* argument.py: truncation_strategy 'delete' */
     /* 1.5.0, llm/utils/argument.py (of models that can); 4.6.0, trainers/arguments.py: gradient_checkpointing = True */
     {"ms-swift", "checkpoint", "full", NULL, NULL, false, NULL},
     /* modules/peft/lora.py: parameters in the model's type, dropout only where it is not 0. */

@@ -1,5 +1,5 @@
 /*
- * buckets.c - pictures of several sizes: the step in the mean, the memory of the largest.
+ * buckets.c - pictures of several sizes, sequences of several lengths: the step in the mean, the memory of the largest.
  */
 #include "plan/buckets.h"
 #include "answer/fields/fields.h"
@@ -42,17 +42,20 @@ const struct mfu_command mfu_command_buckets = {
     .name = "buckets",
     .usage = "SIZES [OPTION VALUE ...]",
     .group = "plan",
-    .summary = "pictures of several sizes",
+    .summary = "samples of several sizes",
     .help = "A run whose micro-batches are each of one size of several (aspect-ratio\n"
             "buckets): the step in the mean over their shares and the ranks that wait for\n"
             "the slowest, the memory of the largest.  SIZES are WIDTHxHEIGHT:SHARE with\n"
-            "commas between, or how many to make of the area that height and width have.\n"
+            "commas between, or how many to make of the area that height and width have;\n"
+            "of a model of sequences LENGTH:SHARE, or how many lengths of batches to take\n"
+            "from doc_len, doc_sigma, too_long and padding: memory is that of seq then.\n"
             "\n"
             "    images  of an epoch: how long it takes, and what its last batches lack\n"
             "    step    pixels, of which edges are multiples where sizes are made (64)\n"
             "\n"
             "    model flux-dev; buckets 1024x1024:60,832x1216:25,1216x832:15\n"
             "    buckets 9 images 40k\n"
+            "    set seq 2048 batch 4 doc_len 400 doc_sigma .7 padding longest; buckets 20\n"
             "    print buckets.step_time_s/step_time_s",
     .least_args = 1,
     .most_args = -1,

@@ -1,5 +1,5 @@
 /*
- * buckets.c - pictures of several sizes, for people: each size, then the run.
+ * buckets.c - pictures of several sizes or sequences of several lengths, for people: each, then the run.
  */
 #include <math.h>
 
@@ -12,6 +12,14 @@
 
 #define INDENT 9
 
+static const char *size(const struct mfu_bucket *x, char text[32])
+{
+    if (isnan(x->width))
+        return "padded to";
+    snprintf(text, 32, "%.0fx%.0f", x->width, x->height);
+    return text;
+}
+
 static const char *fits(double f)
 {
     return isnan(f) ? "whether it fits is unknown" : f > 0 ? "fits" : "does not fit";
@@ -22,16 +30,16 @@ void mfu_text_buckets(FILE *out, const struct mfu_term *t, const struct mfu_plan
     static const struct mfu_column columns[] = {{"size", .left = true}, {"share", .rank = 0}, {"tokens", .rank = 0},
                                                 {"step", .rank = 0},    {"VRAM", .rank = 0},  {"", .left = true}};
     const struct mfu_bucket *most = &b->row[b->largest];
-    const char *samples = mfu_model_samples(p->config.model);
+    bool pictures = !isnan(most->width);
+    const char *samples = pictures ? mfu_model_samples(p->config.model) : "sequences";
     struct mfu_table table = MFU_TABLE(columns);
     struct mfu_flow f;
 
     for (size_t i = 0; i < b->n; i++) {
         const struct mfu_bucket *x = &b->row[i];
 
-        mfu_table_cells(&table, "%.0fx%.0f\t%s\t%s\t%s\t%s\t%s", x->width, x->height, P(x->share),
-                        Q(x->tokens, MFU_TOKENS), Q(x->step_s, MFU_SECONDS), Q(x->memory_bytes, MFU_BYTES),
-                        fits(x->fits));
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s", size(x, (char[32]){0}), P(x->share), Q(x->tokens, MFU_TOKENS),
+                        Q(x->step_s, MFU_SECONDS), Q(x->memory_bytes, MFU_BYTES), fits(x->fits));
     }
     mfu_table_print(out, t, &table, 0);
     f = mfu_flow_start(out, t, "step", INDENT);
@@ -46,9 +54,10 @@ void mfu_text_buckets(FILE *out, const struct mfu_term *t, const struct mfu_plan
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "VRAM", INDENT);
     mfu_flow_piece(&f, isnan(b->fits) ? MFU_WARN : b->fits > 0 ? MFU_GOOD : MFU_BAD, "%s", fits(b->fits));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s of %s at %.0fx%.0f", Q(most->memory_bytes, MFU_BYTES),
-                   Q(b->capacity_bytes, MFU_BYTES), most->width, most->height);
-    mfu_flow_piece(&f, MFU_PLAIN, "without what is cached of other sizes");
+    mfu_flow_piece(&f, MFU_PLAIN, "%s of %s at %s", Q(b->memory_bytes, MFU_BYTES), Q(b->capacity_bytes, MFU_BYTES),
+                   pictures ? size(most, (char[32]){0}) : Q(b->memory_tokens, MFU_TOKENS));
+    if (pictures)
+        mfu_flow_piece(&f, MFU_PLAIN, "without what is cached of other sizes");
     mfu_flow_end(&f);
     if (!(b->options.images > 0))
         return;
