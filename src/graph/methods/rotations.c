@@ -86,16 +86,37 @@ static void one_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
     blocks_gradient(t, mfu_tape_size(t), mfu_tape_size(t), g, kept[0], d);
 }
 
+/* torch.block_diag() of unbound blocks copies one by one; its gradient is views of the whole, which unbind's stacks
+ * (FunctionsManual.cpp: block_diag_backward, unbind_backward), as many at a time as a kernel of cat takes (cuda/Shape.cu:
+ * CAT_ARRAY_BATCH_SIZE). */
+#define STACKED 128
+
+static int lay_out(struct mfu_tape *t, const int in[2], int keeps[2])
+{
+    (void)keeps;
+    return mfu_tape_pass(t, "boft_diagonal", mfu_tape_in(t), mfu_tape_in(t), mfu_tape_in(t) / mfu_tape_block(t), in[0],
+                         MFU_NO_VIEW);
+}
+
+static void lay_out_gradient(struct mfu_tape *t, int g, const int kept[2], int d[2])
+{
+    double in = mfu_tape_in(t), b = mfu_tape_block(t);
+
+    (void)kept;
+    d[0] = mfu_tape_pass(t, "boft_diagonal_grad", in, b, ceil(in / b / STACKED), g, MFU_NO_VIEW);
+}
+
 /* BOFT: the same with blocks of a Cayley transform, made a whole matrix, and factors of the result's columns. */
 int mfu_method_boft(struct mfu_tape *t)
 {
-    static const struct mfu_tape_function cayley = {.forward = solve, .backward = solve_gradient};
+    static const struct mfu_tape_function cayley = {.forward = solve, .backward = solve_gradient},
+                                          diagonal = {.forward = lay_out, .backward = lay_out_gradient};
     double in = mfu_tape_in(t), width = mfu_tape_width(t), b = mfu_tape_block(t), n = in / b;
     int x = mfu_tape_input(t), eye = mfu_tape_fill(t, "boft_eye", in, in, mfu_tape_type(t, x)), turn, p, y;
 
     mfu_tape_divides(t, in, b);
     turn = mfu_tape_call(t, &cayley, mfu_tape_weight(t, 0, n * b, b), eye, n * b, b);
-    turn = mfu_tape_like(t, mfu_tape_map(t, "boft_diagonal", turn, in, in, n, 0), x);
+    turn = mfu_tape_like(t, mfu_tape_call(t, &diagonal, turn, turn, in, in), x);
     p = mfu_tape_like(t, mfu_tape_fixed(t, in, in), x);
     turn = mfu_tape_product(t, turn, p, 1, in, in, in);
     turn = mfu_tape_product(t, p, turn, 1, in, in, in);
