@@ -136,6 +136,23 @@ static bool same(const struct mfu_measured_run *a, const struct mfu_measured_run
         && a->layout_open == b->layout_open;
 }
 
+/* Whether what is assumed says no key twice: "checkpoint=none; ...; checkpoint=full, as axolotl does". */
+static bool says_each_once(const char *assumed)
+{
+    for (const char *at = assumed, *end; at; at = end) {
+        size_t n = strcspn(at, "= ;") + 1;
+
+        end = strstr(at, "; ");
+        end = end ? end + 2 : NULL;
+        for (const char *p = end; p && at[n - 1] == '=' && (p = strstr(p, "; ")); p++)
+            if (strncmp(p + 2, at, n) == 0)
+                return false;
+        if (end && at[n - 1] == '=' && strncmp(end, at, n) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* Reads the rows, of which each two are to be the same. */
 static void compare(void)
 {
@@ -154,6 +171,7 @@ static void compare(void)
                  mfu_csv_get(&csv, i, "model"), mfu_csv_get(&csv, i, "notes"), one.skipped, one.assumed,
                  mfu_csv_get(&csv, i + 1, "notes"), other.skipped, other.assumed);
         HOLDS(same(&one, &other));
+        HOLDS(says_each_once(one.assumed) && says_each_once(other.assumed));
     }
     mfu_arena_free(&arena);
     free(text);

@@ -67,13 +67,6 @@ struct parts {
     double watts;  /* likewise */
 };
 
-static bool among(const char *const *words, const char *word)
-{
-    while (*words && strcmp(*words, word) != 0)
-        words++;
-    return *words != NULL;
-}
-
 /* Whether the word is a count of cards ("8x", "x8"). */
 static bool is_count(const char *word)
 {
@@ -107,13 +100,13 @@ static void take_part(struct parts *p, const char *word, bool aside)
     static const char *const watts[] = {"w", "watt", "watts", NULL}, *const gigabytes[] = {"g", "gb", "gib", NULL};
     size_t n = strlen(p->core), end = strspn(word, "0123456789.");
 
-    if (end && among(watts, word + end))
+    if (end && mfu_is_one_of(word + end, watts))
         p->watts = strtod(word, NULL);
-    else if (end && among(gigabytes, word + end))
+    else if (end && mfu_is_one_of(word + end, gigabytes))
         p->gb = strtod(word, NULL);
-    else if (among(forms, word) || (among(systems, word) && !*p->form))
-        snprintf(p->form, sizeof p->form, "%.7s", among(systems, word) ? "sxm" : word);
-    else if (!aside && !among(nothing, word) && !is_count(word)) {
+    else if (mfu_is_one_of(word, forms) || (mfu_is_one_of(word, systems) && !*p->form))
+        snprintf(p->form, sizeof p->form, "%.7s", mfu_is_one_of(word, systems) ? "sxm" : word);
+    else if (!aside && !mfu_is_one_of(word, nothing) && !is_count(word)) {
         const char *name = strchr(word, 'x');
 
         if (!name || name == word || (size_t)(name - word) != strspn(word, "0123456789")

@@ -124,14 +124,35 @@ double mfu_cell_number(const struct mfu_row *r, const char *column)
     return plain(mfu_row_cell(r, column));
 }
 
+/* Takes out what was noted of a key before: the last word counts. */
+static void forget(char *noted, const char *key, size_t n)
+{
+    for (char *at = noted, *end; at && *at; at = end) {
+        end = strstr(at, "; ");
+        end = end ? end + 2 : NULL;
+        if (strncmp(at, key, n) != 0)
+            continue;
+        if (!end) {
+            at[at > noted ? -2 : 0] = '\0';
+            return;
+        }
+        memmove(at, end, strlen(end) + 1);
+        end = at;
+    }
+}
+
 void mfu_row_assume(struct mfu_row *r, const char *format, ...)
 {
     char text[sizeof r->run->assumed];
     va_list args;
+    size_t key;
 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    key = strcspn(text, "= ");
+    if (text[key] == '=')
+        forget(r->run->assumed, text, key + 1);
     mfu_words_add(r->run->assumed, sizeof r->run->assumed, text);
 }
 

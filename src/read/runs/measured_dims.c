@@ -147,7 +147,6 @@ static bool set_dense(struct mfu_row *r, double dense)
 
 bool mfu_row_set_dims(struct mfu_row *r)
 {
-    static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
     const struct mfu_model *m = r->run->scenario.model;
     double dense = mfu_number_before(mfu_row_cell(r, "notes"), "layers dense|dense layer|dense layers");
 
@@ -169,7 +168,7 @@ bool mfu_row_set_dims(struct mfu_row *r)
         if (strcmp(dim, "head_dim") == 0) /* follows, or is the model's own */
             if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
                 continue;
-        if (!mfu_row_set(r, dim, mfu_is_one_of(text, yes) ? "1" : mfu_is_one_of(text, no) ? "0" : text))
+        if (!mfu_row_set(r, dim, mfu_switch_in(text) < 0 ? text : mfu_switch_in(text) ? "1" : "0"))
             return false;
     }
     if (!leave_kv_heads(r))

@@ -339,16 +339,13 @@ static bool offload_whole(const struct mfu_row *r)
     return known && strcmp(known, "zero3") == 0 && mfu_says_word(text, "offload");
 }
 
-static const char *const yes[] = {"1", "yes", "true", "on", "cpu", NULL}, *const no[] = {"0",   "no",       "false",
-                                                                                         "off", "disabled", NULL};
-
 static bool set_act_offload(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "act_offload");
 
-    if (mfu_cell_empty(r, "act_offload") || mfu_is_one_of(text, no))
+    if (mfu_cell_empty(r, "act_offload") || mfu_switch_in(text) == 0)
         return true;
-    if (!mfu_is_one_of(text, yes) && !(mfu_cell_number(r, "act_offload") > 0))
+    if (mfu_switch_in(text) < 0 && strcasecmp(text, "cpu") != 0 && !(mfu_cell_number(r, "act_offload") > 0))
         return mfu_row_skip(r, "act_offload '%.40s' is not known", text);
     return mfu_row_set(r, "offload_activations", "on");
 }
@@ -378,17 +375,18 @@ static bool set_offload_parts(struct mfu_row *r, const char *text)
 /* The column of what is in the host's memory; that there is something is read as the sharding has it. */
 static bool set_offload_column(struct mfu_row *r)
 {
-    static const char *const bare[] = {"offload", "offloading", "offloaded", "cpu offload", "cpu offloading", NULL};
-    static const char *const whole[] = {"full", "all", "everything", NULL};
-    static const char label[] = "offload|offloading|offloaded|cpu offload|cpu offloading";
-    const char *text = mfu_row_cell(r, "cpu_offload"), *sharding = mfu_row_cell(r, "sharding");
+    static const char whole[] = "full|all|everything",
+                      label[] = "offload|offloading|offloaded|cpu offload|cpu offloading";
+    const char *text = mfu_row_cell(r, "cpu_offload"), *sharding = mfu_row_cell(r, "sharding"),
+               *named = mfu_behind(text, whole), *bare = mfu_behind(text, label);
 
-    if (mfu_cell_empty(r, "cpu_offload") || mfu_is_one_of(text, no) || mfu_says_not(text, label))
+    if (mfu_cell_empty(r, "cpu_offload") || mfu_switch_in(text) == 0 || mfu_says_not(text, label)
+        || strcasecmp(text, "disabled") == 0)
         return true;
-    if (mfu_is_one_of(text, whole))
+    if (named && !*named)
         return mfu_row_take(r, "offload_optimizer=on for cpu_offload %s", text)
             && mfu_row_set(r, "offload_params", "on");
-    if (!mfu_is_one_of(text, yes) && !mfu_is_one_of(text, bare))
+    if (mfu_switch_in(text) < 0 && strcasecmp(text, "cpu") != 0 && !(bare && !*bare))
         return set_offload_parts(r, text);
     if (!mfu_row_take(r, "offload_optimizer=on for cpu_offload %s", text))
         return false;
