@@ -1407,6 +1407,39 @@ static void machines_and_programs_are_read(void **state)
     }
 }
 
+/* XLA stands where PyTorch's compiler would, with what is known less, no year of PyTorch's and no reserved memory; images in
+ * TensorFlow's 16 bits lie as its layout optimizer lays them. */
+static void xla_is_read(void **state)
+{
+    static const char *const stacks[] = {"torch.compile", "xla", "jax", "xla-te", "JAX/XLA", "MaxText"};
+    double low_s = 0;
+    struct mfu_validation *all;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(stacks); i++) {
+        all = table("gpu,model,seq_len,micro_batch,precision,attention,compile,mem_reserved_gib,step_time_ms\n"
+                    "a100-80gb-sxm,gpt2,1024,4,bf16-amp,cudnn,%s,10,100\n",
+                    stacks[i]);
+        assert_string_equal(all->rows[0].skipped, "");
+        assert_string_equal(all->rows[0].runtime, "compile");
+        assert_true(isnan(all->rows[0].measured_reserved_bytes) == (i > 0));
+        assert_true((strstr(all->rows[0].assumed, "usual for compile") != NULL) == (i == 0));
+        if (i == 0)
+            low_s = all->rows[0].low_s;
+        else
+            assert_true(all->rows[0].low_s < low_s);
+    }
+    all = table("gpu,model,img_size,micro_batch,precision,compile,framework,step_time_ms\n"
+                "a100-40gb-sxm,resnet50,224,256,fp16-amp,xla,tensorflow 1 NGC,108\n"
+                "a100-40gb-sxm,resnet50,224,256,tf32,xla,tensorflow 1 NGC,108\n"
+                "a100-40gb-sxm,resnet50,224,256,fp16-amp,xla,jax,108\n"
+                "a100-40gb-sxm,resnet50,224,256,fp16-amp,,tensorflow,108\n");
+    assert_non_null(strstr(all->rows[0].assumed, "channels_last=1"));
+    for (int i = 1; i < 3; i++)
+        assert_null(strstr(all->rows[i].assumed, "channels_last=1"));
+    assert_true(all->rows[0].predicted_step_s < all->rows[2].predicted_step_s);
+}
+
 /* A source names the program of its rows, but not of those that say to run PyTorch's own layers. */
 static void a_source_names_programs_of_their_own_layers(void **state)
 {
@@ -2356,6 +2389,7 @@ int main(void)
         cmocka_unit_test(flops_are_times),
         cmocka_unit_test(words_are_not_read_into_others),
         cmocka_unit_test(machines_and_programs_are_read),
+        cmocka_unit_test(xla_is_read),
         cmocka_unit_test(a_source_names_programs_of_their_own_layers),
         cmocka_unit_test(layouts_in_prose_are_read),
         cmocka_unit_test(an_assumed_trainer_has_its_runtime),

@@ -253,7 +253,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         mfu_run_note(run, "precision=tf32: fp32 is slower than what was measured");
         take_predicted(v, p, run);
     }
-    if (run->shape_alone) {
+    for (int i = run->shape_alone + run->other_compiler; i > 0; i--) {
         v->low_s /= OTHER_BLOCKS;
         v->high_s *= OTHER_BLOCKS;
     }

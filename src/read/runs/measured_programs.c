@@ -201,6 +201,8 @@ static const struct {
     {"torchtune", "checkpoint", "full", NULL, NULL, false, NULL},
     /* training/precision.py: `dtype: bf16` is the type of the parameters, and nothing is cast. */
     {"torchtune", "precision", "bf16-pure", NULL, NULL, false, NULL},
+    /* MaxText's configs of GPUs (e591f30c, configs/gpu/models), and what TransformerEngine has for JAX. */
+    {"maxtext|xla-te", "attention", "cudnn", NULL, NULL, false, NULL},
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false, NULL},
     {"nanoGPT", "zero_grad", "free", NULL, NULL, false, NULL}, /* train.py: set_to_none=True */
     /* timm's benchmark.py (0dbd9352, 2022-07): between two steps nothing is read, logged or loaded. */
@@ -445,14 +447,25 @@ static bool names_program(const char *text)
     return known || mfu_other_stack_in(text);
 }
 
+bool mfu_row_on_xla(const struct mfu_row *r)
+{
+    static const char of_xla[] = "xla|jax|flax|maxtext|levanter|t5x|gspmd|alpa|paxml";
+
+    return mfu_says_word(mfu_row_cell(r, "compile"), of_xla)
+        || (mfu_cell_empty(r, "compile") && names_in_prose(r, of_xla));
+}
+
 /* Whether layers are split over tensor ranks, or into stages beside expert parallelism, which is no PyTorch loop's, and nothing
  * says whose: most such programs are built on Megatron, or like it; with FSDP, on PyTorch's own as torchtitan is. */
 static bool splits_layers(const struct mfu_row *r)
 {
     const char *sharding = mfu_sharding_in(mfu_row_cell(r, "sharding"));
 
-    if ((!(mfu_cell_number(r, "tp") > 1) && !(mfu_cell_number(r, "ep") > 1)) || names_program(mfu_row_stack(r))
-        || mfu_row_stated_trainer(r) >= 0
+    if (!(mfu_cell_number(r, "tp") > 1) && !(mfu_cell_number(r, "ep") > 1))
+        return false;
+    if (mfu_row_on_xla(r))
+        return true;
+    if (names_program(mfu_row_stack(r)) || mfu_row_stated_trainer(r) >= 0
         || (!mfu_cell_empty(r, "compile") && sharding && strcmp(sharding, "zero1") != 0
             && strcmp(sharding, "ddp") != 0))
         return false; /* or an unknown one with FSDP, say */
@@ -580,8 +593,8 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
         return false;
     if (!late && splits_layers(r)) {
         const char *text = mfu_row_cell(r, "sharding"), *known = mfu_sharding_in(text);
-        bool whole =
-            mfu_says_word(text, "fsdp") || (known && (strcmp(known, "hsdp") == 0 || strcmp(known, "zero3") == 0));
+        bool whole = mfu_says_word(text, "fsdp")
+            || (known && (strcmp(known, "hsdp") == 0 || strcmp(known, "zero3") == 0)) || mfu_row_on_xla(r);
         enum mfu_trainer_kind like = whole ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
 
         if (!mfu_row_take(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",

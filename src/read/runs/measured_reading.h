@@ -203,6 +203,9 @@ const char *mfu_checkpoint_in(const char *text);
 /* The framework beside PyTorch and C that a text names, whose kernels are others; NULL: none. */
 const char *mfu_other_stack_in(const char *text);
 
+/* Whether XLA compiles what the row ran, by the software's columns, or by what the source or the notes name. */
+bool mfu_row_on_xla(const struct mfu_row *);
+
 /* Whether the text is one of the words, which end with NULL, whatever its capitals. */
 bool mfu_is_one_of(const char *text, const char *const *words);
 

@@ -617,18 +617,36 @@ static bool says_o2(const struct mfu_row *r)
     return mfu_says_word(mfu_row_cell(r, "precision"), "o2");
 }
 
+/* XLA's kernels are taken for inductor's: both merge what changes elements with its readers, and leave products and attention
+ * to libraries. */
+static bool set_xla(struct mfu_row *r)
+{
+    r->run->other_compiler = true;
+    return mfu_row_take(r, "runtime=compile: XLA merges pointwise kernels and norms, too");
+}
+
+/* TensorFlow lays images out anew for convolutions in 16 bits (core/grappler/optimizers/generic_layout_optimizer.cc). */
+static bool set_layout_of_images(struct mfu_row *r)
+{
+    const struct mfu_scenario *s = &r->run->scenario;
+
+    return !mfu_precisions[(int)s->setting[MFU_S_PRECISION]].half
+        || mfu_scenario_key(s, "channels_last", NULL).kind == MFU_KEY_NONE
+        || !(mfu_says_word(mfu_row_cell(r, "compile"), "tensorflow|tf")
+             || mfu_says_word(mfu_row_cell(r, "framework"), "tensorflow|tf"))
+        || mfu_row_take(r, "channels_last=1, as TensorFlow does in 16 bits");
+}
+
 static bool set_runtime(struct mfu_row *r)
 {
     const char *stack = mfu_row_cell(r, "compile");
     bool functions = mfu_same_letters(r->run->scenario.model->family, "transfo_xl");
 
-    if (mfu_same_letters(stack, "xla-te") || mfu_same_letters(stack, "jax"))
-        return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
-    if (!set_stack(r, functions ? "compile of functions" : "compile")
+    if (!(mfu_row_on_xla(r) ? set_xla(r) : set_stack(r, functions ? "compile of functions" : "compile"))
         || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_scaled(r) || !mfu_row_set_year(r)
-        || !set_te(r) || !set_attention(r) || !set_checkpoint(r) || !set_states(r))
+        || !set_te(r) || !set_layout_of_images(r) || !set_attention(r) || !set_checkpoint(r) || !set_states(r))
         return false;
     if (functions && says_o2(r) && !(r->run->scenario.setting[MFU_S_SOFTWARE] >= FIRST_FAST_HALVES))
         return mfu_row_skip(r, "indices' gradients in halves before PyTorch 1.13: not modelled");
@@ -811,6 +829,10 @@ static void read_memory(struct mfu_row *r)
         run->ran = -1;
         mfu_row_assume(r, "memory of llmq is not modelled: not compared");
         return;
+    }
+    if (mfu_row_on_xla(r) && !isnan(run->reserved_bytes)) {
+        run->reserved_bytes = NAN;
+        mfu_row_assume(r, "reserved memory is not compared: XLA takes it in advance");
     }
     if (mfu_says(notes, "upper bound")) {
         run->allocated_bytes = run->reserved_bytes = NAN;

@@ -47,6 +47,7 @@ struct mfu_measured_run {
     int seq_dim;                     /* the model's dimension of their length, where that is open; else -1 */
     char half_layers[8];             /* of a stage */
     bool shape_alone;                /* nothing is known of the model but its shape */
+    bool other_compiler;             /* XLA, which merges kernels in a way of its own */
     bool other_program;              /* nothing is known of the software that is named */
     bool whole;                      /* the time is a share of all the hours that a training took */
     bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */

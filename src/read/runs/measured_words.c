@@ -131,9 +131,8 @@ const char *mfu_checkpoint_in(const char *text)
 
 const char *mfu_other_stack_in(const char *text)
 {
-    static const char *const others[] = {
-        "xla",   "jax",   "flax",   "maxtext",      "levanter",  "t5x",       "gspmd", "alpa",    "tensorflow", "tf",
-        "keras", "mxnet", "paddle", "paddlepaddle", "paddlenlp", "mindspore", "mlx",   "oneflow", "tinygrad",   NULL};
+    static const char *const others[] = {"tensorflow", "tf",        "keras", "mxnet",   "paddle",   "paddlepaddle",
+                                         "paddlenlp",  "mindspore", "mlx",   "oneflow", "tinygrad", NULL};
 
     for (const char *const *w = others; *w; w++)
         if (mfu_has_word(text, *w) && (strcmp(*w, "tf") != 0 || !mfu_has_word(text, "tf32")))

@@ -125,7 +125,8 @@ static int newest(const struct mfu_row *r, const char **what)
     if (r->model_named)
         NAMED(s->model->released, s->model->slug)
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
-        if ((int)config.setting[firsts[i].id] == firsts[i].choice)
+        if ((int)config.setting[firsts[i].id] == firsts[i].choice
+            && !(r->run->other_compiler && firsts[i].id != MFU_S_PRECISION)) /* PyTorch's, in XLA's place */
             NAMED(firsts[i].year, mfu_settings[firsts[i].id].choices[firsts[i].choice])
     for (size_t i = 0; i < sizeof attentions / sizeof *attentions; i++)
         if (mfu_same_letters(attention, attentions[i].attention))
