@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #define MFU_ATTRIBUTES 18 /* the most */
-#define MFU_INPUTS 4      /* the most */
+#define MFU_INPUTS 8      /* the most */
 
 struct mfu_attribute {
     const char *name;           /* "width"; NULL ends the list */
