@@ -7,7 +7,7 @@
  *
  * Sources: PyTorch's autocast and autograd (eager), AOTAutograd's min-cut
  * partitioner and Inductor's fusion (compile), Megatron-LM (fused) and TransformerEngine (te; AMD has ports of both, Apple
- * has none), llm.c train_gpt2.cu (llmc; CUDA alone).
+ * has none), llm.c train_gpt2.cu (llmc; anthonix/llm.c has it in HIP).
  */
 #ifndef MFU_SCENARIO_RUNTIME_H
 #define MFU_SCENARIO_RUNTIME_H
@@ -48,12 +48,12 @@
       .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA, .sigma = MFU_C_MODEL_SIGMA_EAGER,                  \
       .excess = MFU_C_MODEL_EXCESS_EAGER, .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_BARE,  \
       .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_XPU), .aliases = "transformer-engine transformerengine")                 \
-    X(LLMC, "llmc", .meaning = "llm.c: one program in C and CUDA", .fuse = true, .fuse_rows = true,                    \
+    X(LLMC, "llmc", .meaning = "llm.c: one program in C and CUDA, or HIP", .fuse = true, .fuse_rows = true,            \
       .whole_norms = true, .one_cast = true, .half_weights = true, .gemm_accumulates = true, .preallocates = true,     \
       .fused_loss = true, .recompute_ops = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                                   \
       .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, .reserved = MFU_COEFFICIENT_COUNT,  \
       .reserved_always = 1, .live = MFU_C_MEMORY_SIGMA, .c_program = true, .compiled = true,                           \
-      .lacks = MFU_BUT(MFU_CUDA), .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                            \
+      .lacks = MFU_BUT(MFU_CUDA) & MFU_BUT(MFU_ROCM), .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,        \
       .dispatch_optimizer = MFU_C_DISPATCH_C, .since = "2024-06", .aliases = "llm.c", .stands_for = "llmq")
 
 enum mfu_runtime_kind {
