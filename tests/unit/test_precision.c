@@ -123,10 +123,13 @@ static void software_runs_where_it_exists(void **state)
     } rows[] = {
         {"mi300x", "precision", "mxfp8", "fp8-block"}, {"mi355x", "precision", "mxfp8", NULL},
         {"mi300x", "precision", "fp8", NULL},          {"b200", "precision", "mxfp8", NULL},
-        {"mi300x", "runtime", "llmc", "eager"},        {"m3-max", "runtime", "llmc", "eager"},
+        {"mi300x", "runtime", "llmc", NULL},           {"m3-max", "runtime", "llmc", "eager"},
         {"h100-sxm", "runtime", "llmc", NULL},         {"m3-max", "runtime", "fused", "eager"},
         {"mi300x", "runtime", "fused", NULL},          {"m3-max", "optimizer", "adam8bit", "adamw"},
         {"mi300x", "optimizer", "adam8bit", NULL},     {"h100-sxm", "optimizer", "adam8bit", NULL},
+        {"gaudi2", "runtime", "llmc", "eager"},        {"gaudi2", "runtime", "te", NULL},
+        {"gaudi2", "precision", "fp8", NULL},          {"gaudi2", "optimizer", "adam8bit", "adamw"},
+        {"arc-b580", "runtime", "te", "eager"},        {"arc-b580", "runtime", "compile", NULL},
     };
 
     (void)state;
