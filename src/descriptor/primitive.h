@@ -61,6 +61,7 @@ enum mfu_trait {
     MFU_GATES = 1 << 12,         /* the product of a gate: a kernel may apply the activation of its first input */
     MFU_TAKES_COLUMNS = 1 << 14, /* of one input a part, of several all */
     MFU_RECALLS = 1 << 16,       /* keeps something of each microbatch for the next step's */
+    MFU_HAND_FUSED = 1 << 17,    /* of a program whose norms, rotary and gates are kernels of its own, too */
     MFU_READS_BESIDE = 1 << 15,  /* rows beside its own: of a window around it, of the batch before */
     MFU_ADAPTABLE =
         1 << 13 /* a module of its own that multiplies rows by a matrix (nn.Linear): peft's adapters stand beside it */

@@ -83,6 +83,7 @@ struct mfu_builder {
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
     bool whole_norms;   /* RMSNorm and rotary are single kernels, of the runtime, the trainer or a package */
+    bool whole_scans;   /* a recurrence over tokens is a few kernels, of mamba-ssm or flash-linear-attention */
     bool whole_gates;   /* so are an activation and its product with the gate, whose gradients replace what is kept */
     bool eager_outside; /* what is in no layer is not compiled, */
     bool eager_loss;    /* nor is the loss */

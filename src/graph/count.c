@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "descriptor/module_kinds.h"
 #include "graph/builder_private.h"
 #include "graph/frozen.h"
 #include "graph/stage.h"
@@ -159,6 +160,19 @@ double mfu_experts_of(const struct mfu_operation *op)
     return 0;
 }
 
+/* Whether a layer's code calls the operation as a module: what mixes tokens, and products but those of experts and their router; q, k and v are one module,
+ * gate and up another (Megatron-LM d98e8a64, transformer/attention.py: linear_qkv, mlp.py: linear_fc1). */
+static bool is_module(const struct mfu_builder *s, int i)
+{
+    const unsigned beside = MFU_MODULE_BIT(KEY) | MFU_MODULE_BIT(VALUE) | MFU_MODULE_BIT(GATE);
+    const struct mfu_operation *op = &s->operations[i];
+
+    return !s->left_out[i]
+        && (mfu_is(op, MFU_MIXES_ROWS | MFU_PASSES_STATES)
+            || (mfu_is(op, MFU_MULTIPLIES) && !mfu_is(op, MFU_ROUTES) && !(mfu_experts_of(op) > 0)
+                && !(beside & 1u << s->config->model->ops[i].module_kind)));
+}
+
 void mfu_count_rank(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
@@ -166,7 +180,7 @@ void mfu_count_rank(struct mfu_builder *s)
     double trained_bytes = 0, shared;
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
-    p->expert_layers = 0;
+    p->expert_layers = p->layer_modules = 0;
     p->blocks = p->unit_params = p->trained_tensors = p->largest_trained = p->large_trained = p->summed_trained = 0;
     p->layers = mfu_cut_layers(s);
     for (int section = 0; section < m->n_sections; section++) {
@@ -176,6 +190,8 @@ void mfu_count_rank(struct mfu_builder *s)
 
         *unit = (struct mfu_unit){.layers = sec->repeat ? all : 0};
         p->blocks += unit->layers;
+        for (int i = sec->first; i < sec->first + sec->count; i++)
+            p->layer_modules += is_module(s, i) ? unit->layers : 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
             for (int frozen = 0; frozen <= (still > 0 ? 1 : 0) && !s->left_out[i] && s->operations[i].primitive->params;

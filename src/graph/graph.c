@@ -454,6 +454,7 @@ static int check_apart(const struct mfu_config *c, struct mfu_error *err)
 static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool counted, struct mfu_program *p,
                                  struct mfu_error *err)
 {
+    const struct mfu_package *package = &mfu_packages[(int)c->setting[MFU_S_PACKAGE]];
     struct mfu_builder *s = p->workbench;
 
     if (!s) {
@@ -483,10 +484,12 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool cou
     s->eager_loss = s->runtime->layers_only
         || (c->setting[MFU_S_SOFTWARE] > 0
             && c->setting[MFU_S_SOFTWARE] < mfu_trainers[c->trainer].compiles_loss_since);
+    if (mfu_config_has(c, MFU_HAND_FUSED))
+        package = &mfu_packages[MFU_PACKAGE_FLA];
     s->whole_softmax = s->runtime->whole_norms || mfu_trainers[c->trainer].whole_norms;
-    s->whole_norms = (s->whole_softmax && !mfu_trainers[c->trainer].plain_norms)
-        || mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_norms;
-    s->whole_gates = mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_gates && !s->runtime->fuse;
+    s->whole_norms = (s->whole_softmax && !mfu_trainers[c->trainer].plain_norms) || package->whole_norms;
+    s->whole_scans = s->runtime->whole_scans || package->whole_scans;
+    s->whole_gates = package->whole_gates && !s->runtime->fuse;
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
     mfu_arena_reset(&p->room);

@@ -217,6 +217,7 @@ struct mfu_program {
     double large_trained;                    /* parameters in those whose optimizer states may be paged */
     double rank_params;                      /* that this rank holds where data parallelism shards none */
     double expert_layers;                    /* layers at hand that have experts */
+    double layer_modules;                    /* modules of all layers at hand that a host calls one after another */
     double expert_params;                    /* of these, in experts */
     double blocks, unit_params; /* layers of repeated sections, the units of FSDP; the parameters in them */
     double weight_tensors;      /* weights and biases, each a tensor of its own */

@@ -74,6 +74,8 @@ static double expert_products(const struct mfu_plan *p, bool backward)
                                                 : 0;
 }
 
+#define LAYER_MODULES 5 /* of a layer of GPT or Llama, which host times are of: four products and attention */
+
 /* The trainer's own host time of one pass through the layers at hand. */
 static double host_s(const struct mfu_plan *p, bool backward)
 {
@@ -94,7 +96,8 @@ static double host_s(const struct mfu_plan *p, bool backward)
         experts_s = p->program.expert_layers * p->machine.c[MFU_C_HOST_EXPERTS];
         products_s = expert_products(p, backward) * p->machine.c[MFU_C_HOST_PRODUCT];
     }
-    return (layers_of(&p->program) * layer_s + experts_s) * times + products_s + p->machine.c[MFU_C_HOST_MICRO] / 2;
+    return (p->program.layer_modules / LAYER_MODULES * layer_s + experts_s) * times + products_s
+        + p->machine.c[MFU_C_HOST_MICRO] / 2;
 }
 
 /* What the messages of a tensor group that spans nodes take longer than their bytes, in one pass. */

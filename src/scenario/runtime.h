@@ -81,7 +81,7 @@ struct mfu_runtime {
     bool recompute;           /* backward recomputes what is cheap (min-cut) */
     bool narrow_loads;        /* four elements at a time, whatever their size */
     bool whole_norms;         /* RMSNorm and rotary are single kernels */
-    bool whole_scans;         /* a state space's scan is mamba-ssm's */
+    bool whole_scans;         /* recurrences are mamba-ssm's and flash-linear-attention's */
     bool one_cast;            /* equal casts of one tensor are made once */
     bool half_weights;        /* 16-bit weights, fp32 master in the optimizer */
     bool keeps_quantised;     /* fp8 weights serve all micro-steps of a step */
@@ -114,12 +114,15 @@ struct mfu_runtime {
  *
  * flash-attention's ops/rms_norm.py and layers/rotary.py (2.3), which the code of Qwen and others imports where it finds
  * them.  Liger 0.6 (ops/rms_norm.py, rope.py, swiglu.py, geglu.py) and unsloth (kernels/swiglu.py, geglu.py,
- * rms_layernorm.py, rope_embedding.py): the gate's gradients are written over what forward kept. */
+ * rms_layernorm.py, rope_embedding.py): the gate's gradients are written over what forward kept.
+ * flash-linear-attention (bc3b101d, modules/: rotary.py, fused_norm_gate.py, mlp.py). */
 #define MFU_PACKAGES(X)                                                                                                \
     X(PACKAGE_NONE, "none")                                                                                            \
     X(PACKAGE_FLASH_ATTN, "flash-attn", .whole_norms = true)                                                           \
     X(PACKAGE_LIGER, "liger", .whole_norms = true, .whole_gates = true, .loss_in_pieces = true,                        \
-      .aliases = "liger-kernel unsloth")
+      .aliases = "liger-kernel unsloth")                                                                               \
+    X(PACKAGE_FLA, "fla", .whole_norms = true, .whole_gates = true, .whole_scans = true,                               \
+      .aliases = "flash-linear-attention")
 
 enum mfu_package_kind {
 #define X(id, ...) MFU_##id,
@@ -133,6 +136,7 @@ struct mfu_package {
     const char *aliases, *stands_for;
     bool whole_norms;    /* RMSNorm and rotary are single kernels */
     bool loss_in_pieces; /* it brings a loss of its own, mfu_liger_loss_chunks() */
+    bool whole_scans;    /* recurrences over tokens are a few kernels (mamba-ssm, flash-linear-attention) */
     bool whole_gates;    /* the activation of a gate and the product are one kernel, backward in place */
 };
 extern const struct mfu_package mfu_packages[MFU_PACKAGE_COUNT];

@@ -7,12 +7,14 @@
  * Within a chunk of L tokens a triangular system gives what each token adds; between chunks the state is passed on,
  * one after the other.  The first input has q, k and v of a token beside each other, the second beta and the decay
  * before their functions.  It is what transformers runs where no kernels of flash-linear-attention are installed
- * (modeling_qwen3_next.py, torch_chunk_gated_delta_rule(), 5.23): in fp32, each result kept that a product reads.
+ * (modeling_qwen3_next.py, torch_chunk_gated_delta_rule(), 5.23): in fp32, each result kept that a product reads.  Where they
+ * are, and in Megatron (ssm/gated_delta_net.py), they are those of linear_attention.h.
  */
 #include <math.h>
 #include <stddef.h>
 
 #include "graph/builder.h"
+#include "graph/linear_attention.h"
 
 enum { KEY_HEADS, HEADS, KEY_DIM, VALUE_DIM, CHUNK };
 enum { QKV, BA };
@@ -156,6 +158,37 @@ static int normalised(struct mfu_builder *s, struct mfu_node *n, const struct si
     return like(s, "l2norm", x, mfu_node_save(s, n, root));
 }
 
+/* ---- the kernels of flash-linear-attention ---- */
+
+static struct mfu_linear_sizes whole(const struct mfu_node *n)
+{
+    const double *a = n->op->attribute;
+
+    return (struct mfu_linear_sizes){a[KEY_HEADS], a[HEADS], a[KEY_DIM], a[VALUE_DIM], a[CHUNK], true};
+}
+
+static void forward_whole(struct mfu_builder *s, struct mfu_node *n, int in, int ba)
+{
+    struct mfu_linear_sizes z = whole(n);
+    double rows = mfu_view_rows(s, in);
+    int q = mfu_view_slice(s, in, rows, z.key_heads * z.key), b = mfu_view_slice(s, ba, rows, z.heads);
+
+    n->out = mfu_linear_forward(s, n, &z, (int[]){q, q, mfu_view_slice(s, in, rows, z.heads * z.value), b, b});
+}
+
+static void backward_whole(struct mfu_builder *s, struct mfu_node *n)
+{
+    struct mfu_linear_sizes z = whole(n);
+    int d[MFU_LINEAR_INPUTS], gates[2];
+
+    mfu_linear_backward(s, n, &z, d);
+    gates[0] = d[MFU_LINEAR_BETA], gates[1] = d[MFU_LINEAR_DECAY];
+    mfu_grad_add(s, n, BA, mfu_emit_laid(s, "cat", 1, mfu_view_rows(s, d[0]), 2 * z.heads, 2, gates));
+    if (mfu_trains(s, n, 0))
+        mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", gates[1], 2 * z.heads, s->numerics.weight));
+    mfu_grad_add(s, n, QKV, mfu_emit_laid(s, "cat", 1, mfu_view_rows(s, d[0]), n->op->in_width[QKV], 3, d));
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -166,6 +199,10 @@ static void forward(struct mfu_builder *s, int index)
     int given[2], beta, step, q, k, v, sums, decays, pairs, system, scores, weights, k_beta, v_beta, decayed, added,
         reader, writer, made_new, states, between, out;
 
+    if (s->whole_scans) {
+        forward_whole(s, n, in, ba);
+        return;
+    }
     for (int i = 0; i < 2; i++) /* beta and the decay, out of pairs of heads */
         given[i] = mfu_emit_broadcast(s, "order", mfu_view_type(s, ba), 0, mfu_view_slice(s, ba, z.rows, z.heads),
                                       MFU_NO_VIEW);
@@ -275,6 +312,10 @@ static void backward(struct mfu_builder *s, int index)
     enum mfu_type type = mfu_view_type(s, mfu_node_input(s, n, QKV));
     int g, two[2], dnew, dq, dk, dv, dweights, dsystem, ddecayed, dba, d, parts[3];
 
+    if (s->whole_scans) {
+        backward_whole(s, n);
+        return;
+    }
     later.products *= passed;
     g = mfu_emit_cast(s, n->gradient, MFU_F32);
     if (mfu_view_type(s, n->gradient) == MFU_F32 || z.padded > z.rows)

@@ -308,7 +308,7 @@ static void forward(struct mfu_builder *s, int index)
     int biased, step, x, b, c, padded_x, skip, step_x, step_a, given[4], a, pb, pc, sums, masks, decay, kept[2];
     int scores, weights, within, to_end, ending, states, zeros, chained, gaps, passed, from_start, read, off, sum;
 
-    if (s->runtime->whole_scans) {
+    if (s->whole_scans) {
         forward_whole(s, n, in, dt);
         return;
     }
@@ -410,7 +410,7 @@ static void backward(struct mfu_builder *s, int index)
     double all_states = z.dim * z.state * z.heads, batch = s->config->batch;
     int g = n->gradient, gy, d, two[2], small, dx, db, dc, da, ds, dt, parts[3], own;
 
-    if (s->runtime->whole_scans) {
+    if (s->whole_scans) {
         backward_whole(s, n);
         return;
     }
