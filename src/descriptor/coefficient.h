@@ -93,6 +93,8 @@ struct mfu_yaml;
       "fraction that cuDNN's generic transposition reaches, for convolutions that have no kernel in their layout")     \
     X(DRAM_CACHE, "dram.cache", MFU_RATIO, 0.01, 1.2,                                                                  \
       "fraction that attention of one token over a KV cache reaches, of many sequences")                               \
+    X(DRAM_CHUNKS, "dram.chunks", MFU_RATIO, 0.01, 1.2,                                                                \
+      "fraction that kernels of linear attention reach, which multiply small tiles between reads and writes")          \
     X(CACHE_HALF, "cache.half", MFU_COUNT, 0, 1e4,                                                                     \
       "sequences times key-value heads at which that is half: few of them fill few SMs")                               \
     X(DRAM_HALF, "dram.half", MFU_RATIO, 0.1, 1,                                                                       \

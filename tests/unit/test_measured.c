@@ -1715,7 +1715,7 @@ static void words_are_read_as_meant(void **state)
         {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,mlp,step_time_ms",
          "h100-sxm,FooLM,16,4096,32,32000,1024,1,swiglu,300", "", "the width of its gated MLP"},
         {"gpu,model,n_layer,n_embd,n_head,vocab,seq_len,micro_batch,step_time_ms",
-         "h100-sxm,RWKV-4,2,1024,16,50257,1024,4,30", "", "family 'RWKV' is not modelled"},
+         "h100-sxm,Hyena-4,2,1024,16,50257,1024,4,30", "", "family 'Hyena' is not modelled"},
         {"gpu,family,n_layer,n_embd,n_head,d_ff,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",
          "h100-sxm,llama,2,1024,16,2816,32000,1024,8,2,4,30", "graph of mixtral-8x7b", NULL},
         {"gpu,family,n_layer,n_embd,n_head,vocab,seq_len,n_experts,experts_active,micro_batch,step_time_ms",

@@ -59,6 +59,7 @@ static void kernel(const struct pass *p, const char *suffix, double m, double n,
     for (int i = 0; i < n_out; i++)
         gemm.write_bytes += bytes(p->s, out[i]);
     gemm.aligned = true;
+    gemm.traffic = MFU_C_DRAM_CHUNKS;
     mfu_emit_kernel(p->s, &gemm, suffix, 0, n_in, in, n_out, out);
 }
 
@@ -109,7 +110,7 @@ static int stream(const struct pass *p, const char *suffix, enum mfu_kind kind, 
     mfu_emit(p->s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = kind,
-                                    .traffic = kind == MFU_NORM ? MFU_C_DRAM_NORM : MFU_C_DRAM_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_ALONE,
                                     .flops = mfu_view_rows(p->s, out) * mfu_view_columns(p->s, out)},
              2, in, 1, &out);
