@@ -422,13 +422,14 @@ static double products(const struct mfu_plan *p)
 static bool scans(const struct mfu_model *m)
 {
     for (int i = 0; i < m->n_ops; i++)
-        if (strcmp(m->ops[i].primitive->name, "scan") == 0)
+        if (strcmp(m->ops[i].primitive->name, "scan") == 0 || strcmp(m->ops[i].primitive->name, "delta") == 0)
             return true;
     return false;
 }
 
 /* Whatever runs the step, it multiplies what the model has: nothing is lost, or done again where nothing is checkpointed.
- * A scan in one kernel leaves out what a mask drops, and has a group's products once for all of its heads. */
+ * A scan in one kernel leaves out what a mask drops, and has a group's products once for all of its heads; the delta rule's kernels
+ * compute states again in backward. */
 static void runtimes_multiply_the_same(void **unused)
 {
     PLAN one = {0}, other = {0};
