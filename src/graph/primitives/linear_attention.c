@@ -24,7 +24,7 @@ enum { SAVED_Q_ROOT = MFU_LINEAR_INPUTS, SAVED_K_ROOT, SAVED_SYSTEM };
 struct pass {
     struct mfu_builder *s;
     struct mfu_linear_sizes z;
-    double rows, sequences, chunks; /* tokens; chunks of all sequences */
+    double rows, sequences, chunks; /* tokens; chunks of all sequences, the last of which may be short */
     enum mfu_type type;
     bool delta;
 };
@@ -71,7 +71,8 @@ static void within(const struct pass *p, const char *suffix, double key_pairs, d
     double multiplied =
         p->z.length * (key_pairs * p->z.key + value_pairs * p->z.value) + states * p->z.key * p->z.value;
 
-    kernel(p, suffix, p->z.length, p->z.value, multiplied / p->z.value, p->chunks * p->z.heads, n_in, in, n_out, out);
+    kernel(p, suffix, p->z.length, p->z.value, multiplied / p->z.value, p->rows / p->z.length * p->z.heads, n_in, in,
+           n_out, out);
 }
 
 /* Along the chunks of a sequence with the state, by so many products: a block has a part of a head's state. */
