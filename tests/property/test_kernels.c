@@ -272,6 +272,27 @@ static int stop(void **unused)
     return 0;
 }
 
+/* The instructions of plain passes of 16 bits leave a memory at least half idle on no card: H20 has the fewest SMs beside its
+ * bandwidth.  What stands for an SM elsewhere has other rates. */
+static void no_card_is_too_slow_for_its_memory(void **unused)
+{
+    struct mfu_kernel k = mfu_kernel_stream(MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1, 1e9, 0, 2e9, 2e9);
+
+    (void)unused;
+    for (size_t i = 0; i < n_gpus; i++) {
+        const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpus[i], NULL);
+        struct mfu_scenario s = mfu_scenario_start(NULL, g);
+        struct mfu_config c = {.gpu = g, .scenario = &s, .runtime = MFU_EAGER};
+        struct mfu_machine m;
+        struct mfu_price p;
+
+        mfu_machine_make(&c, &m);
+        mfu_price_kernel(&m, &k, 0, 0, &p);
+        if (p.time_s > 2 * 4e9 / mfu_dram_bytes_s(&m, MFU_C_DRAM_POINTWISE))
+            fail_msg("%s: %g of %g B/s", g->slug, 4e9 / p.time_s, mfu_dram_bytes_s(&m, MFU_C_DRAM_POINTWISE));
+    }
+}
+
 /* What its own instructions or single loads hold up gains no more by L2 or bandwidth; dequantising, whatever runs the
  * step.  Casts to fewer bytes have wide loads where there are such. */
 static void no_kernel_is_faster_than_its_elements(void **unused)
@@ -353,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_faster_than_its_roof),
         cmocka_unit_test(a_larger_attention_takes_no_less_time),
+        cmocka_unit_test(no_card_is_too_slow_for_its_memory),
         cmocka_unit_test(no_kernel_is_faster_than_its_elements),
         cmocka_unit_test(no_depthwise_convolution_is_faster_than_its_kernel),
         cmocka_unit_test(products_apart_take_no_less_than_at_once),
