@@ -136,7 +136,7 @@ static void what_is_stated_is_used(void **state)
     }
 }
 
-static void an_mfu_that_is_no_time_says_so(void **state)
+static void what_cannot_be_read_says_so(void **state)
 {
     static const struct {
         const char *columns, *cells, *why;
@@ -145,6 +145,9 @@ static void an_mfu_that_is_no_time_says_so(void **state)
         {"mfu_pct,mfu_convention", "40,megatron x3/4", "is not known"},
         {"mfu_pct,mfu_convention", "0.15,nanogpt", "a fraction, not per cent?"},
         {"id", "x", "neither time, memory nor outcome is stated"},
+        {"step_time_ms,sharding,tp", "9000,FSDP+TP2,4", "contradict each other"},
+        {"step_time_ms,sharding", "9000,FSDP+EP", "of how many GPUs is not stated"},
+        {"step_time_ms,act_ckpt", "9000,full except the first 2 layers", "is not known"},
     };
 
     (void)state;
@@ -2339,7 +2342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_whole),
         cmocka_unit_test(what_is_stated_is_used),
-        cmocka_unit_test(an_mfu_that_is_no_time_says_so),
+        cmocka_unit_test(what_cannot_be_read_says_so),
         cmocka_unit_test(empty_cells_take_defaults),
         cmocka_unit_test(what_is_another_machine_is_left_out),
         cmocka_unit_test(words_name_what_is_not_modelled),

@@ -450,9 +450,13 @@ static bool names_program(const char *text)
 bool mfu_row_on_xla(const struct mfu_row *r)
 {
     static const char of_xla[] = "xla|jax|flax|maxtext|levanter|t5x|gspmd|alpa|paxml";
+    const char *framework = mfu_row_cell(r, "framework"), *end;
 
-    return mfu_says_word(mfu_row_cell(r, "compile"), of_xla)
-        || (mfu_cell_empty(r, "compile") && names_in_prose(r, of_xla));
+    if (!mfu_cell_empty(r, "compile"))
+        return mfu_says_word(mfu_row_cell(r, "compile"), of_xla);
+    return names_program(framework) && !program_in(framework, of_xla, &end) /* whatever its source's title has */
+        ? program_in(mfu_row_cell(r, "notes"), of_xla, &end) != NULL
+        : names_in_prose(r, of_xla);
 }
 
 /* Whether layers are split over tensor ranks, or into stages beside expert parallelism, which is no PyTorch loop's, and nothing

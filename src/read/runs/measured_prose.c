@@ -42,11 +42,11 @@ static bool between(const char *text, const char *at, int (*test)(int))
     return at > text && test((unsigned char)at[-1]) && test((unsigned char)at[1]);
 }
 
-/* Whether a clause ends here: not at the points of "2.5" and "llm.c", nor at the comma of "1,024". */
+/* Whether a clause ends here: not at the points of "2.5", "llm.c" and "vs.", nor at the comma of "1,024". */
 static bool ends_clause(const char *text, const char *at)
 {
     switch (*at) {
-    case '.': return !between(text, at, isalnum);
+    case '.': return !between(text, at, isalnum) && !(at - text >= 2 && strncasecmp(at - 2, "vs", 2) == 0);
     case ',': return !between(text, at, isdigit);
     case '-': return at > text && at[-1] == ' ' && at[1] == ' ';
     default:
@@ -166,12 +166,12 @@ static const char *value_off(const char *text, const char *mark)
     for (to = end; to > from && to[-1] == ' ';)
         to--;
     snprintf(word, sizeof word, "%.*s", (int)(to - from), from);
-    return among("off disabled none unused", from, to) || mfu_switch_in(word) == 0 ? end : NULL;
+    return among("off disabled none unused never", from, to) || mfu_switch_in(word) == 0 ? end : NULL;
 }
 
 /* Words that say no more than of what or of which version a thing is. */
-static const char of_parts[] =
-    "weights weight loss losses layers layer heads head modules module adapters adapter kernels kernel";
+static const char of_parts[] = "weights weight loss losses layers layer heads head modules module adapters adapter "
+                               "kernels kernel attention backend";
 
 /* Where the words end by which what stands before `at` is off: by a value, or " off", " is off", " weights excluded", " not used";
  * NULL: it is on. */

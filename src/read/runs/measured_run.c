@@ -144,7 +144,9 @@ static double layers_said(const char *text)
 {
     double said = mfu_number_said(text, "block|recompute num layers|num layers|first");
 
-    return mfu_says(text, "uniform|every|of") ? NAN : said >= 1 ? said : mfu_number_before(text, "layers|blocks");
+    return mfu_says(text, "uniform|every|of|but|except|excluding") ? NAN
+        : said >= 1                                                ? said
+                                                                   : mfu_number_before(text, "layers|blocks");
 }
 
 /* "16 of 32 layers", "every 2nd layer" (in the notes "AC every 2nd layer": experts have such layers, too): the layers of
@@ -159,10 +161,10 @@ static double layers_again(const struct mfu_row *r)
     if (mfu_cell_is(r, "act_ckpt", "selective"))
         noted = mfu_behind_said(mfu_row_cell(r, "notes"),
                                 "AC every|SAC every|selective every|checkpointing every|recompute every");
-    if (sscanf(text, "%lf of %lf layers", &some, &all) == 2)
-        return floor(some / stages);
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     layers = floor(mfu_config_dim(&config, "n_layer") / stages + ROUNDED);
+    if (sscanf(text, "%lf of %lf layers", &some, &all) == 2) /* "1 of 4 layers" is each fourth */
+        return floor(some / all * layers + ROUNDED);
     if (layers_said(text) >= 1)
         return fmin(layers_said(text), layers);
     some = layers_for_one(text);

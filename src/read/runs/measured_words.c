@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -430,7 +431,7 @@ static void fill(struct mfu_row *r, const char *column, const char *text)
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* Degrees that stand in the cell of the sharding: "FSDP2 TP2", "TP=8, PP=4", "EP8"; beside these, copies of the model only say
- * what is left ("TP4 DP2").  What has no number is not stated. */
+ * what is left ("TP4 DP2").  What has no number is not stated, unless the axis has a column, which must agree. */
 static void take_degrees(struct mfu_row *r)
 {
     static const struct {
@@ -442,32 +443,41 @@ static void take_degrees(struct mfu_row *r)
                 {"ep", "ep|expert parallel|expert parallelism"},
                 {"etp", "etp"},
                 {NULL, "dp|data parallel"}};
+    const char *cell = mfu_row_cell(r, "sharding");
     char rest[MFU_MOST_SAID];
     bool found = false;
 
-    snprintf(rest, sizeof rest, "%s", mfu_row_cell(r, "sharding"));
+    snprintf(rest, sizeof rest, "%s", cell);
     for (size_t i = 0; i < sizeof axes / sizeof *axes && (found || axes[i].column); i++)
         for (char *p = rest; *p; p++) {
             const char *end = p == rest || !isalpha((unsigned char)p[-1])
                     || (tolower((unsigned char)p[-1]) == 'x' && p > rest + 1 && !isalpha((unsigned char)p[-2]))
                 ? mfu_behind(p, axes[i].names)
                 : NULL;
-            const char *number = end ? end + strspn(end, " -_=:(") : NULL;
+            const char *number = end ? end + strspn(end, " -_=:(") : NULL, *column = axes[i].column;
             size_t digits = number ? strspn(number, "0123456789") : 0;
+            bool own = column && !mfu_cell_empty(r, column);
             char degree[8];
 
-            if (!end || isalpha((unsigned char)*end) || (axes[i].column && !mfu_cell_empty(r, axes[i].column)))
+            if (!end || isalpha((unsigned char)*end)
+                || mfu_stance(cell, cell + (p - rest), cell + (end - rest)) != MFU_AFFIRMED)
                 continue;
-            if (axes[i].column && (digits == 0 || digits >= sizeof degree)) {
-                mfu_row_skip(r, "sharding '%.40s': of how many GPUs is not stated (%s)", mfu_row_cell(r, "sharding"),
-                             axes[i].column);
+            if (column && (digits >= sizeof degree || (digits == 0 && !own))) {
+                mfu_row_skip(r, "sharding '%.40s': of how many GPUs is not stated (%s)", cell, column);
+                continue;
+            }
+            if (own && digits && strtod(number, NULL) != mfu_cell_number(r, column)) {
+                mfu_row_skip(r, "sharding '%.40s' and %s '%.20s' contradict each other", cell, column,
+                             mfu_row_cell(r, column));
                 continue;
             }
             found = true;
             snprintf(degree, sizeof degree, "%.*s", (int)digits, number);
-            if (axes[i].column)
-                fill(r, axes[i].column, degree);
-            memset(p, ' ', (size_t)((digits ? number + digits : end) - p));
+            if (column && !own)
+                fill(r, column, degree);
+            end = digits ? number + digits : end;
+            end += tolower((unsigned char)*end) == 'x' && isalpha((unsigned char)end[1]); /* "TP2xPP2" */
+            memset(p, ' ', (size_t)(end - p));
         }
     for (size_t n = strlen(rest); n > 0 && rest[n - 1] == ' ';)
         rest[--n] = '\0';
@@ -475,17 +485,20 @@ static void take_degrees(struct mfu_row *r)
         fill(r, "sharding", rest[strcspn(rest, LETTERS "0123456789")] ? rest : "");
 }
 
-/* "nf4", "4bit": no precision of products, but how frozen weights are held. */
+/* "nf4", "4bit": no precision of products, but how frozen weights are held, alone or beside one ("bf16 (nf4 base)"). */
 static void take_base(struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "precision"), *base = mfu_base_in(text);
+    const char *text = mfu_row_cell(r, "precision");
+    bool beside = mfu_row_has_word("precision", text) || mfu_row_choice_in(MFU_S_PRECISION, text) >= 0;
 
-    if (!base || mfu_row_has_word("precision", text) || mfu_row_choice_in(MFU_S_PRECISION, text) >= 0)
+    if (beside ? !mfu_says_word(text, "nf4|4 bit base|qlora") : !mfu_base_in(text))
         return;
     if (!*mfu_row_method(r))
         mfu_row_skip(r, "precision '%.40s' is that of frozen weights: the column method does not state adapters", text);
-    fill(r, "quant", text);
-    fill(r, "precision", "");
+    if (!*mfu_row_cell(r, "quant"))
+        fill(r, "quant", beside ? "nf4" : text);
+    if (!beside)
+        fill(r, "precision", "");
 }
 
 void mfu_row_fill(struct mfu_row *r)
