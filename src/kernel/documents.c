@@ -43,11 +43,18 @@ static double deviation(double share)
     return low;
 }
 
+double mfu_documents_kept(const struct mfu_documents *d, double row)
+{
+    if (!(d->drops > 0 && d->mean > 0))
+        return 1;
+    return d->sigma > 0 ? below(log(row / d->mean) / d->sigma + d->sigma / 2) : d->mean <= row;
+}
+
 /* Of the documents that are kept, whose logarithms follow the part of the distribution up to the row's. */
 static double length(const struct mfu_documents *d, double row, double z)
 {
     if (d->drops > 0 && d->sigma > 0)
-        z = deviation(below(z) * below(log(row / d->mean) / d->sigma + d->sigma / 2));
+        z = deviation(below(z) * mfu_documents_kept(d, row));
     return fmin(row, fmax(1, d->mean * exp(d->sigma * (z - d->sigma / 2))));
 }
 

@@ -17,6 +17,9 @@ struct mfu_documents {
     double drops; /* 1: documents that are longer than a row are left out, 0: cut */
 };
 
+/* The share of documents that a row of so many tokens does not leave out: 1 where the longer ones are cut. */
+double mfu_documents_kept(const struct mfu_documents *, double row);
+
 /* Mean of `of` over documents that are cut to `row` tokens, or over those that are no longer; `of` NULL: of their tokens. */
 double mfu_documents_mean(const struct mfu_documents *, double row, double (*of)(double tokens, const void *context),
                           const void *context);

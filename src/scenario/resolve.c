@@ -240,6 +240,8 @@ const struct mfu_cluster *mfu_scenario_cluster(const struct mfu_scenario *s)
     return s->gpu->usual;
 }
 
+#define FEWEST_KEPT 1e-6 /* share of documents, below which none is left (chosen) */
+
 int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
     c->gpu = s->gpu;
@@ -270,6 +272,9 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (check_dims(s, c, err) < 0 || check_picture(s, c, err) < 0 || check_loader(c, err) < 0
         || mfu_check_training(c, err) < 0 || mfu_check_parallel(c, err) < 0)
         return -1;
+    if (mfu_documents_kept(&c->documents, c->seq) < FEWEST_KEPT)
+        return mfu_fail(err, MFU_EINPUT, "too_long: no document of doc_len %g is as short as seq %g: all are dropped",
+                        c->documents.mean, c->seq);
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,
                         c->seq);

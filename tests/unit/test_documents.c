@@ -17,8 +17,11 @@ static double chance(void)
     return ((double)(state >> 11) + 0.5) / 0x1p53;
 }
 
-static void draw(const struct mfu_documents *d, double row)
+/* The share of them that is kept. */
+static double draw(const struct mfu_documents *d, double row)
 {
+    int all = 0;
+
     for (int i = 0; i < DRAWN; i++) {
         double tokens;
 
@@ -26,9 +29,11 @@ static void draw(const struct mfu_documents *d, double row)
             double z = sqrt(-2 * log(chance())) * cos(2 * M_PI * chance());
 
             tokens = fmax(1, d->mean * exp(d->sigma * z - d->sigma * d->sigma / 2));
+            all++;
         } while (d->drops > 0 && tokens > row);
         drawn[i] = fmin(row, tokens);
     }
+    return (double)DRAWN / all;
 }
 
 static const struct mfu_documents all[] = {{300, 0, 1, 0},   {300, 0.5, 1, 0},  {300, 1, 1, 0},
@@ -51,7 +56,7 @@ static void means_are_those_of_drawn_documents(void **state)
                                   .row = ROW};
         double tokens = 0, pairs = 0, squares = 0, longest = 0;
 
-        draw(&all[k], ROW);
+        assert_near(mfu_documents_kept(&all[k], ROW), draw(&all[k], ROW), 0.03);
         for (int i = 0; i < DRAWN; i++) {
             double of_8 = 0;
 

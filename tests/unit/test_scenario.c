@@ -293,6 +293,8 @@ static void contradictions_are_refused_when_planning(void **state)
         {"mixtral-8x7b", "h100-sxm", {"top_k", "9"}, "top_k: 9 is more than n_experts (8)", ""},
         {"gpt2", "rtx4070", {"dataloader", "jpeg"}, "dataloader: jpeg is of photographs", ""},
         {"gpt2", "rtx4070", {"batch", "1e6", "seq", "1e8"}, "more than 1e12 tokens", ""},
+        {"gpt2", "rtx4070", {"seq", "512", "doc_len", "600", "too_long", "drop"}, "all are dropped", ""},
+        {"gpt2", "rtx4070", {"doc_len", "1e6", "doc_sigma", ".1", "too_long", "drop"}, "all are dropped", ""},
         {"gpt2", "rtx4070", {"tp", "5"}, "n_head 12 does not divide by tp 5; 1, 2, 3, 4, 6, 12 do", ""},
         {"llama-3-8b", "h100-sxm", {"tp", "16"}, "n_kv_head 8 does not divide by tp 16; 1, 2, 4, 8 do", ""},
         {"clip-vit-base-patch32", "h100-sxm", {"cp", "7"}, "its loss compares whole samples with each other; dp 7", ""},

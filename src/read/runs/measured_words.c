@@ -482,7 +482,7 @@ static void take_degrees(struct mfu_row *r)
     for (size_t n = strlen(rest); n > 0 && rest[n - 1] == ' ';)
         rest[--n] = '\0';
     if (found)
-        fill(r, "sharding", rest[strcspn(rest, LETTERS "0123456789")] ? rest : "");
+        fill(r, "sharding", rest + strcspn(rest, LETTERS "0123456789"));
 }
 
 /* "nf4", "4bit": no precision of products, but how frozen weights are held, alone or beside one ("bf16 (nf4 base)"). */
