@@ -71,13 +71,14 @@ static const char *const neutral[] = {
     "loss 2.31",   "rate as printed",       "v0.8 of a container",   "a mean of 3 steps",
     "warm caches", "seen twice, on 2 days", "1,024 sequences in all"};
 static const char *const denials[] = {
-    "no %s",  "without %s",   "%s off",        "%s is off",   "%s disabled",   "%s was not used", "w/o %s",
-    "%s: no", "no use of %s", "%s isn't used", "not with %s", "%s turned off", "no warm-up or %s"};
-static const char *const comparisons[] = {
-    "faster than %s",   "1.2x faster than %s", "vs. %s",         "versus %s",
-    "compared with %s", "compared to the %s",  "unlike %s",      "instead of %s",
-    "relative to %s",   "baseline: %s",        "rather than %s", "outperforms %s",
-    "similar to %s",    "slower than with %s", "%s baseline",    "a comparison of %s"};
+    "no %s",  "without %s", "%s off",       "%s is off",     "%s disabled", "%s was not used", "w/o %s",
+    "%s: no", "%s failed",  "no use of %s", "%s isn't used", "not with %s", "%s turned off",   "no warm-up or %s"};
+static const char *const comparisons[] = {"faster than %s",     "1.2x faster than %s", "vs. %s",
+                                          "versus %s",          "compared with %s",    "compared to the %s",
+                                          "unlike %s",          "instead of %s",       "relative to %s",
+                                          "baseline: %s",       "rather than %s",      "outperforms %s",
+                                          "%s would be slower", "similar to %s",       "slower than with %s",
+                                          "%s baseline",        "a comparison of %s"};
 static const char *const marks[] = {", ", "; ", ". ", " - "};
 
 static const char *const stated_by[] = {"act_ckpt", "attention", "compile", "source", "framework"};
@@ -329,6 +330,8 @@ static const struct {
     {0, {"precision", "4bit", "method", "qlora"}, {"quant", "nf4", "method", "qlora"}},
     {0, {"precision", "bf16 (NF4 base)", "method", "lora"}, {"precision", "bf16-mixed", "method", "qlora"}},
     {0, {"precision", "bf16 (NF4 base)"}, {"precision", "nf4"}},
+    {0, {"precision", "nf4", "method", "full"}, {"precision", "nf4"}},
+    {0, {"precision", "int8", "method", "lora"}, {"quant", "int8", "method", "lora"}},
     {0, {"quant", "QLoRA", "method", "lora"}, {"quant", "nf4", "method", "lora"}},
     {0, {"quant", "bnb 8-bit", "method", "lora"}, {"quant", "int8", "method", "lora"}},
     {0, {"quant", "no", "method", "lora"}, {"quant", "none", "method", "lora"}},

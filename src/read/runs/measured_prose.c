@@ -198,9 +198,13 @@ static const char *off_behind(const char *text, const char *at)
         word_behind(text, to + (*to == '\'' ? 2 : 0), &from, &to);
     }
     if (not || from == to) /* "FSDP not DDP" has FSDP */
-        return not &&(verb || among("used enabled applied included counted modelled set active on", from, to)) ? to
-                                                                                                               : NULL;
-    if (!among("off disabled excluded omitted unused removed skipped replaced absent inactive", from, to)
+        return not &&(verb
+                      || among("used enabled applied included counted modelled set active on supported available", from,
+                               to))
+            ? to
+            : NULL;
+    if (!among("off disabled excluded omitted unused removed skipped replaced absent inactive failed fails unsupported",
+               from, to)
         && !(verb && among("none", from, to)))
         return NULL;
     /* "excluded from the count": it runs all the same */
@@ -218,7 +222,7 @@ static enum mfu_stance stance_in_cell(const char *text, const char *at, const ch
                                   : MFU_AFFIRMED;
 }
 
-/* Whether what ends here is one side of a comparison: "ZeRO-3 baseline", "FSDP vs DDP". */
+/* Whether what ends here is one side of a comparison, or no fact: "ZeRO-3 baseline", "FSDP vs DDP", "FP8 would be faster". */
 static bool compared_behind(const char *text, const char *end)
 {
     const char *from, *to;
@@ -226,7 +230,7 @@ static bool compared_behind(const char *text, const char *end)
     while (word_behind(text, end + strspn(end, "_"), &from, &to)
            && (isdigit((unsigned char)*from) || among(of_parts, from, to)))
         end = to;
-    return among("baseline baselines reference comparison vs versus", from, to);
+    return among("baseline baselines reference comparison vs versus would could might", from, to);
 }
 
 enum mfu_stance mfu_stance(const char *text, const char *at, const char *end)

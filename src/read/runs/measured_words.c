@@ -488,12 +488,15 @@ static void take_degrees(struct mfu_row *r)
 /* "nf4", "4bit": no precision of products, but how frozen weights are held, alone or beside one ("bf16 (nf4 base)"). */
 static void take_base(struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "precision");
-    bool beside = mfu_row_has_word("precision", text) || mfu_row_choice_in(MFU_S_PRECISION, text) >= 0;
+    const char *text = mfu_row_cell(r, "precision"), *base = mfu_base_in(text),
+               *whole = mfu_row_word(r, "method", mfu_row_method(r));
+    bool adapters = !whole || *whole, /* products of adapters are in 16 bits */
+        beside = (mfu_row_has_word("precision", text) || mfu_row_choice_in(MFU_S_PRECISION, text) >= 0)
+        && !(adapters && base && strcmp(base, "int8") == 0);
 
-    if (beside ? !mfu_says_word(text, "nf4|4 bit base|qlora") : !mfu_base_in(text))
+    if (beside ? !mfu_says_word(text, "nf4|4 bit base|qlora") : !base)
         return;
-    if (!*mfu_row_method(r))
+    if (!adapters)
         mfu_row_skip(r, "precision '%.40s' is that of frozen weights: the column method does not state adapters", text);
     if (!*mfu_row_cell(r, "quant"))
         fill(r, "quant", beside ? "nf4" : text);
