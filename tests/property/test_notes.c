@@ -317,6 +317,8 @@ static const struct {
     {0, {"sharding", "FSDP (vs. TP2)"}, {"sharding", "fsdp-full"}},
     {0, {"sharding", "FSDP, TP: none, no PP"}, {"sharding", "fsdp-full"}},
     {0, {"sharding", "TP2", "tp", "2"}, {"tp", "2"}},
+    {0, {"sharding", "TP2", "notes", "FSDP"}, {"sharding", "FSDP TP2"}},
+    {0, {"optimizer", "torch.optim.AdamW", "notes", "FSDP"}, {"sharding", "FSDP", "optimizer", "adamw"}},
     {0, {"sharding", "FSDP, reshard_after_forward=never"}, {"sharding", "shard_grad_op"}},
     {0, {"sharding", "FSDP, reshard_after_forward=False"}, {"sharding", "shard_grad_op"}},
     {0, {"sharding", "MiCS"}, {"sharding", "hsdp"}},

@@ -69,7 +69,7 @@ static const char *const words[] = {"gpu",       "intra_link",   "inter_link",  
 
 const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 {
-    for (int i = 0; i < r->n_filled; i++)
+    for (int i = r->n_filled; i-- > 0;) /* the last word counts */
         if (strcmp(r->filled[i].column, column) == 0)
             return r->filled[i].text;
     return mfu_csv_get(r->csv, r->row, column);
