@@ -122,9 +122,9 @@ static double share_again(const struct mfu_row *r)
 static double layers_for_one(const char *text)
 {
     const char *every = mfu_behind_said(text, "every"), *selective = mfu_behind(text, "selective|SAC");
+    const char *percent = strchr(text, '%'), *number = percent;
     double some, all;
     int end = 0;
-    char percent;
 
     if (mfu_says(text, "every other|every second|alternate|alternating|half"))
         return 2;
@@ -133,7 +133,9 @@ static double layers_for_one(const char *text)
     if (selective && sscanf(selective, "%*[( -]%lf%n", &some, &end) == 1
         && strspn(selective + end, ") ") == strlen(selective + end))
         return some;
-    if (sscanf(text, "%lf%c", &some, &percent) == 2 && percent == '%')
+    while (percent && number > text && strchr("0123456789. ", number[-1]))
+        number--;
+    if (percent && sscanf(number, "%lf", &some) == 1 && some > 0)
         return 100 / some;
     return sscanf(text, "%lf / %lf", &some, &all) == 2 ? all / some : NAN;
 }

@@ -148,7 +148,7 @@ static const struct word {
     const char *note; /* what is assumed; the cell follows where it ends with "for"; NULL: nothing is */
 } words_of[] = {
     {"compile", "", "eager", "runtime=eager"},
-    {"compile", "yes|true|on|1|compiled|fullgraph|regional|per-layer|per-block|max-autotune-no-cudagraphs", "compile", "runtime=compile for"},
+    {"compile", "yes|true|on|1|compiled|compile=true|fullgraph|fullgraph=true|regional|per-layer|per-block|max-autotune-no-cudagraphs", "compile", "runtime=compile for"},
     {"compile", "no|none|false|0|off|disabled|not compiled|uncompiled|n/a|aot-eager", "eager", "runtime=eager for"},
     {"compile", "jit|torchscript|torch.jit|jit.script", "compile", "runtime=compile for jit (TorchScript, whose fuser merges pointwise kernels and norms)"},
     /* Of programs whose TorchScript is functions that the graph has as one operation. */
