@@ -467,7 +467,7 @@ static bool splits_layers(const struct mfu_row *r)
 
     if (!(mfu_cell_number(r, "tp") > 1) && !(mfu_cell_number(r, "ep") > 1))
         return false;
-    if (mfu_row_on_xla(r))
+    if (r->run->other_compiler)
         return true;
     if (names_program(mfu_row_stack(r)) || mfu_row_stated_trainer(r) >= 0
         || (!mfu_cell_empty(r, "compile") && sharding && strcmp(sharding, "zero1") != 0
@@ -598,7 +598,7 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
     if (!late && splits_layers(r)) {
         const char *text = mfu_row_cell(r, "sharding"), *known = mfu_sharding_in(text);
         bool whole = mfu_says_word(text, "fsdp")
-            || (known && (strcmp(known, "hsdp") == 0 || strcmp(known, "zero3") == 0)) || mfu_row_on_xla(r);
+            || (known && (strcmp(known, "hsdp") == 0 || strcmp(known, "zero3") == 0)) || r->run->other_compiler;
         enum mfu_trainer_kind like = whole ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
 
         if (!mfu_row_take(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",

@@ -621,14 +621,6 @@ static bool says_o2(const struct mfu_row *r)
     return mfu_says_word(mfu_row_cell(r, "precision"), "o2");
 }
 
-/* XLA's kernels are taken for inductor's: both merge what changes elements with its readers, and leave products and attention
- * to libraries. */
-static bool set_xla(struct mfu_row *r)
-{
-    r->run->other_compiler = true;
-    return mfu_row_take(r, "runtime=compile: XLA merges pointwise kernels and norms, too");
-}
-
 /* TensorFlow lays images out anew for convolutions in 16 bits (core/grappler/optimizers/generic_layout_optimizer.cc). */
 static bool set_layout_of_images(struct mfu_row *r)
 {
@@ -648,7 +640,10 @@ static bool set_runtime(struct mfu_row *r)
 
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
-    if (!(mfu_row_on_xla(r) ? set_xla(r) : set_stack(r, functions ? "compile of functions" : "compile"))
+    /* XLA's kernels are taken for inductor's: both merge what changes elements with its readers, and leave products and
+     * attention to libraries. */
+    if (!(r->run->other_compiler ? mfu_row_take(r, "runtime=compile: XLA merges pointwise kernels and norms, too")
+                                 : set_stack(r, functions ? "compile of functions" : "compile"))
         || !mfu_row_translate(r, "precision", MFU_S_PRECISION, "precision") || !set_scaled(r) || !mfu_row_set_year(r)
         || !set_te(r) || !set_layout_of_images(r) || !set_attention(r) || !set_checkpoint(r) || !set_states(r))
         return false;
@@ -834,7 +829,7 @@ static void read_memory(struct mfu_row *r)
         mfu_row_assume(r, "memory of llmq is not modelled: not compared");
         return;
     }
-    if (mfu_row_on_xla(r) && !isnan(run->reserved_bytes)) {
+    if (run->other_compiler && !isnan(run->reserved_bytes)) {
         run->reserved_bytes = NAN;
         mfu_row_assume(r, "reserved memory is not compared: XLA takes it in advance");
     }
@@ -856,6 +851,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->least_count = run->most_count = 1;
     mfu_row_read_method(&r);
     mfu_row_fill(&r);
+    run->other_compiler = mfu_row_on_xla(&r);
     if (mfu_row_check_numbers(&r) && mfu_row_choose_gpu(&r) && check_said(&r) && mfu_row_set_layout(&r)
         && mfu_row_choose_cluster(&r) && choose_cpu(&r) && mfu_row_choose_model(&r) && check_views(&r)
         && mfu_row_set_dims(&r) && set_batch_of_tokens(&r) && mfu_row_set_program(&r, false) && set_runtime(&r)
