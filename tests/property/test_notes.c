@@ -70,15 +70,50 @@ static const struct {
 static const char *const neutral[] = {
     "loss 2.31",   "rate as printed",       "v0.8 of a container",   "a mean of 3 steps",
     "warm caches", "seen twice, on 2 days", "1,024 sequences in all"};
-static const char *const denials[] = {
-    "no %s",  "without %s", "%s off",       "%s is off",     "%s disabled", "%s was not used", "w/o %s",
-    "%s: no", "%s failed",  "no use of %s", "%s isn't used", "not with %s", "%s turned off",   "no warm-up or %s"};
-static const char *const comparisons[] = {"faster than %s",     "1.2x faster than %s", "vs. %s",
-                                          "versus %s",          "compared with %s",    "compared to the %s",
-                                          "unlike %s",          "instead of %s",       "relative to %s",
-                                          "baseline: %s",       "rather than %s",      "outperforms %s",
-                                          "%s would be slower", "similar to %s",       "slower than with %s",
-                                          "%s baseline",        "a comparison of %s"};
+static const char *const denials[] = {"no %s",
+                                      "without %s",
+                                      "%s off",
+                                      "%s is off",
+                                      "%s disabled",
+                                      "%s was not used",
+                                      "w/o %s",
+                                      "%s: no",
+                                      "%s failed",
+                                      "no use of %s",
+                                      "%s isn't used",
+                                      "not with %s",
+                                      "%s turned off",
+                                      "no warm-up or %s",
+                                      "%s gives OOM",
+                                      "%s runs out of memory",
+                                      "%s crashed",
+                                      "%s does not build",
+                                      "%s doesn't work",
+                                      "%s cannot be used",
+                                      "%s not installed",
+                                      "%s hangs",
+                                      "%s ran into errors"};
+static const char *const comparisons[] = {"faster than %s",
+                                          "1.2x faster than %s",
+                                          "vs. %s",
+                                          "versus %s",
+                                          "compared with %s",
+                                          "compared to the %s",
+                                          "unlike %s",
+                                          "instead of %s",
+                                          "relative to %s",
+                                          "baseline: %s",
+                                          "rather than %s",
+                                          "outperforms %s",
+                                          "%s would be slower",
+                                          "similar to %s",
+                                          "slower than with %s",
+                                          "%s baseline",
+                                          "a comparison of %s",
+                                          "switched from %s",
+                                          "weights converted from %s",
+                                          "tried %s",
+                                          "moving from %s gave 12 percent"};
 static const char *const marks[] = {", ", "; ", ". ", " - "};
 
 static const char *const stated_by[] = {"act_ckpt", "attention", "compile", "source", "framework"};
@@ -374,6 +409,11 @@ static const struct {
     {0, {"cpu_offload", "offloaded? no"}, {"cpu_offload", "no"}},
     {0, {"notes", "FSDP vs DDP comparison; this row: DDP"}, {"sharding", "ddp"}},
     {0, {"notes", "the ZeRO-3 baseline is slower"}, {"notes", ""}},
+    {0, {"notes", "switching from ZeRO-3 to ZeRO-1 gave 12 %"}, {"sharding", "zero1"}},
+    {0, {"notes", "flax weights converted"}, {"notes", ""}},
+    {0, {"notes", "ZeRO-3 does not change the rate"}, {"sharding", "zero3"}},
+    {0, {"notes", "ZeRO-3 gives OOM", "outcome", "oom"}, {"sharding", "zero3", "outcome", "oom"}},
+    {0, {"notes", "FSDP runs out of memory", "outcome", "oom"}, {"sharding", "fsdp", "outcome", "oom"}},
     {0, {"source", "JAX on GPUs", "framework", "torchtitan"}, {"framework", "torchtitan"}},
     {0, {"source", "Scaling FSDP to 1T"}, {"notes", ""}},
     {3, {"notes", "first 999999 layers dense"}, {"notes", ""}},
@@ -394,7 +434,7 @@ static const struct {
 static const char *const all_columns[] = {"gpu",      "model",  "n_gpus", "seq_len",   "micro_batch", "step_time_ms",
                                           "sharding", "tp",     "pp",     "cp",        "ep",          "precision",
                                           "quant",    "method", "task",   "compile",   "attention",   "optimizer",
-                                          "act_ckpt", "source", "notes",  "framework", "cpu_offload"};
+                                          "act_ckpt", "source", "notes",  "framework", "cpu_offload", "outcome"};
 
 /* A row of all columns: those of a run, and cells of others. */
 static void cells(const char *run, const char *const cell[4])

@@ -72,6 +72,8 @@ const char *mfu_row_cell(const struct mfu_row *r, const char *column)
     for (int i = r->n_filled; i-- > 0;) /* the last word counts */
         if (strcmp(r->filled[i].column, column) == 0)
             return r->filled[i].text;
+    if (*r->failed && strcmp(column, "notes") == 0)
+        return r->failed;
     return mfu_csv_get(r->csv, r->row, column);
 }
 

@@ -88,16 +88,22 @@ static bool denies(const char *text, const char *at, const char *end)
         || (end - at == 1 && at - text >= 2 && strncasecmp(at - 2, "n't", 3) == 0);
 }
 
-/* Whether what ends at `end` is said of something else: "than", "compared with", "instead of". */
+/* Whether what ends at `end` is said of something else: "than", "compared with", "instead of", "tried"; of what was before or was made into
+ * another: "converted from". */
 static bool compares(const char *text, const char *at, const char *end)
 {
     const char *from, *to;
 
-    return among("than vs versus unlike against outperform outperforms beat beats compare compares comparing", at, end)
+    return among("than vs versus unlike against outperform outperforms beat beats compare compares comparing tried "
+                 "trying "
+                 "replaces replaced replacing",
+                 at, end)
         || (word_before(text, at, &from, &to)
             && mfu_behind(from,
                           "compared to|compared with|compared against|comparison to|comparison with|comparison of|"
-                          "comparison between|relative to|similar to|instead of|place of")
+                          "comparison between|relative to|similar to|instead of|place of|switching from|switched from|"
+                          "switch from|moving from|moved from|move from|going from|went from|coming from|changed from|"
+                          "changing from|converted from|ported from|migrated from|upgraded from")
                 == end);
 }
 
@@ -173,12 +179,45 @@ static const char *value_off(const char *text, const char *mark)
 static const char of_parts[] = "weights weight loss losses layers layer heads head modules module adapters adapter "
                                "kernels kernel attention backend";
 
-/* Where the words end by which what stands before `at` is off: by a value, or " off", " is off", " weights excluded", " not used";
- * NULL: it is on. */
+/* What a thing does that the run did not have, or no longer has; and what it gives, goes or runs into where that is an error. */
+static const char fails[] =
+    "off disabled excluded omitted unused removed skipped replaced absent inactive failed fails unsupported "
+    "crashed crashes hung hangs oomed ooms broken converted ported";
+
+/* Where "gives OOM", "runs out of memory", "ran into errors" end; NULL: at `at` stands none of it. */
+static const char *error_behind(const char *text, const char *at)
+{
+    const char *from, *to,
+        *end = mfu_behind(
+            at + strspn(at, " "),
+            "gives|gave|gets|got|goes|went|causes|caused|throws|threw|raises|raised|hits|hit|runs|ran|leads to|led to");
+
+    if (!end || mfu_in_word(*end))
+        return NULL;
+    while (word_behind(text, end, &from, &to) && among("an a the to into out of cuda", from, to))
+        end = to;
+    return among("oom ooms error errors memory nan nans exception exceptions crash crashes segfault", from, to) ? to
+                                                                                                                : NULL;
+}
+
+void mfu_forget_errors(char *text)
+{
+    for (char *p = text; *p; p++) {
+        const char *from, *to, *end = p == text || !mfu_in_word(p[-1]) ? error_behind(text, p) : NULL;
+
+        if (!end && (p == text || !mfu_in_word(p[-1])) && word_behind(text, p, &from, &to) && from == p
+            && among("oom ooms oomed failed fails crashed crashes", from, to))
+            end = to;
+        memset(p, ' ', end ? (size_t)(end - p) : 0);
+    }
+}
+
+/* Where the words end by which what stands before `at` is off: by a value, or " off", " is off", " weights excluded", " not used",
+ * " crashed"; NULL: it is on. */
 static const char *off_behind(const char *text, const char *at)
 {
     const char *from, *to, *end, *value = at + strspn(at, " -_v");
-    bool verb = false, not = false;
+    bool verb = false, does = false, not = false;
 
     value += strspn(value, "0123456789."); /* of a version, or how many there are */
     value -= value > at && value[-1] == '.';
@@ -191,21 +230,33 @@ static const char *off_behind(const char *text, const char *at)
     }
     if (word_behind(text, at, &from, &to) && among(of_parts, from, to))
         word_behind(text, to, &from, &to);
+    if (from < to && (end = error_behind(text, from)))
+        return end;
     for (; among("is are was were being been left turned switched stays", from, to); verb = true)
         word_behind(text, to, &from, &to);
-    if ((not = among("not never", from, to) || (among("isn aren wasn weren", from, to) && strncmp(to, "'t", 2) == 0))) {
+    if ((does = among("does do did could can", from, to) && strncmp(to, "'t", 2) != 0))
+        word_behind(text, to, &from, &to);
+    does |= among("doesn don didn couldn can cannot", from, to);
+    if ((not = among("not never cannot", from, to)
+             || (among("isn aren wasn weren doesn don didn couldn can", from, to) && strncmp(to, "'t", 2) == 0))) {
         verb |= *to == '\'';
         word_behind(text, to + (*to == '\'' ? 2 : 0), &from, &to);
     }
-    if (not || from == to) /* "FSDP not DDP" has FSDP */
-        return not &&(verb
-                      || among("used enabled applied included counted modelled set active on supported available", from,
-                               to))
-            ? to
-            : NULL;
-    if (!among("off disabled excluded omitted unused removed skipped replaced absent inactive failed fails unsupported",
-               from, to)
-        && !(verb && among("none", from, to)))
+    if (not &&does && among("be", from, to)) {
+        does = false;
+        verb = word_behind(text, to, &from, &to);
+    }
+    if (not || from == to) { /* "FSDP not DDP" has FSDP, and so has "FSDP does not change that" */
+        bool off = does
+            ? among("work build run fit compile converge load start train", from, to)
+            : verb
+                || among(
+                    "used enabled applied included counted modelled set active on supported available installed needed",
+                    from, to);
+
+        return not &&off ? to : NULL;
+    }
+    if (!among(fails, from, to) && !(verb && among("none", from, to)))
         return NULL;
     /* "excluded from the count": it runs all the same */
     return word_behind(text, to, &value, &end) && among("from", value, end) ? NULL : to;

@@ -41,6 +41,7 @@ struct mfu_row {
         char text[MFU_MOST_SAID];
     } filled[MFU_MOST_FILLED]; /* cells as prose, or words in another column, have them */
     int n_filled;
+    char failed[2048]; /* the notes of a run that its memory did not suffice for: what "gives OOM" there is what it ran */
 };
 
 /* The cell as it stands, or as mfu_row_fill() has it; "" where there is none. */
@@ -89,6 +90,9 @@ enum mfu_stance {
     MFU_OPEN      /* "not stated", "unknown" ... behind it */
 };
 enum mfu_stance mfu_stance(const char *text, const char *at, const char *end);
+
+/* Takes the words out of a text by which what stands before them ran out of memory. */
+void mfu_forget_errors(char *text);
 
 /* Where a text goes on behind a phrase that it begins with, the longest of those apart by '|'; NULL: none.  Phrases are so in all
  * that follows. */
