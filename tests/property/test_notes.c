@@ -335,7 +335,7 @@ static void a_program_is_known_wherever_it_is_named(void **unused)
 #define MANY_DIGITS "99999999999999999999999999999999999999999999999999999999999999999999999999999999"
 static const struct {
     int run;
-    const char *one[4], *other[4]; /* a column and its text, twice */
+    const char *one[6], *other[6]; /* a column and its text, twice */
 } same_cells[] = {
     {0, {"sharding", "FSDP TP2"}, {"sharding", "fsdp", "tp", "2"}},
     {0, {"sharding", "2D (FSDP 4, TP 2)"}, {"sharding", "fsdp", "tp", "2"}},
@@ -347,6 +347,17 @@ static const struct {
     {2, {"sharding", "EP8"}, {"ep", "8"}},
     {0, {"sharding", "DP8"}, {"sharding", "ddp"}},
     {0, {"sharding", "TP2xPP2"}, {"tp", "2", "pp", "2"}},
+    {0, {"sharding", "2-way tensor parallel"}, {"tp", "2"}},
+    {0, {"sharding", "TP 2-way, PP 2-way"}, {"tp", "2", "pp", "2"}},
+    {0, {"sharding", "2-way tensor parallelism and 2-way pipeline parallelism"}, {"tp", "2", "pp", "2"}},
+    {0, {"sharding", "tensor and pipeline parallelism", "tp", "2", "pp", "2"}, {"tp", "2", "pp", "2"}},
+    {0, {"sharding", "model and sequence parallelism", "tp", "2"}, {"tp", "2", "sp", "1"}},
+    {0, {"sharding", "tensor parallel size 2, ZeRO stage-1"}, {"tp", "2", "sharding", "zero1"}},
+    {0, {"sharding", "TP2 SP"}, {"tp", "2", "sp", "1"}},
+    {0, {"sharding", "3D parallelism (TP=2, PP=2)"}, {"tp", "2", "pp", "2"}},
+    {0, {"sharding", "tensor-model-parallel-size 2"}, {"tp", "2"}},
+    {0, {"sharding", "TP2 + fully sharded data parallel"}, {"tp", "2", "sharding", "fsdp"}},
+    {0, {"sharding", "tensor parallelism"}, {"sharding", "of nobody knows what"}},
     {0, {"sharding", "FSDP without TP2"}, {"sharding", "fsdp-full"}},
     {0, {"sharding", "FSDP instead of TP8"}, {"sharding", "fsdp-full"}},
     {0, {"sharding", "FSDP (vs. TP2)"}, {"sharding", "fsdp-full"}},
@@ -396,6 +407,9 @@ static const struct {
     {0, {"act_ckpt", "1/2"}, {"act_ckpt", "16 of 32 layers"}},
     {0, {"act_ckpt", "selective (2)"}, {"act_ckpt", "every 2"}},
     {0, {"act_ckpt", "1 of 4 layers"}, {"act_ckpt", "8 of 32 layers"}},
+    {0, {"act_ckpt", "selective (block 10)"}, {"act_ckpt", "selective"}},
+    {0, {"act_ckpt", "-5 layers"}, {"act_ckpt", "of nobody knows what"}},
+    {0, {"act_ckpt", "recompute_num_layers=-5"}, {"act_ckpt", "of nobody knows what"}},
     {0, {"act_ckpt", "block 10"}, {"act_ckpt", "10 of 32 layers"}},
     {0, {"act_ckpt", "recompute_num_layers=4"}, {"act_ckpt", "first 4 layers"}},
     {0, {"act_ckpt", "full (uniform 1)"}, {"act_ckpt", "full"}},
@@ -437,7 +451,7 @@ static const char *const all_columns[] = {"gpu",      "model",  "n_gpus", "seq_l
                                           "act_ckpt", "source", "notes",  "framework", "cpu_offload", "outcome"};
 
 /* A row of all columns: those of a run, and cells of others. */
-static void cells(const char *run, const char *const cell[4])
+static void cells(const char *run, const char *const cell[6])
 {
     char line[1600];
     int n = 0;
@@ -445,7 +459,7 @@ static void cells(const char *run, const char *const cell[4])
     for (size_t i = 0; i < LENGTH_OF(all_columns); i++) {
         const char *its = i < 6 ? run : "", *end = its + strcspn(its, ",");
 
-        for (size_t k = 0; k < 4 && cell[k]; k += 2)
+        for (size_t k = 0; k < 6 && cell[k]; k += 2)
             if (strcmp(cell[k], all_columns[i]) == 0) {
                 its = cell[k + 1];
                 end = its + strlen(its);

@@ -356,7 +356,8 @@ double mfu_number_said(const char *text, const char *phrase)
         char *behind;
         double x;
 
-        end += strspn(end, " ~=:-_(");
+        end += strspn(end, " ~=:_(");
+        end += *end == '-' && mfu_in_word(end[-1]) && end[-1] != '_'; /* a dash that joins, not a sign */
         x = isdigit((unsigned char)*end) ? strtod(end, &behind) : 0;
         if (x > 0 && x <= MOST_NUMBER && (strchr("kK", *behind) || strchr(" ,;.)/", *behind)))
             return *behind == 'k' || *behind == 'K' ? 1000 * x : x;
@@ -374,6 +375,8 @@ double mfu_number_before(const char *text, const char *phrase)
     for (from = at; from && from > text && (isdigit((unsigned char)from[-1]) || from[-1] == '.');)
         from--;
     x = from < at && (from == text || from[-1] == 'x' || !mfu_in_word(from[-1])) ? strtod(from, NULL) : NAN;
+    if (from > text && from < at && from[-1] == '-' && (from - 1 == text || !mfu_in_word(from[-2])))
+        return NAN; /* a sign */
     return x <= MOST_NUMBER ? x : NAN;
 }
 

@@ -141,14 +141,14 @@ static double layers_for_one(const char *text)
 }
 
 /* So many of a stage's layers: "block 10" (Megatron's --recompute-method and --recompute-num-layers), "first 10 layers", "12
- * layers"; NAN: no number is said, or "uniform 1", which computes all again. */
+ * layers"; NAN: no number is said, or "uniform 1", which computes all again, or "selective", of which Megatron counts none. */
 static double layers_said(const char *text)
 {
     double said = mfu_number_said(text, "block|recompute num layers|num layers|first");
 
-    return mfu_says(text, "uniform|every|of|but|except|excluding") ? NAN
-        : said >= 1                                                ? said
-                                                                   : mfu_number_before(text, "layers|blocks");
+    return mfu_says(text, "uniform|every|of|but|except|excluding|selective|SAC") ? NAN
+        : said >= 1                                                              ? said
+                    : mfu_number_before(text, "layers|blocks");
 }
 
 /* "16 of 32 layers", "every 2nd layer" (in the notes "AC every 2nd layer": experts have such layers, too): the layers of
