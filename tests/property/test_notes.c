@@ -163,6 +163,8 @@ static bool same(const struct mfu_measured_run *a, const struct mfu_measured_run
         return false;
     if (a->skipped[0])
         return true;
+    if (!(fabs(a->step_s - b->step_s) < 1e-9) && !(isnan(a->step_s) && isnan(b->step_s)))
+        return false;
     if (mfu_scenario_resolve(s, &c, NULL) != mfu_scenario_resolve(t, &d, NULL))
         return false;
     return s->gpu == t->gpu && s->model == t->model && memcmp(c.setting, d.setting, sizeof c.setting) == 0
@@ -439,6 +441,10 @@ static const struct {
     {0,
      {"framework", "Megatron-LM", "task", "no distributed optimizer"},
      {"framework", "Megatron-LM", "notes", "no distributed optimizer"}},
+    {0, {"seq_len", "4k"}, {"seq_len", "4096"}},
+    {0, {"seq_len", "4,096"}, {"seq_len", "4096"}},
+    {0, {"seq_len", "10k"}, {"seq_len", "10000"}},
+    {0, {"seq_len", "4,09"}, {"seq_len", "of nobody knows what"}},
     {1, {"gpu", "A100x8"}, {"gpu", "A100"}},
     {1, {"gpu", "RTX 6000 Ada Generation"}, {"gpu", "rtx6000ada"}},
     {1, {"gpu", "DGX Spark (GB10)"}, {"gpu", "gb10"}},
@@ -471,9 +477,8 @@ static void cells(const char *run, const char *const cell[6])
     add_line(line);
 }
 
-static void words_of_other_tables_mean_what_they_do_here(void **unused)
+static void begin_all(void)
 {
-    (void)unused;
     for (size_t i = 0; i < LENGTH_OF(all_columns); i++) {
         char name[40];
 
@@ -481,9 +486,36 @@ static void words_of_other_tables_mean_what_they_do_here(void **unused)
         append(name, strlen(name));
     }
     add_line("");
+}
+
+static void words_of_other_tables_mean_what_they_do_here(void **unused)
+{
+    (void)unused;
+    begin_all();
     for (size_t i = 0; i < LENGTH_OF(same_cells); i++) {
         cells(runs[same_cells[i].run], same_cells[i].one);
         cells(runs[same_cells[i].run], same_cells[i].other);
+    }
+    compare();
+}
+
+/* With what parts its thousands, "about", and its unit or another of the same quantity. */
+static void a_number_is_the_same_however_it_is_written(void **unused)
+{
+    static const char *const begins[] = {"", "~", "about "}, *const ends[] = {"", "ms", " ms"};
+
+    (void)unused;
+    begin_all();
+    for (int i = 0, n = scenarios(TRIES); i < n; i++) {
+        size_t ms = 1000 + any(900) * any(1000), thousands = ms / 1000, decimals = any(1000);
+        char plain[40], words[60], seconds[40];
+        const char *begin = begins[any(3)];
+
+        snprintf(plain, sizeof plain, "%zu.%03zu", ms, decimals);
+        snprintf(words, sizeof words, "%s%zu,%03zu.%03zu%s", begin, thousands, ms % 1000, decimals, ends[any(3)]);
+        snprintf(seconds, sizeof seconds, "%s%zu.%03zu%03zu s", begin, thousands, ms % 1000, decimals);
+        cells(runs[0], (const char *[6]){"step_time_ms", plain});
+        cells(runs[0], (const char *[6]){"step_time_ms", any(2) ? words : seconds});
     }
     compare();
 }
@@ -518,6 +550,7 @@ int main(void)
         cmocka_unit_test(the_order_of_phrases_does_not_matter),
         cmocka_unit_test(a_program_is_known_wherever_it_is_named),
         cmocka_unit_test(words_of_other_tables_mean_what_they_do_here),
+        cmocka_unit_test(a_number_is_the_same_however_it_is_written),
         cmocka_unit_test(the_place_of_a_phrase_in_a_list_does_not_matter),
     };
 

@@ -257,7 +257,9 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
         v->low_s /= OTHER_BLOCKS;
         v->high_s *= OTHER_BLOCKS;
     }
-    v->low_s /= run->most_count; /* who counts more measured a longer time */
+    run->most_count *= 1 + run->rounding; /* who counts more measured a longer time */
+    run->least_count *= 1 - run->rounding;
+    v->low_s /= run->most_count;
     v->high_s /= run->least_count;
     if (!is_possible(p, v, run) || (run->n_open == 0 && !run->batch_open && !run->fill_open))
         return;

@@ -1,9 +1,10 @@
 /*
  * measured_cells.c - cells as numbers, or reasons why they are none.
  *
- * A cell is a number in the unit that the column's name states, and nothing
- * else: what "9,340" or "9.34s" mean is for the table's author to say.
+ * A cell is a number in the unit that the column's name states, which may stand behind it.  What can be read in two ways is none:
+ * "17.5 GB" of a column in GiB, "9,34".
  */
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -77,6 +78,13 @@ const char *mfu_row_cell(const struct mfu_row *r, const char *column)
     return mfu_csv_get(r->csv, r->row, column);
 }
 
+void mfu_row_fill_cell(struct mfu_row *r, const char *column, const char *text)
+{
+    assert(r->n_filled < MFU_MOST_FILLED);
+    r->filled[r->n_filled].column = column;
+    snprintf(r->filled[r->n_filled++].text, MFU_MOST_SAID, "%s", text);
+}
+
 static bool is_nothing(const char *text)
 {
     static const char *const nothing[] = {"", "-", "--", "?", "n/a", "na", "nan", "none", "null"};
@@ -119,6 +127,103 @@ static double plain(const char *text)
     double x = strtod(text, &end);
 
     return *end || end == text || strspn(text, "+-.0123456789eE") != strlen(text) || !isfinite(x) ? NAN : x;
+}
+
+/* Units that may stand behind a number, and what a column's unit is of them. */
+static const struct {
+    const char *of, *written;
+    double is;
+} units[] = {{"milliseconds", "ms|msec|milliseconds", 1},
+             {"milliseconds", "s|sec|seconds", 1e3},
+             {"per cent", "%|percent|per cent", 1},
+             {"GiB", "GiB", 1},
+             {"GiB", "MiB", 1. / 1024},
+             {"TFLOP/s", "TFLOPS|TFLOP/s|TFLOPs", 1},
+             {"tokens per second", "tokens/s|tokens/sec|tok/s|tokens per second", 1},
+             {"samples per second", "samples/s|samples/sec|images/s|img/s|sequences/s|seq/s", 1}};
+
+/* "4,096,000" without what parts its thousands, up to *end: behind one to three digits of which the first is no 0 always three. */
+static double grouped(const char *text, const char **end)
+{
+    char digits[40];
+    size_t n = strspn(text, "0123456789"), used = n;
+    bool groups = n >= 1 && n <= 3 && *text != '0';
+
+    if (n == 0 || n > 18)
+        return NAN;
+    memcpy(digits, text, n);
+    for (text += n; groups && *text == ',' && strspn(text + 1, "0123456789") == 3 && used < 18; text += 4, used += 3)
+        memcpy(digits + used, text + 1, 3);
+    n = *text == '.' ? 1 + strspn(text + 1, "0123456789") : 0;
+    if (n > 18 || *text == ',')
+        return NAN;
+    memcpy(digits + used, text, n);
+    digits[used + n] = '\0';
+    *end = text + n;
+    return strtod(digits, NULL);
+}
+
+/* What "k" is of a column, of a power of two 1024 where the column mostly has such numbers; 0: nothing. */
+static double thousand_of(const struct column *c, double x)
+{
+    static const char *const rounded[] = {"tokens_per_s", "tokens_per_s_gpu", "samples_per_s", "vocab", NULL},
+                             *const powers[] = {"seq_len", "global_batch", NULL};
+
+    return mfu_is_one_of(c->name, rounded) ? 1000
+        : mfu_is_one_of(c->name, powers)   ? (x >= 1 && log2(x) == floor(log2(x)) ? 1024 : 1000)
+                                           : 0;
+}
+
+#define ROUGHLY 0.05 /* relative, of what is said to be "about" so much (chosen) */
+
+/* The number that a cell of a column is as people write it: "72,400", "9.1k tokens/s", "~45%"; NAN: it can be read in no way, or in
+ * two.  `rounding` is made as large as half of its last digit, where what stands behind or before it says that it is rounded. */
+static double written(const struct column *c, const char *text, double *rounding)
+{
+    const char *about = mfu_behind(text, "~|about|around|approx.|approximately|ca.|circa|\xE2\x89\x88"), *end,
+               *unit = NULL;
+    const char *point;
+    double x = grouped(about ? about + strspn(about, " ") : text, &end), digit, is = 1;
+
+    if (isnan(x))
+        return NAN;
+    for (digit = 1, point = memchr(text, '.', (size_t)(end - text)); point && ++point < end;)
+        digit /= 10;
+    digit /= x;
+    end += strspn(end, " ");
+    if (thousand_of(c, x) > 0 && *end && strchr("kKM", *end) && !isalpha((unsigned char)end[1])) {
+        is = pow(thousand_of(c, x), *end++ == 'M' ? 2 : 1);
+        *rounding = fmax(*rounding, digit / 2);
+    }
+    end += strspn(end, " ");
+    for (size_t i = 0; c->unit && i < sizeof units / sizeof *units && *end; i++)
+        if (strcmp(units[i].of, c->unit) == 0 && (unit = mfu_behind(end, units[i].written)) && *unit == '\0') {
+            is *= units[i].is;
+            end = unit;
+        }
+    if (*end)
+        return NAN;
+    if (about)
+        *rounding = fmax(*rounding, fmax(digit / 2, ROUGHLY));
+    return x * is;
+}
+
+void mfu_row_read_numbers(struct mfu_row *r)
+{
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        const struct column *c = &columns[i];
+        const char *text = mfu_row_cell(r, c->name);
+        double rounding = 0, x = is_nothing(text) || !isnan(plain(text)) ? NAN : written(c, text, &rounding);
+        char number[32];
+
+        if (isnan(x))
+            continue;
+        snprintf(number, sizeof number, "%.12g", x);
+        mfu_row_assume(r, "%s=%s for %.40s", c->name, number, text);
+        mfu_row_fill_cell(r, c->name, number);
+        if (c->unit)
+            r->run->rounding = fmax(r->run->rounding, rounding);
+    }
 }
 
 double mfu_cell_number(const struct mfu_row *r, const char *column)

@@ -16,8 +16,9 @@ struct mfu_csv;
 struct mfu_gpu;
 struct mfu_measured_run;
 
-#define MFU_MOST_SAID 160  /* of a cell */
-#define MFU_MOST_FILLED 16 /* columns of which another may say something */
+#define MFU_MOST_SAID 160 /* of a cell */
+#define MFU_MOST_FILLED                                                                                                \
+    64 /* columns of which another may say something, or whose numbers are written with more than digits */
 
 struct mfu_row {
     struct mfu_catalog *catalog;
@@ -41,11 +42,18 @@ struct mfu_row {
         char text[MFU_MOST_SAID];
     } filled[MFU_MOST_FILLED]; /* cells as prose, or words in another column, have them */
     int n_filled;
-    char failed[2048]; /* the notes of a run that its memory did not suffice for: what "gives OOM" there is what it ran */
+    char failed
+        [2048]; /* the notes of a run that its memory did not suffice for: what "gives OOM" there is what it ran */
 };
 
 /* The cell as it stands, or as mfu_row_fill() has it; "" where there is none. */
 const char *mfu_row_cell(const struct mfu_row *, const char *column);
+
+/* Says what a cell is, whatever stands there. */
+void mfu_row_fill_cell(struct mfu_row *, const char *column, const char *text);
+
+/* Makes plain numbers of those that are written as people do ("72,400", "9.1k", "~45%"), before anything else is read. */
+void mfu_row_read_numbers(struct mfu_row *);
 
 /* The number that is the whole cell; NAN where nothing is stated ("", "-",
  * "N/A" and the like) or what is stated is no number. */

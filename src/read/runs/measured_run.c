@@ -849,6 +849,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->params_m = run->trainable_m = run->seq = run->rank_batch = run->rate_flops = run->rate_tokens = NAN;
     run->ran = run->seq_dim = -1;
     run->least_count = run->most_count = 1;
+    mfu_row_read_numbers(&r);
     if (outcome(&r) == 0) {
         snprintf(r.failed, sizeof r.failed, "%s", mfu_row_cell(&r, "notes"));
         mfu_forget_errors(r.failed);

@@ -57,8 +57,9 @@ struct mfu_measured_run {
     double rate_tokens;              /* of one GPU in a second; NAN: not stated and does not follow */
     bool layers_open;                /* how many layers the model has is not stated, but its name */
     double least_count, most_count;  /* what other conventions count beside it, where none is stated; else 1 */
-    double params_m, trainable_m;    /* millions, NAN: not stated */
-    double seq;                      /* tokens of a sequence */
+    double rounding; /* relative, of what was measured, where its cell says that it is rounded; 0: no more than usual */
+    double params_m, trainable_m; /* millions, NAN: not stated */
+    double seq;                   /* tokens of a sequence */
     char mfu_convention[64];
     double allocated_bytes, reserved_bytes;
     bool reserved_is_smi;           /* the figure is nvidia-smi's */

@@ -4,7 +4,6 @@
  * The table of words translates what other people's mean in tables of runs alone; what runtimes, optimizers ... are called
  * elsewhere stands in their rows.  A word without an exact counterpart is mapped to the nearest one and the row says so.
  */
-#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -421,13 +420,6 @@ static bool prose_takes(const struct mfu_row *r, const struct fill *f, bool (*ta
         || (strcmp(f->column, "sharding") == 0 && takes(mfu_row_cell(r, "optimizer"), f->phrase));
 }
 
-static void fill(struct mfu_row *r, const char *column, const char *text)
-{
-    assert(r->n_filled < MFU_MOST_FILLED);
-    r->filled[r->n_filled].column = column;
-    snprintf(r->filled[r->n_filled++].text, MFU_MOST_SAID, "%s", text);
-}
-
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* Whether a list of axes goes on to the word that they share: "tensor and pipeline parallelism". */
@@ -531,7 +523,7 @@ static void take_degrees(struct mfu_row *r)
             found = true;
             snprintf(degree, sizeof degree, "%.*s", (int)digits, number);
             if (column && !own)
-                fill(r, column, digits ? degree : "1");
+                mfu_row_fill_cell(r, column, digits ? degree : "1");
             if (number > p && digits) {
                 const char *way = mfu_behind(number + digits, " way");
 
@@ -547,7 +539,7 @@ static void take_degrees(struct mfu_row *r)
     for (size_t n = strlen(rest); n > 0 && rest[n - 1] == ' ';)
         rest[--n] = '\0';
     if (found)
-        fill(r, "sharding", rest + strcspn(rest, LETTERS "0123456789"));
+        mfu_row_fill_cell(r, "sharding", rest + strcspn(rest, LETTERS "0123456789"));
 }
 
 /* "nf4", "4bit": no precision of products, but how frozen weights are held, alone or beside one ("bf16 (nf4 base)"). */
@@ -564,9 +556,9 @@ static void take_base(struct mfu_row *r)
     if (!adapters)
         mfu_row_skip(r, "precision '%.40s' is that of frozen weights: the column method does not state adapters", text);
     if (!*mfu_row_cell(r, "quant"))
-        fill(r, "quant", beside ? "nf4" : text);
+        mfu_row_fill_cell(r, "quant", beside ? "nf4" : text);
     if (!beside)
-        fill(r, "precision", "");
+        mfu_row_fill_cell(r, "precision", "");
 }
 
 void mfu_row_fill(struct mfu_row *r)
@@ -580,7 +572,7 @@ void mfu_row_fill(struct mfu_row *r)
             if (!text || *mfu_row_cell(r, fills[i].column)
                 || !prose_takes(r, &fills[i], denied ? mfu_says_not : mfu_says))
                 continue;
-            fill(r, fills[i].column, text);
+            mfu_row_fill_cell(r, fills[i].column, text);
             mfu_row_assume(r, "%s=%s, by what is said", fills[i].column, text);
         }
 }
