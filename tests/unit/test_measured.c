@@ -91,6 +91,30 @@ static void numbers_are_read_whole(void **state)
     }
 }
 
+/* Which files the program reads is not for a table to say. */
+static void no_cell_opens_a_file(void **state)
+{
+    static const char *const rows[] = {MFUPLAN_SOURCE_DIR "/gpus/rtx4070.yaml,gpt2,",
+                                       MFUPLAN_SOURCE_DIR "/gpus/rtx4070,gpt2,",
+                                       "rtx4070,," MFUPLAN_SOURCE_DIR "/models/gpt2.yaml",
+                                       "rtx4070," MFUPLAN_SOURCE_DIR "/models/gpt2.yaml,",
+                                       "rtx4070.yaml,gpt2,",
+                                       "rtx4070,,gpt2.yaml",
+                                       "rtx4070,gpt2.yaml,"};
+
+    (void)state;
+    if (chdir(MFUPLAN_SOURCE_DIR "/models") != 0)
+        fail_msg("no folder of models");
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = table("gpu,family,model,seq_len,micro_batch,step_time_ms,n_layer,n_head,n_embd\n"
+                                           "%s,1024,8,100,12,12,768\n",
+                                           rows[i]);
+
+        if (!all->rows[0].skipped[0])
+            fail_msg("%s is read", rows[i]);
+    }
+}
+
 static void what_is_stated_is_used(void **state)
 {
     static const struct {
@@ -2349,6 +2373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_whole),
+        cmocka_unit_test(no_cell_opens_a_file),
         cmocka_unit_test(what_is_stated_is_used),
         cmocka_unit_test(what_cannot_be_read_says_so),
         cmocka_unit_test(empty_cells_take_defaults),

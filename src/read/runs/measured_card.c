@@ -385,7 +385,7 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
         return mfu_row_skip(r, "measured on a CPU");
     if (other_machine(name))
         return mfu_row_skip(r, "gpu '%.40s' is no GPU: %s is not modelled", name, other_machine(name));
-    if (strchr(name, '/') && !strstr(name, ".yaml")) /* no file of a card */
+    if (strchr(name, '/') || mfu_names_file(name))
         return mfu_row_skip(r, "gpu '%.60s': one card is expected", name);
     take_apart(&parts, name);
     s->gpu = mfu_catalog_gpu(r->catalog, slug, &err);

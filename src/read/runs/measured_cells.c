@@ -115,6 +115,11 @@ bool mfu_same_letters(const char *a, const char *b)
     }
 }
 
+bool mfu_names_file(const char *text)
+{
+    return strcasestr(text, ".yaml") || strcasestr(text, ".yml") || strcasestr(text, ".json");
+}
+
 bool mfu_cell_is(const struct mfu_row *r, const char *column, const char *word)
 {
     return mfu_same_letters(mfu_row_cell(r, column), word);

@@ -246,9 +246,11 @@ static const char *catalog_name(const char *name)
 {
     const char *slash = name[strcspn(name, "/ (")] == '/' ? strchr(name, '/') : NULL;
 
+    if (mfu_names_file(name))
+        return "";
     if (!slash)
         return name;
-    return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
+    return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') ? "" : slash + 1;
 }
 
 /* "109B", "109B-A17B", "350M": parameters; NAN: it says none. */
@@ -638,6 +640,8 @@ bool mfu_row_choose_model(struct mfu_row *r)
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
     char first[32], text[120];
 
+    if (strchr(family, '/') || mfu_names_file(family))
+        return mfu_row_skip(r, "family '%.60s': one family is expected", family);
     if (known)
         family = known;
     else if (!*family && (sized || stated_params(r) > 0) && !named_model(r, catalog_name(name))

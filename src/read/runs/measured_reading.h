@@ -65,6 +65,9 @@ bool mfu_cell_empty(const struct mfu_row *, const char *column);
 /* Whether an MLP's words say a gate: swiglu, geglu, glu. */
 bool mfu_is_gated(const char *mlp);
 
+/* Whether a text names a file, of which a table opens none. */
+bool mfu_names_file(const char *text);
+
 /* Whether the cell is this word, whatever its capitals, blanks and dashes. */
 bool mfu_cell_is(const struct mfu_row *, const char *column, const char *word);
 
