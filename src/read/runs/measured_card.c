@@ -532,9 +532,23 @@ static const struct mfu_cluster *cluster_in_notes(const struct mfu_row *r)
     return NULL;
 }
 
+/* Machines with fewer GPUs than the cluster's; what is said to be in one machine must be in one of the cluster's. */
+static bool set_nodes(struct mfu_row *r)
+{
+    const struct mfu_scenario *s = &r->run->scenario;
+    double gpus = mfu_cell_number(r, "n_gpus"), each = mfu_cell_number(r, "gpus_per_node");
+    struct mfu_cluster k;
+
+    mfu_cluster_with(s->cluster ? s->cluster : s->gpu->usual, s->gpu, &k);
+    if (gpus <= each && gpus > k.domain_gpus)
+        return mfu_row_skip(r, "gpus_per_node %.0f: machines of %s have %.0f", each, s->gpu->slug, k.node_gpus);
+    return !(each < k.node_gpus) || !(gpus > each) || fmod(gpus, each) != 0 || !k.networked
+        || mfu_row_take(r, "nodes=%.0f: of %.0f GPUs each", gpus / each, each);
+}
+
 /* The cluster of this GPU whose network is nearest to the stated one; without, that which the notes name, or its usual
  * one. */
-bool mfu_row_choose_cluster(struct mfu_row *r)
+static void choose_cluster(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "inter_link"), *const * names;
     double best = INFINITY, gpus = mfu_cell_number(r, "gpus_per_node"), rate;
@@ -545,7 +559,7 @@ bool mfu_row_choose_cluster(struct mfu_row *r)
     rate = node_rate(text, gpus);
 
     if (!(mfu_cell_number(r, "n_gpus") > gpus))
-        return true;
+        return;
     if (mfu_cell_empty(r, "inter_link")) {
         const struct mfu_cluster *named = r->run->scenario.cluster ? NULL : cluster_in_notes(r);
 
@@ -553,17 +567,18 @@ bool mfu_row_choose_cluster(struct mfu_row *r)
             mfu_row_assume(r, "cluster=%s, by the notes", named->slug);
             r->run->scenario.cluster = named;
         }
-        return true;
+        return;
     }
     if (isnan(rate)) {
         if (!r->run->scenario.cluster)
             mfu_row_assume(r, "cluster: the usual one, %.40s says no rate of a node", text);
-        return true;
+        return;
     }
     names = mfu_catalog_clusters(r->catalog, &n);
     for (size_t i = 0; i < n; i++) {
         const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
-        double far = k && k->networked ? fabs(log(k->nics * k->nic_bytes_s / rate)) : INFINITY;
+        double each = k && k->node_gpus >= 1 ? gpus / k->node_gpus : 1, /* NICs of as many GPUs */
+            far = k && k->networked ? fabs(log(each * k->nics * k->nic_bytes_s / rate)) : INFINITY;
 
         /* Of a technology that is not said so much comes as is stated, or about that. */
         if (k && k->networked && !strcasestr(text, mfu_network_names[k->network]))
@@ -575,5 +590,10 @@ bool mfu_row_choose_cluster(struct mfu_row *r)
     }
     if (best < INFINITY)
         mfu_row_assume(r, "cluster=%s for %s", r->run->scenario.cluster->slug, text);
-    return true;
+}
+
+bool mfu_row_choose_cluster(struct mfu_row *r)
+{
+    choose_cluster(r);
+    return set_nodes(r);
 }

@@ -296,11 +296,32 @@ static const char *program_in(const char *text, const char *program, const char 
     return at;
 }
 
+static int trainer_in(const char *text, bool part);
+
+/* The title of the row's source, which may be of other programs' runs, too: "" where the framework's column names a program that is
+ * more than what others are built on. */
+static const char *title(const struct mfu_row *r)
+{
+    static const char libraries[] = "deepspeed|transformers|hf|hugging face|accelerate|trl|peft|lightning";
+    const char *framework = mfu_row_cell(r, "framework"), *end;
+    bool named = *framework && trainer_in(framework, true) >= 0;
+
+    for (size_t i = 0; i < sizeof programs / sizeof *programs && *framework && !named; i++)
+        named = program_in(framework, programs[i].program, &end) != NULL;
+    return named && !mfu_says_word(framework, libraries) ? "" : mfu_row_cell(r, "source");
+}
+
+/* What a column says of programs. */
+static const char *says_of_program(const struct mfu_row *r, const char *column)
+{
+    return strcmp(column, "source") == 0 ? title(r) : mfu_row_cell(r, column);
+}
+
 static bool names_in_prose(const struct mfu_row *r, const char *program)
 {
     const char *end;
 
-    return program_in(mfu_row_cell(r, "source"), program, &end) || program_in(mfu_row_cell(r, "notes"), program, &end)
+    return program_in(title(r), program, &end) || program_in(mfu_row_cell(r, "notes"), program, &end)
         || program_in(mfu_row_cell(r, "framework"), program, &end);
 }
 
@@ -430,7 +451,7 @@ int mfu_row_stated_trainer(const struct mfu_row *r)
         return trainer == MFU_TRAINER_DDP ? -1 : trainer;
     trainer = trainer_in(mfu_row_cell(r, "compile"), true);
     for (size_t i = 0; i < sizeof columns / sizeof *columns && trainer < 0; i++)
-        trainer = trainer_in(mfu_row_cell(r, columns[i]), false);
+        trainer = trainer_in(says_of_program(r, columns[i]), false);
     if (trainer < 0 && behind)
         trainer = trainer_in(behind, false);
     return trainer >= 0 && runs_other_layers(r, trainer) ? -1 : trainer;
@@ -514,7 +535,7 @@ static const char *const naming[] = {"compile", "method", "framework", "source",
  * no cell states. */
 static bool is_named(const struct mfu_row *r, size_t i, const char *column, char name[48])
 {
-    const char *program = programs[i].program, *families = programs[i].family, *at = mfu_row_cell(r, column),
+    const char *program = programs[i].program, *families = programs[i].family, *at = says_of_program(r, column),
                *end = NULL;
 
     if (families && (!mfu_has_word(families, r->run->scenario.model->family) || !mfu_cell_empty(r, programs[i].key)))
