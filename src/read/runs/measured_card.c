@@ -577,8 +577,10 @@ static void choose_cluster(struct mfu_row *r)
     names = mfu_catalog_clusters(r->catalog, &n);
     for (size_t i = 0; i < n; i++) {
         const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
-        double each = k && k->node_gpus >= 1 ? gpus / k->node_gpus : 1, /* NICs of as many GPUs */
-            far = k && k->networked ? fabs(log(each * k->nics * k->nic_bytes_s / rate)) : INFINITY;
+        double each = k && k->node_gpus >= 1 ? gpus / k->node_gpus
+                                             : 1, /* NICs of as many GPUs, of a machine like it first */
+            far = k && k->networked ? fabs(log(each * k->nics * k->nic_bytes_s / rate)) + 0.01 * fabs(log(each))
+                                    : INFINITY;
 
         /* Of a technology that is not said so much comes as is stated, or about that. */
         if (k && k->networked && !strcasestr(text, mfu_network_names[k->network]))

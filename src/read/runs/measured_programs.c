@@ -618,8 +618,8 @@ bool mfu_row_set_program(struct mfu_row *r, bool late)
         return false;
     if (!late && splits_layers(r)) {
         static const char *const weights[] = {"fsdp-full", "shard_grad_op", "hsdp", "zero3", NULL};
-        const char *known = mfu_sharding_in(mfu_row_cell(r, "sharding"));
-        bool whole = (known && mfu_is_one_of(known, weights)) || r->run->other_compiler;
+        const char *text = mfu_row_cell(r, "sharding"), *known = mfu_sharding_in(text);
+        bool whole = mfu_says_word(text, "fsdp") || (known && mfu_is_one_of(known, weights)) || r->run->other_compiler;
         enum mfu_trainer_kind like = whole ? MFU_TRAINER_TORCHTITAN : MFU_TRAINER_MEGATRON_TE;
 
         if (!mfu_row_take(r, "trainer=%s: layers are split over GPUs and stages, and no program is stated",
