@@ -728,8 +728,8 @@ static int two_digits(const char *p)
  * the day or month of a release ("0324", "2507").  Quantised weights are another shape, and so are other sizes. */
 static bool shapeless(const char *part, size_t n)
 {
-    static const char *const words[] = {"hf",  "base", "pt",      "instruct", "it",        "chat", "deduped",
-                                        "sft", "dpo",  "preview", "unsloth",  "reasoning", "plus", "thinking"};
+    static const char *const words[] = {"hf",  "base",    "pt",      "instruct",  "it",   "chat",     "deduped", "sft",
+                                        "dpo", "preview", "unsloth", "reasoning", "plus", "thinking", "beta"};
     size_t digits = strspn(part, "0123456789");
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

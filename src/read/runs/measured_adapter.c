@@ -69,6 +69,8 @@ void mfu_row_read_method(struct mfu_row *r)
     snprintf(r->method, sizeof r->method, "%.*s", (int)n, text);
     if (inside)
         read_inside(r, inside + 1);
+    if (!*r->rank && mfu_number_said(text, "r|rank|lora rank|lora r") >= 1) /* "LoRA r=8" */
+        snprintf(r->rank, sizeof r->rank, "%.0f", mfu_number_said(text, "r|rank|lora rank|lora r"));
 }
 
 /* peft gave adapters the type of the weights beside them until autocast_adapter_dtype made them fp32 (peft 0.12). */

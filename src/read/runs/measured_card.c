@@ -32,10 +32,12 @@ static double size_in(const char *text)
  * card decides little but its size; of the time it decides all. */
 static bool choose_card(struct mfu_row *r, double measured_gib)
 {
-    double stated = size_in(mfu_row_cell(r, "mem_as_printed")), gb;
+    double stated = size_in(mfu_row_cell(r, "gpu")), gb;
     size_t n;
     const char *const *names = mfu_catalog_gpus(r->catalog, &n);
 
+    if (isnan(stated))
+        stated = size_in(mfu_row_cell(r, "mem_as_printed"));
     if (isnan(stated))
         stated = size_in(mfu_row_cell(r, "notes"));
     if (isnan(stated) && (isnan(measured_gib) || mfu_row_of_memory_alone(r)))
@@ -379,7 +381,8 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
     const struct mfu_cluster *k;
     struct parts parts;
 
-    if (*slug == '\0')
+    take_apart(&parts, name);
+    if (*parts.core == '\0' && (*slug == '\0' || !isnan(size_in(name)))) /* "24 GB card" */
         return choose_card(r, measured_gib) || mfu_row_skip(r, "the GPU is not stated");
     if (strcasecmp(slug, "cpu") == 0)
         return mfu_row_skip(r, "measured on a CPU");
@@ -387,7 +390,6 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
         return mfu_row_skip(r, "gpu '%.40s' is no GPU: %s is not modelled", name, other_machine(name));
     if (strchr(name, '/') || mfu_names_file(name))
         return mfu_row_skip(r, "gpu '%.60s': one card is expected", name);
-    take_apart(&parts, name);
     s->gpu = mfu_catalog_gpu(r->catalog, slug, &err);
     if (!s->gpu && (k = cluster_in(r, name)) && (s->gpu = card_in(r, k, name))) {
         mfu_row_assume(r, "cluster=%s for %s", k->slug, name);

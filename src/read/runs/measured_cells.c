@@ -221,6 +221,8 @@ void mfu_row_read_numbers(struct mfu_row *r)
         double rounding = 0, x = is_nothing(text) || !isnan(plain(text)) ? NAN : written(c, text, &rounding);
         char number[32];
 
+        if (isnan(x) && strcmp(c->name, "lora_rank") == 0)
+            x = mfu_number_said(text, "r|rank|lora rank|lora r"); /* "r=64, alpha=16" */
         if (isnan(x))
             continue;
         snprintf(number, sizeof number, "%.12g", x);

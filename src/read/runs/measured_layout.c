@@ -115,10 +115,11 @@ static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
 /* How many ranks share a sequence by the words of a text, up to `gpus`; 0: it does not say. */
 static double sequence_ranks_in(const char *text, double gpus)
 {
-    double ranks =
-        mfu_number_said(text,
-                        "sequence parallel size|sequence parallel degree|sequence parallel|ulysses sp|ulysses size|"
-                        "ulysses degree|ulysses|sp size|sp");
+    double ranks = mfu_number_said(
+        text,
+        "sequence parallel size|sequence parallel degree|sequence parallel|ulysses sequence parallel size|"
+        "ulysses sequence parallel|ulysses sp size|ulysses sp|ulysses size|"
+        "ulysses degree|ulysses|sp size|sp");
 
     return ranks > 1 && ranks <= gpus && ranks == floor(ranks) ? ranks : 0;
 }

@@ -452,6 +452,30 @@ static const struct mfu_model *model_called(struct mfu_row *r, const char *name,
     return named_model(r, sized);
 }
 
+/* What a name is of by its parentheses, "robin-7b (LLaMA)" or "vicuna (LLaMA-13B)", or by its path, "llama3_1/8B_lora" of torchtune's
+ * recipes; NULL: neither. */
+static const struct mfu_model *model_aside(struct mfu_row *r, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    char inside[60] = "", text[120];
+    const struct mfu_model *m;
+
+    if (sscanf(name, "%*[^(](%59[^)])", inside) == 1) {
+        if ((m = named_model(r, inside)) || (m = spelled_model(r, inside)))
+            return m;
+        for (const char *word = name; *word && *word != '(';
+             word += strcspn(word, " -_("), word += strchr(" -_", *word) && *word)
+            if (!isnan(size_of(word))) {
+                snprintf(text, sizeof text, "%s-%.*s", inside, (int)(strspn(word, "0123456789.") + 1), word);
+                return named_model(r, text);
+            }
+    }
+    if (!slash || isnan(size_of(slash + 1)))
+        return NULL;
+    snprintf(text, sizeof text, "%.*s-%.*s", (int)(slash - name), name, (int)strcspn(slash + 1, "_ "), slash + 1);
+    return spelled_model(r, text);
+}
+
 /* Vision transformers by the size in their names (Dosovitskiy et al. 2020, table 1; Touvron et al. 2021 for the two
  * smallest; Peebles and Xie 2022, table 1). */
 static const struct {
@@ -649,6 +673,8 @@ bool mfu_row_choose_model(struct mfu_row *r)
         family = first; /* "GPT-39B", of which the shape is stated, or usual */
     if (*name && *catalog_name(name) && (!*family || !sized) && !known)
         named = model_called(r, catalog_name(name), family);
+    if (!named && *name && !*family && *catalog_name(name) && !sized && !known)
+        named = model_aside(r, name);
     if (named && mfu_cell_empty(r, "quant") && strcasecmp(r->method, "qlora") != 0
         && without(text, sizeof text, name, held))
         return mfu_row_skip(r, "how the base is held is not stated (quant), but for the model's name");

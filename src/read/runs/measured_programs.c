@@ -73,6 +73,11 @@ static int set_software_word(struct mfu_row *r, const char *word)
         if (!mfu_row_take(r, "%s=%s for %s", software[i].key, software[i].value, word))
             return -1;
     }
+    if (!known && strcasestr(word, "compile")) { /* "--torchcompile", "compile_model=True", "compile: false" */
+        known = 1;
+        if (!mfu_row_take(r, "runtime=%s for %s", mfu_says_together(word, "compile", "") ? "compile" : "eager", word))
+            return -1;
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !known; i++) {
         const char *key = mfu_settings[kinds[i]].key, *name;
         int choice = mfu_setting_choice(kinds[i], word, NULL);
@@ -116,6 +121,9 @@ static int set_software_parts(struct mfu_row *r, const char *words)
     return known;
 }
 
+/* Whether a program of the table is called so. */
+static bool in_table(const char *word);
+
 /* Words of the software, apart by what joins them; false: the row is skipped, since one is of another framework, or is
  * not known and no program. */
 bool mfu_row_set_software_words(struct mfu_row *r, const char *column, const char *words)
@@ -137,7 +145,7 @@ bool mfu_row_set_software_words(struct mfu_row *r, const char *column, const cha
             known = set_software_parts(r, word);
         if (known < 0)
             return false;
-        if (known)
+        if (known || (program && in_table(word)))
             continue;
         if (!program)
             return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
@@ -243,10 +251,10 @@ static const struct {
     {"huggingface", "keep_logits", "0", NULL, NULL, false, "gpt2 gpt3"},
     /* litgpt 26857050, 0.5.13: litgpt/finetune, FSDPStrategy(activation_checkpointing_policy={Block}), in lora.py
      * parallelize_fn(activation_checkpointing=True), whatever holds the base; bf16-true if the GPU has it. */
-    {"litgpt", "checkpoint", "none", NULL, NULL, false, NULL},
-    {"litgpt", "checkpoint", "full", NULL, NULL, true, NULL},
-    {"litgpt", "precision", "bf16-pure", NULL, NULL, false, NULL},
-    {"litgpt", "upcast_logits", "0", NULL, NULL, false, NULL},
+    {"lit gpt", "checkpoint", "none", NULL, NULL, false, NULL},
+    {"lit gpt|lit llama", "checkpoint", "full", NULL, NULL, true, NULL}, /* lit-llama 1444d24, pretrain/redpajama.py */
+    {"lit gpt", "precision", "bf16-pure", NULL, NULL, false, NULL},
+    {"lit gpt|lit llama", "upcast_logits", "0", NULL, NULL, false, NULL},
     /* Recomputation that a program or nearly all of its recipes turn on: axolotl 067b021c, examples (203 of 212, flash
      * attention in 190); LLaMA-Factory ff6d4d12, hparams/model_args.py: disable_gradient_checkpointing False; alignment-handbook
      * 925acdf, recipes (all); FastChat 0e6d3e4b, README.md; qlora 7f4e95a, qlora.py; alpaca-lora 8bb8579, finetune.py
@@ -270,11 +278,25 @@ static const struct {
     {"InternEvo", "runtime", "fused", NULL, NULL, false, NULL},
     {"InternEvo", "zero", "1", NULL, NULL, true, NULL},
     {"InternEvo", "attention", "flash2", NULL, NULL, false, NULL},
+    /* Levanter 02be56f6, models/llama.py and gpt2.py: gradient_checkpointing True; EasyLM 134105f, models/llama: remat_block
+     * nothing_saveable. */
+    {"Levanter|EasyLM", "checkpoint", "full", NULL, NULL, false, NULL},
+    /* OpenRLHF 006cd708, cli/train_sft.py: DeepSpeed, zero_stage 2. */
+    {"OpenRLHF", "trainer", "deepspeed", NULL, NULL, true, NULL},
+    {"OpenRLHF", "zero", "2", NULL, NULL, true, NULL},
     /* lingua 437d680, apps: compile true; nanochat 92d63d4, scripts/base_train.py; modded-nanogpt f411b3d3, train_gpt.py; nanoGPT,
      * train.py: compile = True; fms-fsdp 00f20d5, fms_fsdp/config/training.py: use_torch_compile. */
     {"facebookresearch/lingua|nanochat|modded-nanogpt|nanoGPT|fms-fsdp", "runtime", "compile", NULL, NULL, false, NULL},
     {"nanochat", "optimizer", "muon", NULL, NULL, false, NULL},
 };
+
+static bool in_table(const char *word)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (mfu_has_word(word, programs[i].program))
+            return true;
+    return false;
+}
 
 /* Whether a program's name at `at`, which ends before `end`, is no part of another's: of an owner of repositories ("NVIDIA-NeMo/"),
  * of a model ("Mistral-NeMo", "GPT-NeoX-20B"), or of what is only like it. */
@@ -332,7 +354,9 @@ static bool trains_transformers(const struct mfu_row *r)
     static const char of_column[] = "hf|hugging face|transformers|accelerate"; /* in words: of models, too */
     static const char of_any[] =
         "hf trainer|hf transformers|hugging face|transformers trainer|trl|axolotl|lmflow|llama-factory|"
-        "alignment-handbook|fastchat|alpaca-lora|artidoro/qlora|longlora|stanford_alpaca";
+        "alignment-handbook|fastchat|alpaca-lora|artidoro/qlora|longlora|stanford_alpaca|sfttrainer|dpotrainer|"
+        "seq2seqtrainer|run_clm.py|run_mlm.py|run_glue.py|run_squad.py|run_qa.py|run_summarization.py|run_translation."
+        "py";
     const char *text = mfu_row_cell(r, "compile"), *method = mfu_row_cell(r, "method");
 
     return mfu_says_word(text, of_column) || mfu_says_word(r->software, of_column)
@@ -570,6 +594,8 @@ static bool is_stated(const struct mfu_row *r, size_t i)
 
     if (strcmp(programs[i].key, "precision") == 0 && mfu_row_says_bf16_alone(r))
         return false; /* which says nothing of the weights */
+    if (strcmp(programs[i].key, "runtime") == 0 && mfu_says_word(mfu_row_cell(r, "compile"), programs[i].program))
+        return false; /* nor the program's own name of its kernels */
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
         if (strcmp(columns[k].key, programs[i].key) == 0)
             return (columns[k].always || (!programs[i].attention && !programs[i].method))

@@ -75,10 +75,11 @@ static bool among(const char *list, const char *at, const char *end)
     return false;
 }
 
-/* Of a thing, and of what is done: "without recomputation with FSDP" has FSDP, "not trained with FSDP" has not. */
+/* Of a thing, perhaps as the first word of an option ("no_", "disable_"), and of what is done: "without recomputation with FSDP" has FSDP, "not trained with FSDP" has not. */
 static bool denies_a_thing(const char *text, const char *at, const char *end)
 {
-    return among("no without non before", at, end)
+    end -= end > at && end[-1] == '_' && (end - at == 3 || end - at == 8);
+    return among("no without non before disable", at, end)
         || (among("o", at, end) && at - text >= 2 && strncasecmp(at - 2, "w/", 2) == 0);
 }
 
@@ -291,12 +292,15 @@ enum mfu_stance mfu_stance(const char *text, const char *at, const char *end)
     return stance == MFU_AFFIRMED && compared_behind(text, end) ? MFU_COMPARED : stance;
 }
 
-/* Whether a word begins here, perhaps behind a number: "80GB card", "23.10_NGC". */
+/* Whether a word begins here, perhaps behind a number ("80GB card", "23.10_NGC") or what options begin with ("use_flash_attn"). */
 static bool begins_word(const char *text, const char *at)
 {
-    const char *before = at > text && at[-1] == '_' ? at - 1 : at;
+    const char *before = at > text && at[-1] == '_' ? at - 1 : at, *from = before;
 
+    while (from > text && mfu_in_word(from[-1]))
+        from--;
     return at == text || !mfu_in_word(at[-1])
+        || (before < at && among("use enable with apply fsdp full no disable without", from, before))
         || (isalpha((unsigned char)*at) && before > text && isdigit((unsigned char)before[-1]));
 }
 
@@ -426,13 +430,20 @@ const char *mfu_affirmed(char to[MFU_MOST_SAID], const char *text)
     return to;
 }
 
+/* Whether a name of a class goes on with a word of its own, of three letters at least: "FSDPStrategy", "FullyShardedDDP". */
+static bool is_next_word(const char *at)
+{
+    return isupper((unsigned char)*at) && isalpha((unsigned char)at[1]) && isalpha((unsigned char)at[2])
+        && (islower((unsigned char)at[-1]) || islower((unsigned char)at[1]));
+}
+
 /* Where a phrase stands, of which a letter may be no part of a longer word: "zero" in "zero2"; NULL: nowhere. */
 static const char *word_at(const char *text, const char *word)
 {
     for (const char *p = text; *p; p++) {
         const char *end = p == text || !isalpha((unsigned char)p[-1]) ? mfu_behind(p, word) : NULL;
 
-        if (end && !isalpha((unsigned char)*end))
+        if (end && (!isalpha((unsigned char)*end) || (end > p && is_next_word(end))))
             return p;
     }
     return NULL;

@@ -105,6 +105,14 @@ const char *mfu_sharding_in(const char *text)
                                                                                                     : NULL;
 }
 
+/* Whether the text is an option that is switched on: "grad_cp=1", "--grad_cp 1". */
+static bool set_on(const char *text)
+{
+    size_t n = strcspn(text, "=: ");
+
+    return n > 0 && text[n] && mfu_switch_in(text + n + strspn(text + n, "=: ")) == 1;
+}
+
 const char *mfu_checkpoint_in(const char *text)
 {
     static const char again[] =
@@ -114,8 +122,12 @@ const char *mfu_checkpoint_in(const char *text)
     mfu_affirmed(own, text);
     if (own[strspn(own, " -_,;:()")] == '\0') /* "no", "without recomputation" */
         return mfu_has_word(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
-    if (mfu_has_word(own, "none|off|disabled|false"))
-        return "none";
+    if (mfu_has_word(own, "none|off|disabled|false")
+        || mfu_has_word(own,
+                        "minimal|everything saveable|dots saveable|checkpoint dots|dots with no batch dims saveable"))
+        return "none"; /* XLA keeps products, and computes the rest again anyway */
+    if (mfu_has_word(own, "uniform|nothing saveable"))
+        return "full";
     if (mfu_has_word(own, "of|other|half|first|last|some|except|second|fourth|third|alternate|alternating|odd|even")
         || (mfu_has_word(own, "every")
             && !mfu_has_word(own, "every layer|every transformer layer|every block|every transformer block"))
@@ -123,8 +135,8 @@ const char *mfu_checkpoint_in(const char *text)
         return NULL; /* of the layers a part */
     return mfu_has_word(own, "selective|sac|partial|per-op|core attn|core attention|attention only|selfattn")
         ? "selective"
-        : mfu_has_word(own, "full|all|layer|layers|block|blocks|on|yes|true|enabled|enable|uniform")
-            || mfu_has_word(own, again)
+        : mfu_has_word(own, "full|all|layer|layers|block|blocks|on|yes|true|enabled|enable") || mfu_has_word(own, again)
+            || set_on(own)
         ? "full"
         : NULL;
 }
@@ -162,17 +174,23 @@ static const struct word {
     {"attention", "sdpa|torch-sdpa|pytorch-sdpa|scaled-dot-product-attention|f.scaled-dot-product-attention", "", "attention: PyTorch's choice for"},
     {"attention", "mha|gqa|mqa|mla|causal|sliding-window|swa|full-attention", "", "attention: a kind of layer, of any kernel, for"},
     {"attention", "fused-softmax|unfused-attention", "math", "attention=math for"},
-    {"attention", "te", "cudnn", "attention=cudnn for"},
+    {"attention", "te|cudnn-flash-te|cudnn-flash-jax", "cudnn", "attention=cudnn for"}, /* MaxText 315ebb59, layers/attentions.py */
     {"attention", "ring|ring-attention|ring-flash|ring-flash-attention|ulysses", "", "attention: what is usual within"},
     {"attention", "te-flash", "", "attention: TransformerEngine's choice for"},
     {"attention", "", "", "attention"},
     {"optimizer", "|distributed-optimizer", "", "optimizer"},
+    /* OLMo-core's leaves out bad steps, Composer's decouples the decay; torchdistx' goes over tensors one by one (llama-recipes) */
+    {"optimizer", "skip-step-adamw|stable-adamw|optimi-adamw", "adamw", "optimizer=adamw for"},
+    {"optimizer", "anyprecision-adamw", "adamw-loop", "optimizer=adamw-loop for"},
+    {"optimizer", "decoupled-sgdw|sgdw", "sgd", "optimizer=sgd for"},
+    {"optimizer", "optimi-lion|skip-step-lion", "lion", "optimizer=lion for"},
     {"optimizer", "8bit|bnb-8bit|bitsandbytes-8bit|bitsandbytes", "adamw8bit", "optimizer=adamw8bit for"},
     {"act_ckpt", "", "none", "checkpoint=none"},
     {"method", "|full|full-finetuning|full-tuning|full-finetune|full-fine-tuning|full-parameter|full-sft|fft|sft|pretraining|none|pretrain|continued-pretraining|full-ft|full-finetune-single-device|full-finetune-distributed|finetune|fine-tune|finetuning|fine-tuning|instruction-tuning", "", NULL},
     {"method", "lora-dora|dora", "dora", NULL},
     {"lora_targets", "", "all-linear", "lora_targets=all-linear"},
     {"lora_targets", "all|linear", "all-linear", "lora_targets=all-linear for"},
+    {"lora_targets", "lora target linear: true|lora target linear=true", "all-linear", NULL}, /* axolotl */
     {"lora_targets", "all linear|all linear layers|all linear (*_proj)", "all-linear", NULL},
     {"lora_targets", "qkvo|q,k,v,o|attention", "attention", NULL},
     {"lora_targets", "c_attn,c_proj,w1,w2", "all-linear", NULL}, /* Qwen: w1, w2 are gate and up, c_proj what follows both */
@@ -286,7 +304,7 @@ static bool is_unknown(struct mfu_row *r, const char *column, enum mfu_setting_i
 /* The narrowest of several that a text has: products in fp8 stand beside what is bf16 in "bf16 + fp8". */
 static int narrowest_in(const char *text, int choice)
 {
-    for (int i = 0; i < MFU_PRECISION_COUNT && choice >= 0 && !(mfu_precisions[choice].kernels > 0); i++)
+    for (int i = 0; i < MFU_PRECISION_COUNT && !(choice >= 0 && mfu_precisions[choice].kernels > 0); i++)
         if (mfu_precisions[i].kernels > 0 && mfu_says_word(text, mfu_precision_names[i]))
             return i;
     return choice;
@@ -332,7 +350,7 @@ const struct mfu_said mfu_said[] = {
     {"MTP|mtp_num_layers", "n_mtp", NULL, "prediction of further tokens (MTP)", MFU_ALWAYS},
     {"device_map model split", "pp", "gpus", NULL, MFU_ALWAYS}, {"device_map model split", "schedule", "sequential", NULL, MFU_ALWAYS},
     {"offload|offloading|offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
-    {"optimizer in backward|optimizer_in_bwd|lomo", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
+    {"optimizer in backward|optimizer_in_bwd|lomo|fused backward pass|fused back pass", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
     {"multi-crop|momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
     {"controlnet", NULL, NULL, "a copy of the encoder that trains beside a frozen U-Net", MFU_ALWAYS},
     {"textual inversion", NULL, NULL, "a word that trains in front of frozen weights", MFU_ALWAYS},
@@ -398,14 +416,14 @@ bool mfu_row_says_together(const struct mfu_row *r, const char *one, const char 
 // clang-format off
 static const struct fill { const char *column, *phrase, *text, *denied; } fills[] = {
     {"act_ckpt", "selective recomputation|selective recompute|selective activation recomputation|selective checkpointing|selective activation checkpointing|selective AC|AC selective|AC: selective|AC=selective|activation checkpointing: selective|activation checkpointing=selective|recompute granularity selective|recompute granularity=selective|SAC", "selective", NULL},
-    {"act_ckpt", "gradient checkpointing|activation checkpointing|activation recomputation|activation recompute|full recomputation|full recompute|full checkpointing|full AC|AC full|AC: full|AC=full|recompute granularity full|recompute granularity=full", "full", "none"},
-    {"attention", "flash attention 3|flash attention v3", "flash3", NULL},
-    {"attention", "flash attention 2|flash attention v2", "flash2", NULL},
+    {"act_ckpt", "gradient checkpointing|activation checkpointing|activation recomputation|activation recompute|full recomputation|full recompute|full checkpointing|full AC|AC full|AC: full|AC=full|recompute granularity full|recompute granularity=full|recompute method uniform|recompute method=uniform|checkpoint activations|remat policy full|remat policy=full|remat policy: full", "full", "none"},
+    {"attention", "flash attention 3|flash attention v3|flash attn 3|FA3", "flash3", NULL},
+    {"attention", "flash attention 2|flash attention v2|flash attn 2|FA2", "flash2", NULL},
     {"attention", "flex attention", "flex", NULL},
-    {"attention", "flash attention", "flash", "math"}, {"attention", "fused attention", NULL, "math"},
+    {"attention", "flash attention|flash attn", "flash", "math"}, {"attention", "fused attention", NULL, "math"},
     {"sharding", "zero 3|zero stage 3", "zero3", NULL}, {"sharding", "zero 2|zero stage 2", "zero2", NULL}, {"sharding", "zero 1|zero stage 1", "zero1", NULL},
     {"sharding", "distributed optimizer|distributed fused adam|distributedfusedadam", "zero1", NULL}, {"sharding", "hsdp", "hsdp", NULL}, {"sharding", "fsdp|fsdp2|fully sharded data parallel", "fsdp-full", NULL}, {"sharding", "ddp|distributed data parallel", "ddp", NULL},
-    {"precision", "pure bf16|bf16 pure", "bf16-pure", NULL}, {"precision", "trained in fp8|fp8 training|fp8 mixed precision", "fp8", NULL},
+    {"precision", "pure bf16|bf16 pure|full bf16", "bf16-pure", NULL}, {"precision", "trained in fp8|fp8 training|fp8 mixed precision", "fp8", NULL},
     {"precision", "trained in bf16|bf16 training|bf16 mixed precision|bf16 autocast|bf16 amp", "bf16", NULL},
     {"precision", "trained in fp16|fp16 training|fp16 mixed precision|fp16 amp|half precision training", "fp16", NULL}, {"precision", "trained in tf32|tf32 training", "tf32", NULL},
     {"optimizer", "8-bit adam|8-bit adamw|adam 8-bit|adamw 8-bit", "adamw8bit", NULL}, {"optimizer", "adafactor", "adafactor", NULL},
