@@ -127,7 +127,8 @@ static bool set_encoder_task(struct mfu_row *r)
         return mfu_row_take(r, "mlm=1, n_labels=2, masked=%s: masked tokens and the next sentence", masked)
             && mfu_row_set(r, "n_labels", "2") && mfu_row_set(r, "pooler", "1") && mfu_row_set(r, "masked", masked);
     }
-    if (task_says(r, "masked") || task_says(r, "mlm"))
+    if (task_says(r, "masked") || task_says(r, "mlm")
+        || mfu_says(mfu_row_cell(r, "notes"), "mlm|masked language modeling|masked lm"))
         return mfu_row_take(r, "mlm=1: masked tokens");
     return mfu_row_take(r, "n_labels=2: fine-tuning head");
 }

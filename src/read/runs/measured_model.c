@@ -330,6 +330,15 @@ static bool same_spelling(const char *a, const char *b)
     }
 }
 
+#define ALIKE 0.01 /* relative, of parameters: versions of one model, whose vocabularies differ (chosen) */
+
+/* Whether two models are versions of one. */
+static bool is_alike(const struct mfu_model *a, const struct mfu_model *b)
+{
+    return a && b && strcmp(a->family, b->family) == 0
+        && !mfu_figures_differ(a->published_params, b->published_params, ALIKE);
+}
+
 /* The catalog's model whose letters and digits these are, its decimal points too where several are: "llama31_405b". */
 static const struct mfu_model *spelled_model(struct mfu_row *r, const char *name)
 {
@@ -341,12 +350,14 @@ static const struct mfu_model *spelled_model(struct mfu_row *r, const char *name
     for (size_t i = 0; (other = i < n ? names[i] : mfu_catalog_variant(r->catalog, i - n)); i++) {
         if (!mfu_same_letters(other, name))
             continue;
-        found = other;
         if (same_spelling(other, name)) {
+            found = other;
             like = 1;
             break;
         }
-        like++;
+        like +=
+            !found || !is_alike(mfu_catalog_model(r->catalog, found, NULL), mfu_catalog_model(r->catalog, other, NULL));
+        found = other;
     }
     if (like != 1)
         return NULL;
@@ -403,7 +414,6 @@ static bool has_sizes(const struct mfu_row *r, const struct mfu_model *m)
     return true;
 }
 
-#define ALIKE 0.01      /* relative, of parameters: versions of one model, whose vocabularies differ (chosen) */
 #define OTHER_SIZES 100 /* more than the words of a name say */
 
 /* The catalog's model, or those alike, whose longer names have these words: of the sizes that the row states, then the one that
@@ -422,9 +432,7 @@ static const struct mfu_model *longer_model(struct mfu_row *r, const char *name)
 
         if (!like || (beside += has_sizes(r, like) ? 0 : OTHER_SIZES, m && beside > least))
             continue;
-        of_one = !m || beside < least
-            || (of_one && strcmp(m->family, like->family) == 0
-                && !mfu_figures_differ(like->published_params, m->published_params, ALIKE));
+        of_one = !m || beside < least || (of_one && is_alike(m, like));
         if (!m || beside < least) {
             m = like;
             found = other;

@@ -160,6 +160,9 @@ bool mfu_row_set_beside_method(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "method");
 
+    if (mfu_says(mfu_row_cell(r, "notes"), "liger|liger kernel|liger kernels")
+        && !mfu_row_set_software_words(r, "notes", "liger"))
+        return false;
     return mfu_row_set_software_words(r, "method", r->software)
         && mfu_row_set_software_words(r, "method", text + strcspn(text, "+"));
 }
@@ -281,6 +284,10 @@ static const struct {
     /* Levanter 02be56f6, models/llama.py and gpt2.py: gradient_checkpointing True; EasyLM 134105f, models/llama: remat_block
      * nothing_saveable. */
     {"Levanter|EasyLM", "checkpoint", "full", NULL, NULL, false, NULL},
+    /* llm-foundry, xtuner, verl, mmdetection, detectron2: PyTorch's own kernels where no option says otherwise. */
+    {"llm-foundry|composer|xtuner|verl|mmdetection|detectron2", "runtime", "eager", NULL, NULL, false, NULL},
+    /* state-spaces/mamba: its layers' scans are single kernels (mamba_ssm/ops). */
+    {"state-spaces/mamba|mamba-ssm", "kernel_package", "fla", NULL, NULL, false, NULL},
     /* OpenRLHF 006cd708, cli/train_sft.py: DeepSpeed, zero_stage 2. */
     {"OpenRLHF", "trainer", "deepspeed", NULL, NULL, true, NULL},
     {"OpenRLHF", "zero", "2", NULL, NULL, true, NULL},

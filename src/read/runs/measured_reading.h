@@ -211,6 +211,9 @@ bool mfu_row_set_engine(struct mfu_row *);
 bool mfu_row_set_transformers(struct mfu_row *);
 bool mfu_row_set_usual_sp(struct mfu_row *);
 
+/* Whether a text is an option that is on, 1, or off, 0: "grad_cp=1", "fsdp_cpu_offload: true"; -1: it is none. */
+int mfu_option_in(const char *text);
+
 /* What usual words for sharding and for recomputation say, in words of ours; NULL: nothing that is known. */
 const char *mfu_sharding_in(const char *text);
 const char *mfu_checkpoint_in(const char *text);

@@ -383,14 +383,15 @@ static bool set_offload_column(struct mfu_row *r)
                       label[] = "offload|offloading|offloaded|cpu offload|cpu offloading";
     const char *text = mfu_row_cell(r, "cpu_offload"), *sharding = mfu_row_cell(r, "sharding"),
                *named = mfu_behind(text, whole), *bare = mfu_behind(text, label);
+    bool on = mfu_option_in(text) == 1 && strcasestr(text, "cpu_offload"); /* of nothing more */
 
-    if (mfu_cell_empty(r, "cpu_offload") || mfu_switch_in(text) == 0 || mfu_says_not(text, label)
-        || strcasecmp(text, "disabled") == 0)
+    if (mfu_cell_empty(r, "cpu_offload") || mfu_switch_in(text) == 0 || mfu_option_in(text) == 0
+        || mfu_says_not(text, label) || strcasecmp(text, "disabled") == 0)
         return true;
     if (named && !*named)
         return mfu_row_take(r, "offload_optimizer=on for cpu_offload %s", text)
             && mfu_row_set(r, "offload_params", "on");
-    if (mfu_switch_in(text) < 0 && strcasecmp(text, "cpu") != 0 && !(bare && !*bare))
+    if (mfu_switch_in(text) < 0 && strcasecmp(text, "cpu") != 0 && !(bare && !*bare) && !on)
         return set_offload_parts(r, text);
     if (!mfu_row_take(r, "offload_optimizer=on for cpu_offload %s", text))
         return false;

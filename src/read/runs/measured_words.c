@@ -105,12 +105,11 @@ const char *mfu_sharding_in(const char *text)
                                                                                                     : NULL;
 }
 
-/* Whether the text is an option that is switched on: "grad_cp=1", "--grad_cp 1". */
-static bool set_on(const char *text)
+int mfu_option_in(const char *text)
 {
     size_t n = strcspn(text, "=: ");
 
-    return n > 0 && text[n] && mfu_switch_in(text + n + strspn(text + n, "=: ")) == 1;
+    return n > 0 && text[n] ? mfu_switch_in(text + n + strspn(text + n, "=: ")) : -1;
 }
 
 const char *mfu_checkpoint_in(const char *text)
@@ -120,6 +119,8 @@ const char *mfu_checkpoint_in(const char *text)
     char own[MFU_MOST_SAID];
 
     mfu_affirmed(own, text);
+    if (mfu_has_word(text, "use reentrant")) /* an option of what is on */
+        return "full";
     if (own[strspn(own, " -_,;:()")] == '\0') /* "no", "without recomputation" */
         return mfu_has_word(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
     if (mfu_has_word(own, "none|off|disabled|false")
@@ -136,7 +137,7 @@ const char *mfu_checkpoint_in(const char *text)
     return mfu_has_word(own, "selective|sac|partial|per-op|core attn|core attention|attention only|selfattn")
         ? "selective"
         : mfu_has_word(own, "full|all|layer|layers|block|blocks|on|yes|true|enabled|enable") || mfu_has_word(own, again)
-            || set_on(own)
+            || mfu_option_in(own) == 1
         ? "full"
         : NULL;
 }
@@ -352,6 +353,7 @@ const struct mfu_said mfu_said[] = {
     {"offload|offloading|offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
     {"optimizer in backward|optimizer_in_bwd|lomo|fused backward pass|fused back pass", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
     {"multi-crop|momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
+    {"reference model|dpo training|dpotrainer|grpo|ppo", NULL, NULL, "a reference model beside the model", MFU_ALWAYS},
     {"controlnet", NULL, NULL, "a copy of the encoder that trains beside a frozen U-Net", MFU_ALWAYS},
     {"textual inversion", NULL, NULL, "a word that trains in front of frozen weights", MFU_ALWAYS},
     {"paged adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
@@ -420,12 +422,15 @@ static const struct fill { const char *column, *phrase, *text, *denied; } fills[
     {"attention", "flash attention 3|flash attention v3|flash attn 3|FA3", "flash3", NULL},
     {"attention", "flash attention 2|flash attention v2|flash attn 2|FA2", "flash2", NULL},
     {"attention", "flex attention", "flex", NULL},
-    {"attention", "flash attention|flash attn", "flash", "math"}, {"attention", "fused attention", NULL, "math"},
+    {"attention", "sdpa|scaled dot product attention", "sdpa", NULL}, {"attention", "flash attention|flash attn", "flash", "math"}, {"attention", "fused attention", NULL, "math"},
     {"sharding", "zero 3|zero stage 3", "zero3", NULL}, {"sharding", "zero 2|zero stage 2", "zero2", NULL}, {"sharding", "zero 1|zero stage 1", "zero1", NULL},
     {"sharding", "distributed optimizer|distributed fused adam|distributedfusedadam", "zero1", NULL}, {"sharding", "hsdp", "hsdp", NULL}, {"sharding", "fsdp|fsdp2|fully sharded data parallel", "fsdp-full", NULL}, {"sharding", "ddp|distributed data parallel", "ddp", NULL},
     {"precision", "pure bf16|bf16 pure|full bf16", "bf16-pure", NULL}, {"precision", "trained in fp8|fp8 training|fp8 mixed precision", "fp8", NULL},
     {"precision", "trained in bf16|bf16 training|bf16 mixed precision|bf16 autocast|bf16 amp", "bf16", NULL},
     {"precision", "trained in fp16|fp16 training|fp16 mixed precision|fp16 amp|half precision training", "fp16", NULL}, {"precision", "trained in tf32|tf32 training", "tf32", NULL},
+    {"act_ckpt", "remat policy=save qkv proj|remat policy=save out proj|remat policy: save qkv proj|remat policy: save out proj", "full", NULL},
+    {"act_ckpt", "remat policy minimal|remat policy=minimal|remat policy: minimal|remat policy=minimal flash|remat policy: minimal flash|remat policy=minimal with context", "minimal", NULL},
+    {"quant", "load in 4bit|4 bit base|nf4 base|bitsandbytes 4bit|4 bit quantized base", "nf4", NULL}, {"quant", "load in 8bit|int8 base|8 bit base|bitsandbytes 8bit|int8 quanto", "int8", NULL},
     {"optimizer", "8-bit adam|8-bit adamw|adam 8-bit|adamw 8-bit", "adamw8bit", NULL}, {"optimizer", "adafactor", "adafactor", NULL},
     {"optimizer", "muon", "muon", NULL}, {"optimizer", "adamw|adam", "adamw", NULL}, {"optimizer", "sgd", "sgd", NULL},
     {"compile", "torch.compile|torch compile", "torch.compile", "eager"}};
