@@ -255,9 +255,11 @@ static const struct {
     /* litgpt 26857050, 0.5.13: litgpt/finetune, FSDPStrategy(activation_checkpointing_policy={Block}), in lora.py
      * parallelize_fn(activation_checkpointing=True), whatever holds the base; bf16-true if the GPU has it. */
     {"lit gpt", "checkpoint", "none", NULL, NULL, false, NULL},
-    {"lit gpt|lit llama", "checkpoint", "full", NULL, NULL, true, NULL}, /* lit-llama 1444d24, pretrain/redpajama.py */
+    {"lit gpt", "checkpoint", "full", NULL, NULL, true, NULL},
     {"lit gpt", "precision", "bf16-pure", NULL, NULL, false, NULL},
-    {"lit gpt|lit llama", "upcast_logits", "0", NULL, NULL, false, NULL},
+    {"lit gpt", "upcast_logits", "0", NULL, NULL, false, NULL},
+    {"lit llama", "checkpoint", "full", NULL, NULL, true, NULL}, /* 1444d24, pretrain/redpajama.py */
+    {"lit llama", "upcast_logits", "0", NULL, NULL, false, NULL},
     /* Recomputation that a program or nearly all of its recipes turn on: axolotl 067b021c, examples (203 of 212, flash
      * attention in 190); LLaMA-Factory ff6d4d12, hparams/model_args.py: disable_gradient_checkpointing False; alignment-handbook
      * 925acdf, recipes (all); FastChat 0e6d3e4b, README.md; qlora 7f4e95a, qlora.py; alpaca-lora 8bb8579, finetune.py
@@ -362,7 +364,7 @@ static bool trains_transformers(const struct mfu_row *r)
     static const char of_any[] =
         "hf trainer|hf transformers|hugging face|transformers trainer|trl|axolotl|lmflow|llama-factory|"
         "alignment-handbook|fastchat|alpaca-lora|artidoro/qlora|longlora|stanford_alpaca|sfttrainer|dpotrainer|"
-        "seq2seqtrainer|run_clm.py|run_mlm.py|run_glue.py|run_squad.py|run_qa.py|run_summarization.py|run_translation."
+        "seq2seqtrainer|run_clm.py|run_mlm.py|run_glue.py|run_qa.py|run_summarization.py|run_translation."
         "py";
     const char *text = mfu_row_cell(r, "compile"), *method = mfu_row_cell(r, "method");
 
