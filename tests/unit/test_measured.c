@@ -115,6 +115,24 @@ static void no_cell_opens_a_file(void **state)
     }
 }
 
+/* Numbers that a model's file only names for its sections are no columns: of "step" a table has the steps that it timed. */
+static void a_column_sets_no_constant_of_a_file(void **state)
+{
+    static const char *const columns[] = {"step", "none", "one", "first"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(columns); i++) {
+        struct mfu_validation *with = table("gpu,model,micro_batch,samples_per_s,%s\nrtx4070,resnest-50d,32,300,7\n"
+                                            "rtx4070,rwkv7-1.5b,1,3,7\n",
+                                            columns[i]),
+                              *without = table("gpu,model,micro_batch,samples_per_s\nrtx4070,resnest-50d,32,300\n"
+                                               "rtx4070,rwkv7-1.5b,1,3\n");
+
+        for (size_t r = 0; r < 2; r++)
+            assert_true(fabs(with->rows[r].predicted_step_s - without->rows[r].predicted_step_s) < 1e-12);
+    }
+}
+
 static void what_is_stated_is_used(void **state)
 {
     static const struct {
@@ -2374,6 +2392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_whole),
         cmocka_unit_test(no_cell_opens_a_file),
+        cmocka_unit_test(a_column_sets_no_constant_of_a_file),
         cmocka_unit_test(what_is_stated_is_used),
         cmocka_unit_test(what_cannot_be_read_says_so),
         cmocka_unit_test(empty_cells_take_defaults),

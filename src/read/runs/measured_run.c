@@ -464,14 +464,15 @@ static bool set_masks(struct mfu_row *r)
     return true;
 }
 
-/* A column that is called as a setting, dimension or coefficient and is not one of the table's own sets it. */
+/* A column that is called as a setting, a coefficient, or a dimension that models have in common ("step" is one of some models'
+ * sections alone) and is not one of the table's own sets it. */
 static bool set_keys(struct mfu_row *r)
 {
     for (size_t c = 0; c < r->csv->n_columns; c++) {
         const char *name = r->csv->header[c], *text = mfu_row_cell(r, name);
         size_t n = strlen(name);
 
-        if (mfu_measured_is_column(name) || mfu_cell_empty(r, name))
+        if (mfu_measured_is_column(name) || mfu_cell_empty(r, name) || !mfu_key_known(name))
             continue;
         if (strncasecmp(text, name, n) == 0 && strchr(":=", text[n])
             && text[n]) /* "fsdp: no" in a column of that name */
