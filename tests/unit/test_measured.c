@@ -980,6 +980,41 @@ static void contradictions_are_refused(void **state)
     assert_non_null(strstr(all->rows[0].assumed, "precision=tf32: "));
 }
 
+/* A meter is believed before a label: memory that only recomputation explains says that there was some, and memory that
+ * nothing explains says nothing. */
+static void measured_memory_tells_of_recomputation(void **state)
+{
+    static const char *const head =
+        "gpu,model,seq_len,n_gpus,micro_batch,grad_accum,precision,attention,compile,act_ckpt,"
+        "sharding,optimizer,step_time_ms,mem_reserved_gib\n";
+    static const char *const row = "%sh100-sxm,%s,1024,1,%d,1,bf16-amp,flash2,eager,%s,none,adamw-fused,800,%.3f\n";
+    static const struct {
+        const char *model;
+        int batch;
+    } runs[] = {{"gpt2-xl", 12}, {"gpt2-large", 20}, {"gpt2-medium", 32}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(runs); i++) {
+        double kept = NAN, again = NAN, again_s = NAN, measured[3];
+        struct mfu_validation *all = table(row, head, runs[i].model, runs[i].batch, "none", 75.);
+
+        kept = all->rows[0].predicted_reserved_bytes / 0x1p30;
+        all = table(row, head, runs[i].model, runs[i].batch, "full", 75.);
+        again = all->rows[0].predicted_reserved_bytes / 0x1p30;
+        again_s = all->rows[0].predicted_step_s;
+        assert_true(again < kept / 1.5);
+        measured[0] = kept;
+        measured[1] = 0.8 * kept;
+        measured[2] = again;
+        for (size_t j = 0; j < LENGTH(measured); j++) {
+            all = table(row, head, runs[i].model, runs[i].batch, "none", measured[j]);
+            assert_int_equal(strstr(all->rows[0].assumed, "checkpoint=full: far less memory") != NULL, j == 2);
+            assert_int_equal(isnan(all->rows[0].measured_reserved_bytes), j == 2); /* it is no evidence any more */
+        }
+        assert_near(all->rows[0].predicted_step_s, again_s, 1e-9);
+    }
+}
+
 /* An empty cell that decides much widens the interval by what it may have been, and what did not fit gives way
  * to what did. */
 static void what_is_open_widens_the_interval(void **state)
@@ -2427,6 +2462,7 @@ int main(void)
         cmocka_unit_test(families_are_those_of_the_catalog),
         cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(measured_memory_tells_of_recomputation),
         cmocka_unit_test(what_is_open_widens_the_interval),
         cmocka_unit_test(few_microbatches_are_interleaved),
         cmocka_unit_test(spellings_are_understood),

@@ -39,7 +39,7 @@ static void put_known(bool known, bool flag, struct mfu_value *v)
     X(NUMBER, reserved_high_bytes,       MFU_BYTES, r->reserved_high_bytes,       "upper end of its 90 % interval") \
     X(SCALAR, ran,  0, put_known(r->ran >= 0, r->ran, v),          "whether it ran; null: not stated") \
     X(NUMBER, fits_probability, MFU_RATIO, r->fits_probability, "share of what the run may need that fits") \
-    X(SCALAR, fits, 0, put_known(r->fits_known && !r->skipped[0], r->fits, v), "predicted; null: not planned, or the card is not stated") \
+    X(SCALAR, fits, 0, put_known(r->fits_known && !r->skipped[0], r->fits, v), "predicted; null: not planned, or the card or the program's memory is not known") \
     X(NUMBER, measured_seq,  MFU_TOKENS, r->measured_seq,  "longest sequence that fits, as stated; null: none is") \
     X(NUMBER, predicted_seq, MFU_TOKENS, r->predicted_seq, "longest sequence that fits; 0: none does") \
     X(FLAG,   trains_other, 0, r->trains_other, "not planned, since the row states another number of weights that train") \

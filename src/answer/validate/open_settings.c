@@ -130,13 +130,18 @@ static double amount(const struct mfu_measured_run *run, const struct mfu_scenar
     return s->setting[MFU_S_BATCH] * s->setting[MFU_S_ACCUM] * (run->seq_dim < 0 ? 1 : s->dim[run->seq_dim]);
 }
 
-/* How far the planned memory is from what was measured, as a logarithm; NAN: none was measured. */
-static double memory_off(const struct mfu_plan *p, const struct mfu_measured_run *run)
+/* How much more memory is planned than was measured, as a logarithm; NAN: none was measured. */
+static double memory_over(const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
     double context = run->reserved_is_smi ? p->memory.context_bytes : 0;
 
-    return !isnan(run->reserved_bytes) ? fabs(log((p->memory.reserved_bytes + context) / run->reserved_bytes))
-                                       : fabs(log(p->memory.peak.bytes / run->allocated_bytes));
+    return !isnan(run->reserved_bytes) ? log((p->memory.reserved_bytes + context) / run->reserved_bytes)
+                                       : log(p->memory.peak.bytes / run->allocated_bytes);
+}
+
+static double memory_off(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    return fabs(memory_over(p, run));
 }
 
 /* What decided on a micro-batch. */
@@ -330,6 +335,36 @@ static void try_faster(struct search *t)
     }
 }
 
+#define FAR_LESS 0.4 /* as a logarithm, of memory: what no allocator explains (chosen) */
+
+/* A meter is believed before a label, and before a blank: a run that took far less memory than the best reading's activations,
+ * and as much as if they were computed again, computed them again.  Whether the scenario says so now. */
+static bool doubt_kept_activations(struct search *t)
+{
+    struct mfu_measured_run *run = t->run;
+    struct mfu_scenario other = run->scenario, both = t->best;
+    struct mfu_error err = {0};
+    double over;
+
+    if (!did_run(run) || run->batch_open || isnan(memory_over(t->p, run))
+        || (t->tried > 1 && mfu_replan(t->p, t->simulation, &t->best, &err) < 0)
+        || mfu_checkpoints[t->p->config.checkpoint].recomputes)
+        return false;
+    over = memory_over(t->p, run);
+    if (!(over > FAR_LESS))
+        return false;
+    t->tried++;
+    if (mfu_scenario_set(&other, "checkpoint", "full", NULL) < 0
+        || mfu_scenario_set(&both, "checkpoint", "full", NULL) < 0 || mfu_replan(t->p, t->simulation, &both, &err) < 0
+        || memory_off(t->p, run) > over / 2)
+        return false;
+    run->scenario = other;
+    drop_notes(run, "act_ckpt");
+    drop_notes(run, "checkpoint");
+    mfu_run_note(run, "checkpoint=full: far less memory was measured than without it");
+    return true;
+}
+
 bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run)
 {
     struct search t = {.p = p,
@@ -369,6 +404,12 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
             if (isinf(found) && t.by != UNFIT)
                 found = t.most;
         }
+    if (doubt_kept_activations(&t)) {
+        mfu_choose_open(p, simulation, run);
+        mfu_run_note(run, "memory is not compared: the settings follow it");
+        run->allocated_bytes = run->reserved_bytes = NAN;
+        return false;
+    }
     if (t.by == UNFIT && isfinite(t.nearest_score) && did_run(run) && !run->layout_open) {
         t.by = STATED;
         t.best = t.nearest;

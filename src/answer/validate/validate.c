@@ -115,7 +115,7 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
     v->predicted_reserved_bytes = run->reserved_is_smi ? memory->smi_bytes : memory->reserved_bytes;
     mfu_reserved_interval(p, run, &v->reserved_low_bytes, &v->reserved_high_bytes);
     v->fits = p->memory.fits;
-    v->fits_known = run->card != MFU_CARD_OPEN;
+    v->fits_known = run->card != MFU_CARD_OPEN && !run->memory_apart;
     v->fits_probability = p->memory.fits_probability;
 }
 

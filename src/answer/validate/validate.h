@@ -28,7 +28,7 @@ struct mfu_validated {
     double model_flops, peak_flops;     /* for the constant-MFU baseline */
     int ran;                            /* 1: it ran, 0: out of memory, -1: not stated */
     int fits;                           /* predicted, */
-    bool fits_known;                    /* unless the card is not stated */
+    bool fits_known;                    /* unless the card is not stated, or the program's memory not modelled */
     double measured_seq, predicted_seq; /* tokens of the longest sequence that fits; NAN: the row states none */
     bool trains_other;                  /* skipped: the row states another number of weights that train */
     char assumed[MFU_ASSUMED_TEXT];     /* separated by "; " */

@@ -828,6 +828,7 @@ static void read_memory(struct mfu_row *r)
     if (mfu_cell_is(r, "compile", "llmq")) { /* llm.c's layout is not its */
         run->allocated_bytes = run->reserved_bytes = NAN;
         run->ran = -1;
+        run->memory_apart = true;
         mfu_row_assume(r, "memory of llmq is not modelled: not compared");
         return;
     }

@@ -48,6 +48,7 @@ struct mfu_measured_run {
     char half_layers[8];             /* of a stage */
     bool shape_alone;                /* nothing is known of the model but its shape */
     bool other_compiler;             /* XLA, which merges kernels in a way of its own */
+    bool memory_apart;               /* how the program lays out memory is not modelled */
     bool other_program;              /* nothing is known of the software that is named */
     bool whole;                      /* the time is a share of all the hours that a training took */
     bool by_rate;                    /* step_s follows from a rate: a larger batch takes longer */
