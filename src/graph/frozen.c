@@ -364,7 +364,7 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
             && set_of(s, MFU_S_TRAINABLE) & 1u << s->config->model->ops[op].module_kind)
             hold(&z, elements, mfu_type_bytes[h.type], false);
     }
-    if (mfu_adapted(s, op, frozen)) {
+    if (mfu_adapted(s, op, frozen) && !(shares && mfu_adapted(s, s->config->model->ops[op].shares, frozen))) {
         const struct mfu_operation *a = &s->operations[MFU_MAX_OPS + op];
         double bytes = mfu_type_bytes[mfu_adapter_type(s)];
 

@@ -123,8 +123,17 @@ static void find_whether_it_trains(const struct mfu_builder *s, const struct mfu
             n->requires_gradient = true;
 }
 
-/* The adapter of an operation's node, behind it; or in front of it, reading what it would read. */
-static int add_adapter(struct mfu_builder *s, int op, int input, int base)
+/* Takes weight `which` of `owner` instead of its own, whose place stays empty. */
+static void borrow(struct mfu_builder *s, struct mfu_node *n, int which, const struct mfu_node *owner)
+{
+    s->parameters[n->parameter[which]].borrowed = true;
+    n->parameter[which] = owner->parameter[which];
+    s->parameters[n->parameter[which]].users++;
+}
+
+/* The adapter of an operation's node, behind it; or in front of it, reading what it would read.  `lender`: that of the
+ * module whose weights it uses, NULL: it has its own. */
+static int add_adapter(struct mfu_builder *s, int op, int input, int base, const struct mfu_node *lender)
 {
     struct mfu_weights w;
     struct mfu_node *n;
@@ -144,9 +153,12 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base)
     }
     s->nodes[base].replaced = mfu_adapter_replaces(s);
     w = n->op->primitive->params(n->op);
-    for (int which = 0; which < 2; which++)
+    for (int which = 0; which < 2 && !s->failed; which++) {
         add_parameter(s, n, which, which ? w.bias : w.weight,
                       (struct mfu_held){.type = mfu_adapter_type(s), .trains = true});
+        if (lender && !s->failed)
+            borrow(s, n, which, lender);
+    }
     n->requires_gradient = true;
     if (mfu_adapter_in_front(s, op)) { /* they change places */
         struct mfu_node adapter = *n;
@@ -163,7 +175,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
 {
     const struct mfu_model_op *source = &s->config->model->ops[op];
     struct mfu_node *n;
-    int in[MFU_INPUTS];
+    int in[MFU_INPUTS], owner = -1;
 
     for (int k = 0; k < MFU_INPUTS; k++)
         in[k] = maker(s, st, at, source, k);
@@ -183,27 +195,22 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     if (n->op->primitive->key_elements && source->n_in <= MFU_PREFIX)
         n->in[MFU_PREFIX] = s->prefix;
     if (n->op->primitive->params) {
-        bool borrowed = mfu_shares_weight(s, op) && at[source->shares] >= 0;
-
         int before = st->node_before + s->n_nodes - st->first_node;
 
         add_parameters(s, st, n, op, st->node_before >= 0 && before < st->first_node ? &s->nodes[before] : NULL);
         if (s->failed)
             return;
-        if (borrowed) {
-            const struct mfu_node *owner = &s->nodes[at[source->shares]];
-
-            if (mfu_is_adapter(s, owner))
-                owner = &s->nodes[owner->in[0]];
-            s->parameters[n->parameter[0]].borrowed = true;
-            n->parameter[0] = owner->parameter[0];
-            s->parameters[n->parameter[0]].users++;
+        if (mfu_shares_weight(s, op) && at[source->shares] >= 0) {
+            owner = at[source->shares];
+            borrow(s, n, 0, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
         }
     }
     find_whether_it_trains(s, st->section, n);
     at[op] = s->n_nodes++;
     if (mfu_adapted(s, op, st->frozen)) {
-        int adapter = add_adapter(s, op, in[0], at[op]);
+        bool lent = owner >= 0 && mfu_adapted(s, source->shares, st->frozen) && !mfu_adapts_keys(s);
+        int adapter =
+            add_adapter(s, op, in[0], at[op], lent ? &s->nodes[owner - !mfu_is_adapter(s, &s->nodes[owner])] : NULL);
 
         *(mfu_adapts_keys(s) ? &s->prefix : &at[op]) = adapter;
     }

@@ -13,6 +13,7 @@
 
 #include "answer/metric/table.h"
 #include "base/error.h"
+#include "graph/builder.h"
 #include "graph/graph.h"
 #include "graph/runtime.h"
 #include "plan/plan.h"
@@ -444,7 +445,11 @@ static void adapters_stand_beside_modules_of_the_code(void **state)
     static const struct {
         const char *model;
         double trained;
-    } rows[] = {{"phi-3-mini", 25165824}, {"glm-4-9b-hf", 47595520}, {"falcon-7b", 32636928}, {"gpt2", 2359296}};
+    } rows[] = {{"phi-3-mini", 25165824},
+                {"glm-4-9b-hf", 47595520},
+                {"falcon-7b", 32636928},
+                {"gpt2", 2359296},
+                {"deberta-v3-base", 2654208}};
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -452,6 +457,51 @@ static void adapters_stand_beside_modules_of_the_code(void **state)
 
         assert_true(make(&plan, "h100-sxm", rows[i].model, settings));
         assert_near(plan.program.trainable_params, rows[i].trained, EXACT);
+    }
+}
+
+/* A weight has as many users as operations that name it, and what the ranks' layers name, each as often as it is repeated,
+ * is what is counted: of every model, and of every method beside weights that several operations use. */
+static void weights_are_those_of_the_operations(void **state)
+{
+    size_t n;
+    const char *const *models = mfu_catalog_models(catalog, &n);
+
+    (void)state;
+    for (size_t i = 0; i < n + MFU_METHOD_COUNT; i++) {
+        const char *model = i < n ? models[i] : "deberta-v3-base";
+        const char *const settings[] = {"batch",
+                                        "1",
+                                        "lora",
+                                        i % 2 || i >= n ? "8" : "0",
+                                        "lora_targets",
+                                        "all-linear",
+                                        i < n ? NULL : "adapter",
+                                        i < n ? NULL : mfu_method_names[i - n],
+                                        NULL};
+        const struct mfu_builder *s;
+        double elements = 0, trained = 0;
+
+        if (!make(&plan, "h200-sxm", model, settings))
+            continue;
+        s = plan.program.workbench;
+        for (int k = 0; k < s->n_layers; k++)
+            for (int w = s->layers[k].first_parameter;
+                 w < (k + 1 < s->n_layers ? s->layers[k + 1].first_parameter : s->n_parameters); w++) {
+                double times = s->layers[k].repeat;
+                int users = 0;
+
+                for (int o = 0; o < s->n_nodes; o++)
+                    users += (s->nodes[o].parameter[0] == w) + (s->nodes[o].parameter[1] == w);
+                if (users != (s->parameters[w].borrowed ? 0 : s->parameters[w].users))
+                    fail_msg("%s: weight %d of %s has %d users", model, w, s->layers[k].section->name, users);
+                elements += s->parameters[w].borrowed ? 0 : times * s->parameters[w].elements;
+                trained +=
+                    s->parameters[w].borrowed || !s->parameters[w].trains ? 0 : times * s->parameters[w].elements;
+            }
+        if (i < n) /* other methods hold frozen matrices beside their weights */
+            assert_near(elements, plan.program.rank_params, EXACT);
+        assert_near(trained + s->shared_trained, plan.program.rank_trained, EXACT);
     }
 }
 
@@ -1715,6 +1765,7 @@ int main(void)
         cmocka_unit_test(products_that_sum_over_tokens_do_not_want_them_even),
         cmocka_unit_test(fewer_checkpointed_layers_keep_more_and_take_less),
         cmocka_unit_test(adapters_stand_beside_modules_of_the_code),
+        cmocka_unit_test(weights_are_those_of_the_operations),
         cmocka_unit_test(settings_of_adapters_act_or_are_refused),
         cmocka_unit_test(layers_train_by_their_numbers),
         cmocka_unit_test(names_of_weights_have_numbers_of_layers),
