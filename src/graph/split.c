@@ -65,30 +65,51 @@ static bool of_whole_rows(const struct mfu_operation *op)
     return mfu_is(op, MFU_BY_ROW);
 }
 
+/* Whether it is, row by row, what a scan gives, which each rank computes whole. */
+static bool of_scan(const struct mfu_builder *s, const struct mfu_model_section *sec, int op)
+{
+    while (op >= sec->first && !mfu_is(&s->operations[op], MFU_PASSES_STATES)) {
+        if (!s->left_out[op] && !mfu_is(&s->operations[op], MFU_ELEMENTWISE | MFU_BY_ROW))
+            return false;
+        op = s->config->model->ops[op].in[s->left_out[op] ? s->passes[op] : 0];
+    }
+    return op >= sec->first && !s->left_out[op];
+}
+
+enum reach { UNREAD, STAYS_WHOLE, REACHES_PRODUCT };
+
 /* Whether all that read an operation's result in its section take it by columns, until a product or the loss.  What a norm of
  * whole rows hands to a product stays whole (multi-head latent attention: Megatron-LM d98e8a64,
- * core/transformer/multi_latent_attention.py, of which each rank has all of the products down). */
-static bool reaches_product(const struct mfu_builder *s, const struct mfu_model_section *sec, int op, bool normed)
+ * core/transformer/multi_latent_attention.py, of which each rank has all of the products down).  What is left out and read by
+ * nobody (the other half of experts without a gate) says nothing. */
+static enum reach reach(const struct mfu_builder *s, const struct mfu_model_section *sec, int op, bool normed)
 {
     const struct mfu_model *m = s->config->model;
-    bool reached = false;
+    enum reach reached = op == sec->first + sec->count - 1 ? STAYS_WHOLE : UNREAD;
 
     for (int i = op + 1; i < sec->first + sec->count; i++)
         for (int k = 0; k < m->ops[i].n_in; k++) {
             const struct mfu_operation *reader = &s->operations[i];
+            enum reach there;
             bool whole;
 
             if (m->ops[i].in[k] != op || (s->left_out[i] && s->passes[i] != k))
                 continue;
+            if (!s->left_out[i] && m->ops[i].n_in == 2 && of_scan(s, sec, m->ops[i].in[!k])) /* its gate */
+                return STAYS_WHOLE;
             whole = s->left_out[i]
                 || (mfu_is(reader, MFU_ELEMENTWISE) && (m->ops[i].n_in == 1 || mfu_is(reader, MFU_CHEAP)))
                 || (mfu_is(reader, MFU_BY_ROW) && reader->primitive->split_columns)
                 || mfu_is(reader, MFU_TAKES_COLUMNS); /* q, k and v of one product; parts of heads joined */
-            if (whole ? !reaches_product(s, sec, i, normed || (!s->left_out[i] && of_whole_rows(reader)))
-                      : !(mfu_is(reader, MFU_MIXES_ROWS) || (mfu_is(reader, MFU_MULTIPLIES) && !normed)
-                          || mfu_is(reader, MFU_ENDS_IN_LOSS)))
-                return false;
-            reached = true;
+            there = whole ? reach(s, sec, i, normed || (!s->left_out[i] && of_whole_rows(reader)))
+                : mfu_is(reader, MFU_MIXES_ROWS)
+                    || (mfu_is(reader, MFU_MULTIPLIES) && reader->primitive->split_columns && !normed)
+                    || mfu_is(reader, MFU_ENDS_IN_LOSS)
+                ? REACHES_PRODUCT
+                : STAYS_WHOLE;
+            if (there == STAYS_WHOLE || (there == UNREAD && !s->left_out[i]))
+                return STAYS_WHOLE;
+            reached = there == UNREAD ? reached : there;
         }
     return reached;
 }
@@ -113,7 +134,7 @@ static enum mfu_split choose(const struct mfu_builder *s, const struct mfu_model
         return op->primitive->split_rows && !op->primitive->has_position(op) ? MFU_SPLIT_ROWS : MFU_SPLIT_NONE;
     if (split_input)
         return mfu_is(op, MFU_MULTIPLIES) ? MFU_SPLIT_ROWS : MFU_SPLIT_WITHIN;
-    if (mfu_is(op, MFU_MULTIPLIES) && reaches_product(s, sec, i, false))
+    if (mfu_is(op, MFU_MULTIPLIES) && op->primitive->split_columns && reach(s, sec, i, false) == REACHES_PRODUCT)
         return MFU_SPLIT_COLUMNS;
     return MFU_SPLIT_NONE;
 }

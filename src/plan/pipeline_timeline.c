@@ -57,7 +57,8 @@ static double move(double *from, double *to, const enum mfu_part *order, size_t 
  * keeps, and what passes. */
 static void learn(struct course *c, const struct mfu_stage *s)
 {
-    static const enum mfu_part kept[] = {MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_WEIGHT_CASTS},
+    static const enum mfu_part kept[] = {MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_OTHER,
+                                         MFU_PART_WEIGHT_CASTS},
                                passing[] = {MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS,   MFU_PART_WORKSPACE,
                                             MFU_PART_OTHER,       MFU_PART_COMMUNICATION, MFU_PART_WEIGHT_CASTS,
                                             MFU_PART_GRADIENTS,   MFU_PART_OPTIMIZER,     MFU_PART_EMA,

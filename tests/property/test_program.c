@@ -911,6 +911,33 @@ static void splitting_keeps_the_model(void **state)
             }
 }
 
+/* What tensor ranks have parts of and what each of them computes whole make up the model, and no weight is held that none
+ * of its parts needs: of all models that can be split. */
+static void all_models_are_split(void **state)
+{
+    size_t n, made = 0;
+    const char *const *models = mfu_catalog_models(catalog, &n);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        const char *const settings[] = {"tp", "2", "sp", "off", NULL};
+        double flops, params;
+
+        if (!make(&plan, "h200-sxm", models[i], settings + 4))
+            continue;
+        flops = plan.mfu.model_flops / plan.step.tokens;
+        params = plan.program.params;
+        if (!make(&plan, "h200-sxm", models[i], settings))
+            continue; /* heads that do not divide */
+        made++;
+        if (fabs(plan.mfu.model_flops / plan.step.tokens - flops) > 0.01 * flops
+            || plan.program.rank_params < params / 2 * (1 - EXACT))
+            fail_msg("%s: %g of %g FLOP, %g of %g parameters", models[i], plan.mfu.model_flops / plan.step.tokens,
+                     flops, plan.program.rank_params, params);
+    }
+    assert_true(made > n / 2);
+}
+
 /* However a model with adapters is split, what trains and what is computed are those of one GPU, and each adapter exchanges
  * what stands between its two products once in forward and once in backward. */
 static void splitting_keeps_adapters(void **state)
@@ -1785,6 +1812,7 @@ int main(void)
         cmocka_unit_test(fusion_keeps_every_input),
         cmocka_unit_test(products_in_fp8_read_fp8),
         cmocka_unit_test(splitting_keeps_the_model),
+        cmocka_unit_test(all_models_are_split),
         cmocka_unit_test(splitting_keeps_adapters),
         cmocka_unit_test(latent_attention_is_split_by_heads),
         cmocka_unit_test(weighed_biases_are_added_by_expert),
