@@ -235,33 +235,37 @@ static void add_prices(struct mfu_plan *plan, const struct mfu_segment *seg, con
 
 /* The price of a launch that stands for many is their mean: what L2 still holds
  * differs between layers that are otherwise the same.  So that tables of kernels,
- * phases and the simulated step are one sum. */
-static void take_prices(struct mfu_plan *plan, const struct mfu_simulation *s)
+ * phases and the simulated step are one sum.  False: the two programs differ (a compiler that fuses every
+ * other layer alike), and each keeps its own. */
+static bool take_prices(struct mfu_plan *plan, const struct mfu_simulation *s)
 {
     const struct mfu_program *g = &plan->program, *unrolled = mfu_simulation_program(s);
     int at = 0, n;
 
     for (int k = 0; k < g->n_segments; k++, at += n)
         if ((n = copies_of(g, &g->segments[k], unrolled, at)) == 0)
-            return; /* the two programs differ: each keeps its own */
+            return false;
     at = 0;
     for (int k = 0; k < g->n_segments; k++)
         for (double times = 0; times < g->segments[k].repeat; times += unrolled->segments[at++].repeat)
             add_prices(plan, &g->segments[k], s, &unrolled->segments[at], times == 0);
+    return true;
 }
 
 /* The phases of the step as the simulation priced them; what is neither they nor
  * communication is idleness. */
-static void add_up_phases(struct mfu_plan *plan, const struct mfu_timeline *t)
+static void add_up_phases(struct mfu_plan *plan, const struct mfu_simulation *simulation)
 {
-    const struct mfu_program *g = &plan->program;
+    bool taken = take_prices(plan, simulation);
+    const struct mfu_program *g = taken ? &plan->program : mfu_simulation_program(simulation);
+    const struct mfu_timeline *t = &simulation->timeline;
     struct mfu_step_answer *s = &plan->step;
     double phase_s[MFU_PHASE_COUNT] = {0};
 
     for (int k = 0; k < g->n_segments; k++)
-        for (int i = 0; i < g->segments[k].count; i++)
-            phase_s[mfu_launch_phase(&g->launches[g->segments[k].first + i])] +=
-                mfu_plan_times(plan, &g->segments[k]) * plan->pricing.prices[g->segments[k].first + i].time_s;
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
+            phase_s[mfu_launch_phase(mfu_launch_in(g, &g->segments[k], i))] += mfu_segment_times(g, &g->segments[k])
+                * (taken ? &plan->pricing.prices[i] : mfu_price_at(&simulation->pricing, i))->time_s;
     s->forward_s = phase_s[MFU_FORWARD];
     s->backward_s = phase_s[MFU_BACKWARD];
     s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
@@ -308,8 +312,7 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s)
     plan->step.time_s = step_s;
     plan->step.low_s *= scale;
     plan->step.high_s *= scale;
-    take_prices(plan, s);
-    add_up_phases(plan, &s->timeline);
+    add_up_phases(plan, s);
     plan->step.tokens_per_s /= scale;
     plan->step.samples_per_s /= scale;
     plan->mfu.achieved_flops /= scale;

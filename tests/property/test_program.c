@@ -911,8 +911,8 @@ static void splitting_keeps_the_model(void **state)
             }
 }
 
-/* What tensor ranks have parts of and what each of them computes whole make up the model, and no weight is held that none
- * of its parts needs: of all models that can be split. */
+/* Tensor ranks compute together what the model does, what each computes whole counted once, and hold no less: of all models
+ * that can be split. */
 static void all_models_are_split(void **state)
 {
     size_t n, made = 0;
