@@ -179,7 +179,7 @@ static void tell_convention(const struct mfu_plan *p, struct mfu_why *w)
     struct mfu_convention all[MFU_CONVENTIONS_MAX];
     size_t n = mfu_conventions(p, all);
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !mfu_model_samples(p->config.model); i++)
         if (strcmp(all[i].name, "nanogpt") == 0 && fabs(all[i].mfu / p->mfu.mfu - 1) > 0.1)
             mfu_why_say(w,
                         "A nanoGPT log would say %s for the same run: it divides by the %s of an A100, %.2g times "

@@ -137,13 +137,18 @@ static void stages(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
 void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_step_answer *s = &p->step;
+    const char *samples = mfu_model_samples(p->config.model);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     mfu_flow_words(&f, MFU_STRONG, "One optimizer step takes %s", Q(s->time_s, MFU_SECONDS));
     if (isfinite(s->low_s))
         mfu_flow_words(&f, MFU_PLAIN, "(90 %%: %s to %s)", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
-    mfu_flow_words(&f, MFU_PLAIN, "for %s tokens: %s tokens/s, %s samples/s.", Q(s->tokens, MFU_TOKENS),
-                   Q(s->tokens_per_s, MFU_COUNT), Q(s->samples_per_s, MFU_COUNT));
+    if (samples)
+        mfu_flow_words(&f, MFU_PLAIN, "for %s %s: %s %s/s.", Q(s->samples_per_s * s->time_s, MFU_COUNT), samples,
+                       Q(s->samples_per_s, MFU_COUNT), samples);
+    else
+        mfu_flow_words(&f, MFU_PLAIN, "for %s tokens: %s tokens/s, %s samples/s.", Q(s->tokens, MFU_TOKENS),
+                       Q(s->tokens_per_s, MFU_COUNT), Q(s->samples_per_s, MFU_COUNT));
     mfu_flow_end(&f);
     phases(out, t, p);
     kinds(out, t, p);
