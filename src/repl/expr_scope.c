@@ -234,7 +234,9 @@ int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *
             slots[i] = e->names[i].value;
         e->value = mfu_expression_eval(x, slots);
         e->alone = e->n_names == 1 && mfu_same_name(e->names[0].name, text);
-        status = 0;
+        status = e->alone && e->names[0].choice
+            ? mfu_fail(err, MFU_EINPUT, "'%.60s' is a word to compare with, such as in `precision == bf16`", text)
+            : 0;
     }
     mfu_figures_forget(&scope.figures);
     mfu_arena_free(&arena);

@@ -230,9 +230,9 @@ const char *mfu_interval_format(char buf[MFU_INTERVAL_TEXT], struct mfu_interval
         snprintf(buf, MFU_INTERVAL_TEXT, "%s%s", low, times);
     else if (in.low <= least && in.high >= most)
         snprintf(buf, MFU_INTERVAL_TEXT, "anything");
-    else if (in.low <= least)
+    else if (in.low <= least && in.high > least)
         snprintf(buf, MFU_INTERVAL_TEXT, "at most %s%s", high, times);
-    else if (in.high >= most)
+    else if (in.high >= most && in.low < most)
         snprintf(buf, MFU_INTERVAL_TEXT, "at least %s%s", low, times);
     else if (strcmp(low, high) == 0 || in.high <= 1.01 * in.low)
         snprintf(buf, MFU_INTERVAL_TEXT, "%s%s", figure(low, sqrt(in.low * in.high), kind, state), times);
@@ -332,8 +332,10 @@ static void tell(struct system *s, struct mfu_catalog *catalog)
             if (solve(s, &b)) {
                 struct mfu_interval in = b.of[c->kind][c->state];
 
-                snprintf(piece, sizeof piece, "%s would have to be %s", name_of(name, s, c->kind, c->state),
-                         mfu_interval_format(range, in, c->kind, c->state));
+                if (c->state != MFU_CHANGE && c->in.low > in.high && in.low <= mfu_quantity_rows[c->kind].least)
+                    in.low = in.high; /* more than there can be, whatever else is told */
+                snprintf(piece, sizeof piece, "%s would have to be %s%s", name_of(name, s, c->kind, c->state),
+                         in.low == in.high ? "at most " : "", mfu_interval_format(range, in, c->kind, c->state));
                 if (c->kind == MFU_Q_PEAK && c->state != MFU_CHANGE)
                     name_peak(catalog, in, piece, sizeof piece);
                 add_text(x->needs, sizeof x->needs, "; ", piece);
