@@ -133,6 +133,19 @@ static void a_column_sets_no_constant_of_a_file(void **state)
     }
 }
 
+/* Another program's name for a dimension that models have in common is a column. */
+static void other_names_of_dimensions_are_columns(void **state)
+{
+    struct mfu_validation *all = table("gpu,model,micro_batch,precision,samples_per_s,memory_format\n"
+                                       "rtx3090,resnet50,256,fp16-amp,1200,channels_last\n"
+                                       "rtx3090,resnet50,256,fp16-amp,1200,contiguous\n"
+                                       "rtx3090,resnet50,256,fp16-amp,1200,\n");
+
+    (void)state;
+    assert_true(all->rows[0].predicted_step_s < 0.95 * all->rows[1].predicted_step_s);
+    assert_near(all->rows[2].predicted_step_s, all->rows[1].predicted_step_s, 1e-9);
+}
+
 static void what_is_stated_is_used(void **state)
 {
     static const struct {
@@ -2428,6 +2441,7 @@ int main(void)
         cmocka_unit_test(numbers_are_read_whole),
         cmocka_unit_test(no_cell_opens_a_file),
         cmocka_unit_test(a_column_sets_no_constant_of_a_file),
+        cmocka_unit_test(other_names_of_dimensions_are_columns),
         cmocka_unit_test(what_is_stated_is_used),
         cmocka_unit_test(what_cannot_be_read_says_so),
         cmocka_unit_test(empty_cells_take_defaults),

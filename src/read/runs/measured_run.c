@@ -17,6 +17,7 @@
 #include "descriptor/maker.h"
 #include "scenario/adapter.h"
 #include "scenario/key_names.h"
+#include "scenario/keys.h"
 #include "scenario/setting.h"
 
 /* Whether seq_len is the longest that fits. */
@@ -471,13 +472,15 @@ static bool set_keys(struct mfu_row *r)
     for (size_t c = 0; c < r->csv->n_columns; c++) {
         const char *name = r->csv->header[c], *text = mfu_row_cell(r, name);
         size_t n = strlen(name);
+        struct mfu_key key;
 
-        if (mfu_measured_is_column(name) || mfu_cell_empty(r, name) || !mfu_key_known(name))
+        if (mfu_measured_is_column(name) || mfu_cell_empty(r, name))
             continue;
         if (strncasecmp(text, name, n) == 0 && strchr(":=", text[n])
             && text[n]) /* "fsdp: no" in a column of that name */
             text += n + 1 + strspn(text + n + 1, " ");
-        if (mfu_key_find_set(r->run->scenario.model, name, text, NULL).kind != MFU_KEY_NONE
+        key = mfu_key_find_set(r->run->scenario.model, name, text, NULL);
+        if (key.kind != MFU_KEY_NONE && mfu_key_known(mfu_key_name(&r->run->scenario, key))
             && !mfu_row_set(r, name, text))
             return false;
     }
