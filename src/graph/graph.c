@@ -537,7 +537,7 @@ double mfu_graph_state_bytes(const struct mfu_config *c, struct mfu_program *p)
         return 0;
     mfu_resident_memory(p->workbench);
     return p->constant_bytes[MFU_PART_WEIGHTS] + p->constant_bytes[MFU_PART_GRADIENTS] + p->constant_bytes[MFU_PART_EMA]
-        + (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 ? 0 : p->constant_bytes[MFU_PART_OPTIMIZER]);
+        + (mfu_optimizers[c->optimizer].matrices ? 0 : p->constant_bytes[MFU_PART_OPTIMIZER]);
 }
 
 /* Whether autocast's cache ends with forward. */

@@ -5,22 +5,16 @@
 #include "graph/optimizer.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "graph/builder.h"
 #include "graph/builder_private.h"
-#include "graph/layers.h"
+#include "graph/matrix_updates.h"
 #include "scenario/setting.h"
 
 /* Bytes of the parameters that the optimizer updates: the masters. */
 static double master_bytes(const struct mfu_builder *s)
 {
     return mfu_trained_bytes(s, s->numerics.master);
-}
-
-static double state_bytes(const struct mfu_optimizer_row *r, double own)
-{
-    return r->state_bytes > 0 ? r->state_bytes : own;
 }
 
 /* What TransformerEngine's FusedAdam runs around its update for a state, or masters, that its kernel does not take as
@@ -58,102 +52,24 @@ static double states_bytes(const struct mfu_config *c, const struct mfu_optimize
     double bytes = 0;
 
     if (type[0] == MFU_STATE_OWN && type[1] == MFU_STATE_OWN)
-        return r->states * state_bytes(r, own);
+        return r->states * (r->state_bytes > 0 ? r->state_bytes : own);
     for (int i = 0; i < 2; i++)
         bytes += type[i] == MFU_STATE_OWN ? own : kept || fused ? narrow[type[i]].bytes : 4;
     return bytes;
-}
-
-/* ---- hidden matrices ----------------------------------------------------- */
-
-static bool is_repeated(const struct mfu_model *m, const char *section)
-{
-    for (int i = 0; i < m->n_sections; i++)
-        if (strcmp(m->sections[i].name, section) == 0)
-            return m->sections[i].repeat != NULL;
-    return false;
-}
-
-/* Whether the launch is the gradient of a hidden matrix: a weight of the layers,
- * which embeddings and head are not.  Experts are one product in a batch. */
-static bool is_hidden(const struct mfu_config *c, const struct mfu_launch *l)
-{
-    return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->work->kernel.kind) && strstr(l->suffix, "wgrad")
-        && is_repeated(c->model, l->section);
-}
-
-/* Parameters in hidden matrices. */
-static double hidden_params(const struct mfu_builder *s)
-{
-    const struct mfu_program *p = s->program;
-    double params = 0;
-
-    for (int i = 0; i < p->n_segments; i++)
-        for (int k = p->segments[i].first; k < p->segments[i].first + p->segments[i].count; k++) {
-            const struct mfu_kernel *g = &p->launches[k].work->kernel;
-
-            if (is_hidden(s->config, &p->launches[k]))
-                params += (1 + s->layers[p->segments[i].of].copies) * p->segments[i].repeat * g->batch * g->m * g->n;
-        }
-    return params;
-}
-
-static void product(struct mfu_builder *s, const char *name, double m, double n, double k, double count,
-                    double temporary_bytes)
-{
-    /* In bf16 where the products are, which not every GPU has. */
-    enum mfu_peak math = s->numerics.math == MFU_PEAK_TF32 ? MFU_PEAK_BF16 : s->numerics.math;
-    struct mfu_kernel g = mfu_kernel_gemm(math, m, n, k, count, 2, 2, false);
-
-    g.launches = count;
-    mfu_emit_kernel(s, &g, name, temporary_bytes, 0, 0, 0, 0);
-}
-
-/* Newton-Schulz steps X <- aX + (bA + cAA) X with A = X X^T of every hidden m x n
- * matrix: 4 m^2 n + 2 m^3 FLOP each, m <= n (Jordan 2024).  The matrices of a
- * layer stand in a segment that is repeated as the layer is: thread blocks of
- * different layers never run together. */
-static void newton_schulz(struct mfu_builder *s, double steps)
-{
-    const struct mfu_program *p = s->program;
-    int n_segments = p->n_segments, layer = s->layer;
-
-    mfu_segment_close(s);
-    for (int i = 0; i < n_segments && !s->failed; i++) {
-        const struct mfu_segment seg = p->segments[i];
-
-        if (seg.phase != MFU_BACKWARD || seg.repeat < 1)
-            continue;
-        s->layer = seg.of; /* it is copied as that is */
-        mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, seg.repeat);
-        for (int k = seg.first; k < seg.first + seg.count && !s->failed; k++) {
-            const struct mfu_kernel g = p->launches[k].work->kernel;
-            double m = fmin(g.m, g.n), n = fmax(g.m, g.n), temporary_bytes = 2 * (3 * m * n + 2 * m * m);
-
-            if (!is_hidden(s->config, &p->launches[k]))
-                continue;
-            product(s, "newton_schulz_gram", m, m, n, steps * g.batch, temporary_bytes);
-            product(s, "newton_schulz_square", m, m, m, steps * g.batch, temporary_bytes);
-            product(s, "newton_schulz_apply", m, n, m, steps * g.batch, temporary_bytes);
-        }
-        mfu_segment_close(s);
-    }
-    s->layer = layer;
-    mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
 }
 
 double mfu_optimizer_state_bytes(const struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_program *p = s->program;
-    const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer], *others = &mfu_optimizers[r->others];
-    double own = mfu_trained_bytes(s, s->numerics.moment), hidden;
+    const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
+    double matrices, bytes;
 
-    if (r->newton_schulz_steps <= 0)
-        return states_bytes(c, r, own, true) * p->rank_trained;
-    hidden = hidden_params(s);
-    return r->states * state_bytes(r, own) * hidden
-        + others->states * state_bytes(others, own) * (p->rank_trained - hidden);
+    if (!r->matrices)
+        return states_bytes(c, r, mfu_trained_bytes(s, s->numerics.moment), true) * p->rank_trained;
+    matrices = mfu_matrix_params(s, &bytes);
+    return bytes
+        + mfu_optimizers[r->others].states * mfu_element_state_bytes(s, r->others) * (p->rank_trained - matrices);
 }
 
 /* ---- the step ------------------------------------------------------------ */
@@ -228,9 +144,12 @@ bool mfu_optimizer_in_backward(const struct mfu_builder *s)
 
 void mfu_optimizer_emit_one(struct mfu_builder *s, double elements, int view)
 {
+    const struct mfu_optimizer_row *r = &mfu_optimizers[s->config->optimizer];
     double g = mfu_type_bytes[mfu_view_type(s, view)];
 
-    update_tensors(s, &mfu_optimizers[s->config->optimizer], elements, 1, elements, g, 0, view);
+    if (r->matrices && !mfu_matrix_emit_one(s, view))
+        r = &mfu_optimizers[r->others];
+    update_tensors(s, r, elements, 1, elements, g, 0, view);
 }
 
 /* Parameters, gradients and states in fp32 as on the GPU; clipping reads the gradients, unless an engine did so on
@@ -244,7 +163,7 @@ double mfu_host_update_bytes(const struct mfu_builder *s)
     double clips = c->setting[MFU_S_GRAD_CLIP] > 0 ? (mfu_trainers[c->trainer].half_shards ? 2 : 3) * g : 0;
 
     return mfu_state_params(s, MFU_STATE_OPTIMIZER)
-        * (r->p * p + r->g * g + r->s * state_bytes(r, p) + clips + (copies ? p + sent : 0));
+        * (r->p * p + r->g * g + r->s * (r->state_bytes > 0 ? r->state_bytes : p) + clips + (copies ? p + sent : 0));
 }
 
 double mfu_mean_bytes(const struct mfu_builder *s)
@@ -280,8 +199,9 @@ static void update_weights(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
+    struct mfu_optimizer_row others = mfu_optimizers[r->others];
     double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / fmax(s->program->rank_trained, 1),
-           hidden = 0;
+           matrices = 0, bytes;
     double g = mfu_trained_bytes(s, s->numerics.gradient);
     /* Copies gradients to fp32, unless they are summed so. */
     bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s) && s->numerics.gradient != MFU_F32;
@@ -302,13 +222,14 @@ static void update_weights(struct mfu_builder *s)
         if (!s->runtime->half_weights)
             stream(s, "clip", params, 1, g, g, 2, 0);
     }
-    if (r->newton_schulz_steps > 0) {
-        newton_schulz(s, r->newton_schulz_steps);
-        hidden = share * hidden_params(s);
-        if (params > hidden)
-            update(s, &mfu_optimizers[r->others], params - hidden, params, g, 0);
+    if (r->matrices) {
+        mfu_matrices_emit(s);
+        matrices = share * mfu_matrix_params(s, &bytes);
+        others.scratch = fmax(others.scratch, r->scratch);
+        if (params > matrices)
+            update(s, &others, params - matrices, params, g, 0);
     }
-    update(s, r, hidden > 0 ? hidden : params, params, g, engine ? 4 * params : 0);
+    update(s, r, matrices > 0 ? matrices : params, params, g, engine ? 4 * params : 0);
 }
 
 /* Zeros where gradients stay: one kernel for a buffer (Megatron-LM, zero_grad_buffer(); DeepSpeed, clear_hp_grads();

@@ -9,6 +9,9 @@
  * fp32 maxima; README of 0.50.2: CUDA and ROCm have them, Metal is planned), Shazeer 2018
  * (Adafactor), torchao 36027d82 (optim/adam.py: one compiled kernel a tensor, states in blocks of 256, of 128 with four bits),
  * Chen 2023 (Lion), Jordan 2024 (Muon).  Paged: bitsandbytes 0.50 optim/optimizer.py get_state_buffer().
+ * galore_torch 1.0 (adamw.py, adamw8bit.py), apollo_torch 1.0.3 (apollo.py), with the ranks of transformers 5.23
+ * (trainer_optimizer.py); pytorch_optimizer 4.1.0 (soap.py, came.py, prodigy.py, mars.py, adopt.py, sophia.py); adan.py of
+ * sail-sg/Adan; bitsandbytes' AdEMAMix (two first moments in one tensor).
  */
 #ifndef MFU_SCENARIO_OPTIMIZER_H
 #define MFU_SCENARIO_OPTIMIZER_H
@@ -28,7 +31,8 @@
  * 1000 x 1000).  rmsprop (torch/optim/rmsprop.py, with momentum, a tensor at a time): mul s, addcmul s, sqrt, add eps, mul
  * buffer, addcdiv buffer, add to p.  lamb (apex, csrc/multi_tensor_lamb.cu: gradients become the update): norm of g;
  * p, g, m, v to m, v and the update; norms of p and of the update; p and update to p.  lars (apex parallel/LARC.py, then
- * SGD): norms of p and of g; p, g and m to p and m.  adam is adamw without decay. */
+ * SGD): norms of p and of g; p, g and m to p and m.  adam is adamw without decay.  galore, apollo, soap: what a whole matrix
+ * of the layers passes through; what is done to it in fewer rows or in another basis is in graph/matrix_updates.c. */
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .meaning = "one fused kernel, fp32 moments", .states = 2, .p = 2, .g = 1, .s = 4,       \
       .passes = 1, .flops = 15,                                                                                        \
@@ -38,9 +42,11 @@
       .stands_for = "adamw-bf16-states hybridadam", .in_c_programs = true, .apex = true)                               \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .meaning = "multi-tensor kernels, a pass for each operation",           \
       .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15, .aliases = "foreach-adamw",        \
-      .stands_for = "decoupled_adamw nadam radam schedule-free")                                                       \
+      .stands_for =                                                                                                    \
+          "decoupled_adamw nadam radam adamax adadelta adopt sophia sophiag schedule-free schedule_free_adamw "        \
+          "schedule_free_radam stable_adamw optimi_adamw adamw_anyprecision")                                          \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .meaning = "kernels for each tensor", .states = 2, .p = 5, .g = 2, .s = 9,    \
-      .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa adamw_hf")                                        \
+      .scratch = 2, .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa adamw_hf")                          \
     X(ADAM8BIT, "adam8bit", "adam8bit", .meaning = "moments in 8 bits (bitsandbytes)", .states = 2,                    \
       .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
       .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU),                                                                    \
@@ -52,9 +58,31 @@
       .state_bytes = .5 + 4. / 128, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 40, .gpu_only = true,   \
       .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU), .aliases = "adam4bit adamw_torch_4bit ao_adamw_4bit")              \
     X(ADAFACTOR, "adafactor", "adafactor", .meaning = "a row and a column instead of moments", .states = 0.002,        \
-      .state_bytes = 4, .p = 19, .g = 2, .scratch = 2, .launches_per_tensor = 24, .flops = 20)                         \
+      .state_bytes = 4, .p = 19, .g = 2, .scratch = 2, .launches_per_tensor = 24, .flops = 20,                         \
+      .stands_for = "adalomo")                                                                                         \
+    X(CAME, "came", "came", .meaning = "one moment, rows and columns", .states = 1.004, .p = 2, .g = 19, .s = 6,       \
+      .scratch = 3, .launches_per_tensor = 30, .flops = 30)                                                            \
     X(LION, "lion", "lion", .meaning = "one moment, signs", .states = 1, .p = 2, .g = 1, .s = 2,                       \
       .launches_per_tensor = 6, .flops = 8, .aliases = "lionw decoupled_lionw")                                        \
+    X(LION8BIT, "lion8bit", "lion8bit", .meaning = "one moment in 8 bits (bitsandbytes)", .states = 1,                 \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 15, .gpu_only = true,    \
+      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU))                                                                    \
+    X(ADEMAMIX, "ademamix", "ademamix", .meaning = "three moments (bitsandbytes)", .states = 3, .state_bytes = 4,      \
+      .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 20, .gpu_only = true,                                 \
+      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU), .aliases = "ademamix_32bit")                                       \
+    X(ADEMAMIX8BIT, "ademamix8bit", "ademamix8bit", .meaning = "three moments in 8 bits (bitsandbytes)", .states = 3,  \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 40, .gpu_only = true,    \
+      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU))                                                                    \
+    X(ADAM_MINI, "adam-mini", "adam_mini", .meaning = "one moment, a rate for each block", .states = 1, .p = 4,        \
+      .g = 6, .s = 4, .scratch = 2, .launches_per_tensor = 12, .flops = 10)                                            \
+    X(MARS, "mars", "mars", .meaning = "two moments and the last gradient", .states = 3, .p = 4, .g = 9, .s = 10,      \
+      .scratch = 3, .passes = 14, .flops = 25, .stands_for = "grokadamw")                                              \
+    X(ADAN, "adan", "adan", .meaning = "three moments and the last gradient", .states = 4, .p = 5, .g = 6, .s = 16,    \
+      .scratch = 2, .passes = 17, .flops = 25)                                                                         \
+    X(PRODIGY, "prodigy", "prodigy", .meaning = "two moments, the first weights and a sum", .states = 4, .p = 4,       \
+      .g = 6, .s = 13, .scratch = 1, .launches_per_tensor = 18, .flops = 25)                                           \
+    X(ADAGRAD, "adagrad", "adagrad", .meaning = "a sum of squares", .states = 1, .p = 4, .g = 2, .s = 3, .scratch = 1, \
+      .passes = 5, .flops = 6)                                                                                         \
     X(SGD, "sgd", "sgd", .meaning = "no moment", .p = 2, .g = 1, .passes = 1, .flops = 2, .stands_for = "lomo")        \
     X(SGD_MOMENTUM, "sgd-momentum", "sgd", .meaning = "one moment", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2,  \
       .flops = 4)                                                                                                      \
@@ -63,7 +91,24 @@
     X(RMSPROP, "rmsprop", "rmsprop", .meaning = "a mean of squares and a buffer", .states = 2, .p = 6, .g = 2,         \
       .s = 10, .scratch = 1, .launches_per_tensor = 7, .flops = 10)                                                    \
     X(MUON, "muon", "muon", .meaning = "one moment, made orthogonal", .states = 1, .p = 2, .g = 1, .s = 2,             \
-      .launches_per_tensor = 1, .flops = 4, .newton_schulz_steps = 5, .others = MFU_ADAMW, .gpu_only = true)           \
+      .launches_per_tensor = 1, .flops = 4, .matrices = MFU_ORTHOGONAL, .others = MFU_ADAMW, .gpu_only = true,         \
+      .stands_for = "normuon muonclip")                                                                                \
+    X(GALORE, "galore", "galore", .meaning = "AdamW of gradients projected to optimizer_rank", .states = 2, .p = 2,    \
+      .g = 3, .launches_per_tensor = 9, .flops = 2, .matrices = MFU_PROJECTED, .rank = 128, .others = MFU_ADAMW_LOOP,  \
+      .gpu_only = true, .aliases = "galore_adamw", .stands_for = "fira")                                               \
+    X(GALORE8BIT, "galore8bit", "galore8bit", .meaning = "the same with moments in 8 bits", .states = 2,               \
+      .state_bytes = 1 + 4. / 256, .p = 4, .g = 3, .launches_per_tensor = 6, .flops = 2, .matrices = MFU_PROJECTED,    \
+      .rank = 128, .others = MFU_ADAM8BIT, .gpu_only = true, .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU),             \
+      .aliases = "galore_adamw_8bit 8bit-galore")                                                                      \
+    X(APOLLO, "apollo", "apollo", .meaning = "gradients scaled by AdamW of a projection to optimizer_rank",            \
+      .states = 2, .p = 2, .g = 8, .launches_per_tensor = 19, .flops = 8, .matrices = MFU_SCALED, .rank = 128,         \
+      .others = MFU_ADAMW_LOOP, .gpu_only = true, .aliases = "apollo_adamw")                                           \
+    X(APOLLO_MINI, "apollo-mini", "apollo", .meaning = "the same with one rate for each matrix", .states = 2, .p = 2,  \
+      .g = 8, .launches_per_tensor = 17, .flops = 8, .matrices = MFU_SCALED, .rank = 1, .others = MFU_ADAMW_LOOP,      \
+      .gpu_only = true)                                                                                                \
+    X(SOAP, "soap", "soap", .meaning = "AdamW in the eigenbasis of Shampoo", .states = 2, .p = 2, .g = 11, .s = 5,     \
+      .scratch = 5, .launches_per_tensor = 11, .flops = 12, .matrices = MFU_EIGENBASIS, .others = MFU_ADAMW_LOOP,      \
+      .gpu_only = true)                                                                                                \
     X(LAMB, "lamb", "lamb", .meaning = "AdamW with a rate for each layer", .states = 2, .p = 4, .g = 5, .s = 4,        \
       .passes = 4, .flops = 25, .aliases = "fusedlamb nvlamb", .apex = true)                                           \
     X(BERTADAM, "bertadam", "bertadam", .meaning = "of the early BERT repositories", .states = 2, .p = 17, .g = 5,     \
@@ -89,6 +134,15 @@ enum mfu_optimizer_kind {
         MFU_OPTIMIZER_COUNT
 };
 
+/* What becomes of the gradient of a matrix of the layers (graph/matrix_updates.c). */
+enum mfu_matrix_update {
+    MFU_AS_IT_IS,
+    MFU_ORTHOGONAL, /* made orthogonal */
+    MFU_PROJECTED,  /* to fewer rows or columns, and back */
+    MFU_SCALED,     /* by what a projection of it says */
+    MFU_EIGENBASIS  /* turned into that of the means of its products with itself, and back */
+};
+
 /* In elements per parameter. */
 struct mfu_optimizer_row {
     const char *name;       /* as `set optimizer` takes it */
@@ -104,8 +158,9 @@ struct mfu_optimizer_row {
     double launches_per_tensor; /* 0: a few for all (multi-tensor) */
     double passes;              /* launches of a multi-tensor pass */
     double flops;
-    double newton_schulz_steps;     /* that orthogonalize the update of every hidden matrix; 0: none. */
-    enum mfu_optimizer_kind others; /* What is no hidden matrix (embeddings, head, vectors) has this one then. */
+    enum mfu_matrix_update matrices;
+    double rank;                    /* of a projection, where optimizer_rank says nothing */
+    enum mfu_optimizer_kind others; /* what is no matrix of the layers (embeddings, head, vectors) has this one then */
     bool in_c_programs;             /* llm.c has it */
     bool gpu_only;                  /* no CPU runs it */
     bool apex;                      /* FusedAdam; before 2023 apex's alone, whose zero_grad() frees (set_grad_none) */

@@ -339,8 +339,8 @@ static int check_optimizer(const struct mfu_config *c, struct mfu_error *err)
     if (mfu_trainers[c->trainer].adds_up_wide)
         return mfu_fail(err, MFU_EINPUT, "%s: not possible with trainer %s: it sums gradients in buffers that stay",
                         key, mfu_trainer_names[c->trainer]);
-    if (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 || c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0
-        || c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_GPUS] > 1)
+    if ((mfu_optimizers[c->optimizer].matrices && mfu_config_dim(c, "n_experts") > 0)
+        || c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 || c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_GPUS] > 1)
         return mfu_fail(err, MFU_EINPUT, "%s: with %s it is not modelled", key,
                         c->setting[MFU_S_GPUS] > 1                    ? "several GPUs"
                             : c->setting[MFU_S_HALF_WEIGHTS] > 0      ? "half_weights"
@@ -458,7 +458,7 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     if (adapters && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA) {
         if (c->setting[MFU_S_LORA_KERNELS] != MFU_ADAPTER_PEFT)
             return mfu_fail(err, MFU_EINPUT, "lora_kernels: only peft's code of %s is modelled", method->name);
-        if (mfu_optimizers[c->optimizer].newton_schulz_steps > 0)
+        if (mfu_optimizers[c->optimizer].matrices)
             return mfu_fail(err, MFU_EINPUT, "optimizer: %s beside adapter %s is not modelled",
                             mfu_optimizers[c->optimizer].name, method->name);
         if (method->unsized && c->setting[MFU_S_LORA] != method->size)

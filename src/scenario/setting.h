@@ -98,6 +98,8 @@ struct mfu_error;
       "parameters of a process that nvme_params leaves in the host's memory")                                          \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime",    \
       "optimizer and its implementation")                                                                              \
+    X(OPTIMIZER_RANK, "optimizer_rank", "galore_rank", MFU_COUNT, 0, 65536, 0, NULL, "runtime",                        \
+      "rows or columns to which GaLore and APOLLO project the gradient of a matrix; 0: 128, APOLLO-Mini 1")            \
     X(EXP_AVG, "exp_avg_dtype", "", MFU_COUNT, 0, MFU_STATE_TYPE_COUNT - 1, MFU_STATE_OWN, mfu_state_type_names,       \
       "numerics", "type of Adam's first moment, where it is not the optimizer's own (TransformerEngine's FusedAdam)")  \
     X(EXP_AVG_SQ, "exp_avg_sq_dtype", "", MFU_COUNT, 0, MFU_STATE_TYPE_COUNT - 1, MFU_STATE_OWN, mfu_state_type_names, \

@@ -20,6 +20,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 import textwrap
 
@@ -292,6 +293,15 @@ def cases():
     hooks = dict(loop="hooks")
     yield row("llama-hooks-pure", "llama-gqa", batch=1, seq=512, **hooks, **pure)
     yield row("llama-hooks-ckpt", "llama", seq=1024, **hooks, **pure, **ckpt)
+    for name in ("muon", "galore", "galore8bit", "apollo", "apollo-mini", "soap"):
+        yield row(f"llama-{name}", "llama", batch=1, seq=128, optimizer=name)
+        yield row(f"llama-{name}-pure", "llama", batch=1, seq=128, optimizer=name, **pure)
+        yield row(f"qwen2-{name}-pure", "qwen2", batch=1, seq=64, optimizer=name, **pure)
+    yield row("llama-galore-512", "llama", batch=1, seq=128, optimizer="galore", dims="optimizer_rank=512", **pure)
+    yield row("llama-apollo-512", "llama", batch=1, seq=128, optimizer="apollo", dims="optimizer_rank=512")
+    yield row("llama-galore-hooks", "llama", batch=1, seq=128, optimizer="galore", **hooks, **pure)
+    yield row("qwen2-apollo-hooks", "qwen2", batch=1, seq=64, optimizer="apollo", **hooks, **pure)
+    yield row("llama-loop", "llama", batch=1, seq=128, optimizer="adamw-loop")
     yield row("llama-hooks-sgd", "llama", batch=1, seq=128, optimizer="sgd", **hooks, **pure)
     yield row("llama-hooks-foreach", "llama", batch=1, seq=128, optimizer="adamw-foreach", **hooks, **pure)
     yield row("gpt2-hooks-amp", "gpt2", batch=1, seq=256, **hooks)
@@ -1252,18 +1262,61 @@ def vision_helpers():
     models.mistral3.modeling_mistral3.torch = Torch()
 
 
-def make_optimizer(c, params):
+class Several:
+    def __init__(self, *optimizers):
+        self.optimizers = optimizers
+
+    def step(self):
+        for each in self.optimizers:
+            each.step()
+
+    def zero_grad(self, set_to_none=True):
+        for each in self.optimizers:
+            each.zero_grad(set_to_none=set_to_none)
+
+
+def matrix_optimizer(c, params, matrices):
+    """Optimizers of the packages galore-torch, apollo-torch and pytorch-optimizer, and PyTorch's Muon: `matrices` are the
+    layers'; a projection is made anew in each step (update_proj_gap), as in the first."""
+    hidden, rest = ([p for p in params if (id(p) in matrices) == which] for which in (True, False))
+    name, groups = c["optimizer"], [{"params": rest}] if rest else []
+    more = dict(rank=int(dict(word.split("=") for word in c["dims"].split()).get("optimizer_rank", 128)),
+                update_proj_gap=1, scale=0.25, proj_type="std")
+    if name == "muon":
+        return Several(*([torch.optim.Muon(hidden)] if hidden else []) + ([torch.optim.AdamW(rest, fused=True)] if rest else []))
+    if name == "soap":
+        import pytorch_optimizer
+        return pytorch_optimizer.SOAP(hidden + rest, precondition_frequency=1000, max_precondition_dim=10000)
+    if name.startswith("galore"):
+        import bitsandbytes
+        import galore_torch
+        torch.cuda.synchronize = lambda *args: None
+        bitsandbytes.functional.optimizer_update_32bit = lambda *args, **more: None     # in place; wants a number
+        kind = galore_torch.GaLoreAdamW8bit if name == "galore8bit" else galore_torch.GaLoreAdamW
+        return kind(groups + ([{"params": hidden, **more}] if hidden else []), **({} if name == "galore8bit" else {"no_deprecation_warning": True}))
+    import apollo_torch.apollo as apollo
+    import apollo_torch.random_projector as projector
+    apollo.max = lambda a, least: torch.clamp(a, min=least)             # of a number that fake tensors do not have
+    projector.stable_randn = lambda shape, seed, device=None, dtype=torch.float32: torch.randn(shape, device=device, dtype=dtype)
+    more.update(proj="random", scale_type="channel" if name == "apollo" else "tensor", **({} if name == "apollo" else {"rank": 1}))
+    return apollo.AdamW(groups + ([{"params": hidden, **more}] if hidden else []))
+
+
+def make_optimizer(c, params, matrices=()):
+    if c["optimizer"] in ("muon", "soap", "galore", "galore8bit", "apollo", "apollo-mini"):
+        return matrix_optimizer(c, params, matrices)
     kinds = {"adamw": lambda: torch.optim.AdamW(params, fused=True),
+             "adamw-loop": lambda: torch.optim.AdamW(params, foreach=False),
              "adamw-foreach": lambda: torch.optim.AdamW(params, foreach=True),
              "sgd": lambda: torch.optim.SGD(params, lr=0.1),
              "sgd-momentum": lambda: torch.optim.SGD(params, lr=0.1, momentum=0.9)}
     return kinds[c["optimizer"]]()
 
 
-def update_in_backward(c, params):
+def update_in_backward(c, params, matrices):
     """torchtune's create_optim_in_bwd_wrapper and register_optim_in_bwd_hooks."""
     for p in params:
-        own = make_optimizer(c, [p])
+        own = make_optimizer(c, [p], matrices)
 
         def step(p, own=own):
             own.step()
@@ -1447,10 +1500,11 @@ def measure_eager(c, trace=None):
         params = list(dict.fromkeys(model.parameters()))
         tracker.weights = {tracker.entry(p)[0][0] for p in params}
         trained = [p for p in params if p.requires_grad]
-        optimizer = make_optimizer(c, trained)
+        matrices = {id(p) for name, p in model.named_parameters() if re.search(r"\.(layers|h)\.\d+\.", name) and p.ndim == 2}
+        optimizer = make_optimizer(c, trained, matrices)
         hooks = c["loop"] == "hooks"
         if hooks:
-            update_in_backward(c, trained)
+            update_in_backward(c, trained, matrices)
         ema = make_mean(c, model)
         scale = torch.ones((), device="cuda") if c["precision"] == "fp16" else None
         forward = with_objective(c, model, as_accelerate_prepares(c, model))

