@@ -36,6 +36,8 @@ static void product(struct mfu_builder *s, const char *name, enum mfu_peak math,
 
     g.launches = count;
     mfu_emit_kernel(s, &g, name, temporary_bytes, 0, 0, 0, 0);
+    if (!s->failed)
+        mfu_latest_launch(s)->updates = true;
 }
 
 /* `reads` and `writes` of `elements`, in `launches` for each matrix. */
@@ -249,10 +251,20 @@ void mfu_matrices_emit(struct mfu_builder *s)
 
 bool mfu_matrix_emit_one(struct mfu_builder *s, int view)
 {
-    struct matrix a = matrix_of(s, mfu_view_rows(s, view), mfu_view_columns(s, view), 1);
+    const struct mfu_program *p = s->program;
+    const struct mfu_launch *latest = &p->launches[mfu_tensor_of(s, view)->born];
+    double elements = mfu_view_rows(s, view) * mfu_view_columns(s, view);
 
-    if (a.m <= 1 || !s->layers[s->layer].section->repeat)
-        return false;
-    way_of(s)->emit(s, &a);
-    return true;
+    /* Its product, or a cast or sums behind it. */
+    for (const struct mfu_launch *l = latest; l >= p->launches && l->op == latest->op; l--) {
+        const struct mfu_kernel g = l->work->kernel;
+        struct matrix a;
+
+        if (!is_of_layers(s->config, l) || g.m * g.n * g.batch > elements)
+            continue;
+        a = matrix_of(s, g.m, g.n, g.batch);
+        way_of(s)->emit(s, &a);
+        return true;
+    }
+    return false;
 }

@@ -147,6 +147,7 @@ struct mfu_launch {
     bool reference : 1;              /* of the pass of a reference model */
     bool apart : 1;                  /* of a frozen model that is no part of the one that trains */
     bool in_layer : 1;               /* of a repeated section */
+    bool updates : 1;                /* a product of the optimizer's */
     bool routed : 1;                 /* on rows of experts that ranks share; */
     bool same : 1;                   /* every tensor rank runs it, on the same rows; */
     bool padded;        /* it multiplies as many rows as these have places, not those that tokens ask for */
@@ -242,7 +243,7 @@ static inline double mfu_block_bytes(double bytes)
 /* The pass whose work a launch is: the one that it runs in, but for updates within backward. */
 static inline enum mfu_phase mfu_launch_pass(const struct mfu_launch *l)
 {
-    return mfu_kinds[l->work->kernel.kind].group == MFU_GROUP_UPDATES ? MFU_OPTIMIZER_PHASE : l->phase;
+    return l->updates || mfu_kinds[l->work->kernel.kind].group == MFU_GROUP_UPDATES ? MFU_OPTIMIZER_PHASE : l->phase;
 }
 
 /* The phase that a launch's time belongs to: its pass, or communication. */

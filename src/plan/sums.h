@@ -46,7 +46,8 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
         if (l->work->kernel.apart && (l->recomputed || l->phase == MFU_FORWARD))
             *(l->recomputed ? &s->expert_again_kernels : &s->expert_kernels) += times * l->work->kernel.launches;
     }
-    if (!mfu_kind_is_product(l->work->kernel.kind) || l->phase == MFU_OPTIMIZER_PHASE) /* Muon's are no model's */
+    if (!mfu_kind_is_product(l->work->kernel.kind)
+        || mfu_launch_pass(l) == MFU_OPTIMIZER_PHASE) /* Muon's are no model's */
         return;
     flops = times * mfu_kernel_counted_flops(&l->work->kernel);
     if (l->work->kernel.winograd)

@@ -339,13 +339,11 @@ static int check_optimizer(const struct mfu_config *c, struct mfu_error *err)
     if (mfu_trainers[c->trainer].adds_up_wide)
         return mfu_fail(err, MFU_EINPUT, "%s: not possible with trainer %s: it sums gradients in buffers that stay",
                         key, mfu_trainer_names[c->trainer]);
-    if ((mfu_optimizers[c->optimizer].matrices && mfu_config_dim(c, "n_experts") > 0)
-        || c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 || c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_GPUS] > 1)
+    if (c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 || c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_GPUS] > 1)
         return mfu_fail(err, MFU_EINPUT, "%s: with %s it is not modelled", key,
-                        c->setting[MFU_S_GPUS] > 1                    ? "several GPUs"
-                            : c->setting[MFU_S_HALF_WEIGHTS] > 0      ? "half_weights"
-                            : c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 ? "offload_optimizer"
-                                                                      : mfu_optimizers[c->optimizer].name);
+                        c->setting[MFU_S_GPUS] > 1               ? "several GPUs"
+                            : c->setting[MFU_S_HALF_WEIGHTS] > 0 ? "half_weights"
+                                                                 : "offload_optimizer");
     return 0;
 }
 

@@ -441,8 +441,8 @@ static void more_work_takes_no_less_time(void **unused)
                 continue;
             if (mfu_config_fused_softmax(&p.config) != mfu_config_fused_softmax(&more.config))
                 continue; /* for numbers of sequences that it takes */
-            /* Muon's products run at clocks that the whole step sets. */
-            within = k == 0 ? 0.01 : p.config.optimizer == MFU_MUON ? 0.001 : EXACT;
+            /* Products of the update run at clocks that the whole step sets. */
+            within = k == 0 ? 0.01 : mfu_optimizers[p.config.optimizer].matrices ? 0.001 : EXACT;
             if (more.step.time_s + may_be_longer_s(&more, &p) < p.step.time_s * (1 - within))
                 breaks("%s %g takes %.9g s, %g %.9g s\n  in: %s", keys[k], now, p.step.time_s, 2 * now,
                        more.step.time_s, told);
