@@ -54,10 +54,12 @@ def types():
         if name not in described:
             yield name, "", "{\"model_type\": \"%s\"}" % name
             continue
-        made = next((table[name] for table in tables if name in table), None)
+        made = [table[name] for table in tables if name in table] or [None]
         try:
             c = transformers.CONFIG_MAPPING[name]()
-            architecture = made if isinstance(made, str) else made[0]
+            architectures = [each if isinstance(each, str) else each[0] for each in made]
+            # A causal class of a part of the configuration cannot be made of all.
+            architecture = next(each for each in architectures if each == architectures[-1] or not hasattr(c, "text_config"))
             keys = {k: v for k, v in json.loads(json.dumps(c.to_dict(), default=str)).items() if k not in ("id2label", "label2id")}
             with torch.device("meta"):
                 model = getattr(transformers, architecture)(c)

@@ -457,7 +457,7 @@ def cases():
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
     # ---- the gated delta rule beside gated attention
-    for m in ("qwen3-next", "qwen3-next-8", "qwen3.5"):
+    for m in ("qwen3-next", "qwen3-next-8", "qwen3.5", "qwen3.5-vl"):
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
@@ -1173,7 +1173,7 @@ def get_batch(c, model):
             kinds = dict(image_sizes=Numbers([[size, size]] * b))
         return dict(input_ids=long(b, t), labels=long(b, t), **kinds,
                     pixel_values=torch.zeros(b, *images, 3, size, size, dtype=dtype, device="cuda"))
-    if name.startswith(("Qwen2", "Qwen3")) and "VL" in name:        # what the processor counts, as numbers that can be read
+    if name.startswith(("Qwen2", "Qwen3")) and ("VL" in name or "Conditional" in name):        # what the processor counts, as numbers that can be read
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         vision, edge = model.config.vision_config, 448 // model.config.vision_config.patch_size
         patches = b * edge * edge
@@ -1239,7 +1239,8 @@ def vision_helpers():
 
     models = transformers.models
     for module in (models.qwen2_vl.modeling_qwen2_vl, models.qwen2_5_vl.modeling_qwen2_5_vl,
-                   models.qwen3_vl.modeling_qwen3_vl, models.qwen3_vl_moe.modeling_qwen3_vl_moe):
+                   models.qwen3_vl.modeling_qwen3_vl, models.qwen3_vl_moe.modeling_qwen3_vl_moe,
+                   models.qwen3_5.modeling_qwen3_5, models.qwen3_5_moe.modeling_qwen3_5_moe):
         if hasattr(module, "get_vision_interpolation_indices_and_weights"):
             module.get_vision_interpolation_indices_and_weights = interpolation
         module.get_vision_position_ids, module.get_vision_attention_seqlens = position_ids, seqlens

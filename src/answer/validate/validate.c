@@ -158,7 +158,8 @@ static void settle_layers(struct mfu_plan *p, struct mfu_measured_run *run)
     struct mfu_error err = {0};
     char text[160];
 
-    if (mfu_measured_counts(p, run, &off))
+    /* What programs count of layers without attention follows none of the conventions. */
+    if (mfu_measured_counts(p, run, &off) || !mfu_model_has_attention(run->scenario.model))
         return;
     for (double n = unit; run->layers_open && n <= MOST_LAYERS * layers; n += unit) {
         snprintf(text, sizeof text, "%.0f", n);

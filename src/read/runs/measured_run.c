@@ -823,15 +823,24 @@ static void read_time(struct mfu_row *r)
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_row_cell(r, "mfu_convention"));
 }
 
-/* A step of which neither tokens nor sequences are stated has any number of them; so has no rate.  Images are of the model's size. */
+/* A step of which neither tokens nor sequences are stated has any number of them, unless its time and its rate say how many
+ * sequences of the usual length they are; so has no rate.  Images are of the model's size. */
 static bool check_tokens(struct mfu_row *r)
 {
-    const struct mfu_model *model = r->run->scenario.model;
+    struct mfu_measured_run *run = r->run;
+    const struct mfu_model *model = run->scenario.model;
     bool images = model && mfu_model_dim_find(model, "image", NULL) >= 0;
+    double sequences = run->rate_tokens * run->step_s / run->seq;
 
     if (!r->run->batch_open || r->run->by_rate || (images && !isnan(r->run->rank_batch))
         || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens") || !mfu_cell_empty(r, "img_size"))
         return true;
+    if (!images && round(sequences) >= 1 && fabs(sequences / round(sequences) - 1) < BESIDE_A_TIMER) {
+        run->rank_batch = round(sequences);
+        mfu_row_assume(r, "%g sequences of %g tokens in a step of each GPU, by its time and its rate", run->rank_batch,
+                       run->seq);
+        return true;
+    }
     return mfu_row_skip(r, "neither the micro-batch nor the length of its sequences is stated, but a step's time");
 }
 
