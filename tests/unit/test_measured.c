@@ -1910,6 +1910,10 @@ static void words_are_read_as_meant(void **state)
         {"gpu,model,seq_len,micro_batch,notes,step_time_ms", "h100-sxm,gpt2,1024,4,distillation loss is off,90", "",
          NULL},
         {"gpu,model,step_time_ms", "h100-sxm,gpt2,90", "", "neither the micro-batch nor the length"},
+        {"gpu,n_gpus,model,step_time_ms,tokens_per_s_gpu", "h100-sxm,1,gpt2,100,327680", "32 sequences of 1024 tokens",
+         NULL},
+        {"gpu,n_gpus,model,step_time_ms,tokens_per_s_gpu", "h100-sxm,1,gpt2,100,15000", "",
+         "neither the micro-batch nor the length"},
         /* what is not stated at all, of a run that ran */
         {"gpu,model,seq_len,tokens_per_s_gpu,outcome", "a100-80gb-sxm,llama-2-70b,4096,300,ran", "zero=3: not stated",
          NULL},
