@@ -1,6 +1,7 @@
 /*
  * measured_layout.c - which GPUs a row of a table of runs had, how they shared the model, and the batch of each.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,48 +69,169 @@ static bool set_sharding(struct mfu_row *r)
         && mfu_row_take(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
 }
 
-/* The number of ranks behind the words of so many letters at `at`, from 1 to the number of GPUs; 0: there is none, or it is denied. */
-static long ranks_behind(const char *text, const char *at, size_t letters, double gpus)
-{
-    const char *number = at + letters + strspn(at + letters, "-=:(");
-    char *end;
-    long value = strtol(number, &end, 10);
+/* ---- degrees in words ----------------------------------------------------- */
 
-    return end > number && value >= 1 && value <= gpus && mfu_stance(text, at, at + letters) == MFU_AFFIRMED ? value
-                                                                                                             : 0;
+/* Axes over which GPUs share a run: the column, letters, and the word before "parallel"; longer words first. */
+enum axis { VIRTUAL_STAGES, EXPERT_TENSOR, TENSOR, STAGES, CONTEXT, EXPERTS, ALL_RANKS, SEQUENCE, COPIES, AXES };
+static const struct {
+    const char *column, *letters, *word;
+} axes[AXES] = {[VIRTUAL_STAGES] = {"vpp", "vpp|vp", "virtual pipeline"},
+                [EXPERT_TENSOR] = {"etp", "etp", "expert tensor"},
+                [TENSOR] = {"tp", "tp", "tensor"},
+                [ALL_RANKS] = {"tp", "mp", "model"}, /* where nothing says of stages */
+                [STAGES] = {"pp", "pp", "pipeline"},
+                [CONTEXT] = {"cp", "cp", "context"},
+                [EXPERTS] = {"ep", "ep", "expert"},
+                [SEQUENCE] = {"sp", "sp", "sequence"},
+                [COPIES] = {NULL, "dp", "data"}};
+
+/* Whether a list of axes goes on to the word that they share: "tensor and pipeline parallelism". */
+static bool leads_to_parallel(const char *at)
+{
+    for (; at; at = mfu_behind(at, "and|tensor|model|pipeline|sequence|context|expert|data")) {
+        at += strspn(at, " ,/+&-_");
+        if (mfu_behind(at, "parallel"))
+            return true;
+    }
+    return false;
 }
 
-/* Degrees of Megatron's axes (megatron/training/arguments.py) or of all together ("model-parallel size 16") that the
- * notes have, each from 1 to the number of GPUs; 0: not said. */
-enum degree { ALL_RANKS, TENSOR_RANKS, STAGES, OTHER_RANKS, DEGREES };
-
-static void read_degrees(const char *notes, double gpus, long degree[DEGREES])
+/* Where a text goes on behind an axis: "TP", "tensor model parallel size"; NULL: it does not begin with it. */
+static const char *behind_axis(const char *text, const char *at, enum axis axis)
 {
-    static const struct {
-        const char *before;
-        enum degree of;
-    } axes[] = {
-        {"virtual-pipeline-", OTHER_RANKS}, {"expert-", OTHER_RANKS}, {"tensor-", TENSOR_RANKS}, {"pipeline-", STAGES}};
-    static const char phrase[] = "model-parallel-size";
-    char *text = strdup(notes);
+    bool begins = at == text || !isalpha((unsigned char)at[-1])
+        || (tolower((unsigned char)at[-1]) == 'x' && at > text + 1 && !isalpha((unsigned char)at[-2])); /* "TP2xPP2" */
+    const char *end = begins ? mfu_behind(at, axes[axis].letters) : NULL, *more;
 
-    memset(degree, 0, DEGREES * sizeof *degree);
-    if (text)
-        mfu_join_words(text);
-    for (const char *p = text; p && (p = strcasestr(p, phrase)); p += strlen(phrase)) {
-        enum degree of = ALL_RANKS;
-        long value = ranks_behind(text, p, strlen(phrase), gpus);
+    if (end && !isalpha((unsigned char)*end))
+        return end;
+    if (!(end = begins ? mfu_behind(at, axes[axis].word) : NULL) || !leads_to_parallel(end))
+        return NULL;
+    more = mfu_behind(end,
+                      " parallel| parallelism| parallel size| parallel degree| parallelism degree| model parallel| "
+                      "model parallelism| model parallel size");
+    return more ? more : end;
+}
 
-        for (size_t i = 0; i < sizeof axes / sizeof *axes && of == ALL_RANKS; i++) {
-            size_t n = strlen(axes[i].before);
+/* What stands from one place of a text to another of an axis: its number, of so many digits, behind or before it. */
+struct place {
+    char *from, *to;
+    const char *number;
+    size_t digits;
+};
 
-            if ((size_t)(p - text) >= n && strncasecmp(p - n, axes[i].before, n) == 0)
-                of = axes[i].of;
+/* Goes back over blanks and dashes. */
+static char *before_blanks(const char *text, char *at)
+{
+    while (at > text && strchr(" -", at[-1]))
+        at--;
+    return at;
+}
+
+/* The next place from `at` on at which a text affirms an axis, as it was before places were blanked. */
+static bool next_place(const char *whole, char *text, char *at, enum axis axis, struct place *p)
+{
+    for (; *at; at++) {
+        const char *end = behind_axis(text, at, axis), *way;
+        char *before = before_blanks(text, at), *first;
+
+        if (!end || mfu_stance(whole, whole + (at - text), whole + (end - text)) != MFU_AFFIRMED)
+            continue;
+        *p = (struct place){at, text + (end - text), end + strspn(end, " -_=:("), 0};
+        if (before - text > 3 && strncasecmp(before - 3, "way", 3) == 0) { /* "8-way TP" */
+            first = before = before_blanks(text, before - 3);
+            while (first > text && isdigit((unsigned char)first[-1]))
+                first--;
+            if (first < before)
+                p->number = p->from = first;
         }
-        if (value)
-            degree[of] = value;
+        p->digits = strspn(p->number, "0123456789");
+        if (p->digits && p->number > at) {
+            way = mfu_behind(p->number + p->digits, " way"); /* "TP 8-way" */
+            p->to = text + ((way && !isalpha((unsigned char)*way) ? way : p->number + p->digits) - text);
+            p->to += tolower((unsigned char)*p->to) == 'x' && isalpha((unsigned char)p->to[1]);
+        }
+        return true;
     }
-    free(text);
+    return false;
+}
+
+/* Takes out words that say no more than that there are axes. */
+static void drop_fillers(char *text)
+{
+    static const char words[] = "2d|3d|4d|5d|hybrid parallelism|hybrid parallel|parallelism|parallel|and|with|ulysses";
+
+    for (char *p = text; *p; p++) {
+        const char *end = p == text || !isalnum((unsigned char)p[-1]) ? mfu_behind(p, words) : NULL;
+
+        if (end && !isalnum((unsigned char)*end))
+            memset(p, ' ', (size_t)(end - p));
+    }
+}
+
+/* Beside other axes, copies of the model only say what is left ("TP4 DP2").  What has no number is not stated, unless the axis has a
+ * column, which must agree; sequence parallelism is on beside tensor ranks. */
+void mfu_row_take_degrees(struct mfu_row *r)
+{
+    const char *cell = mfu_row_cell(r, "sharding"), *known;
+    char rest[MFU_MOST_SAID];
+    bool found = false;
+    size_t first;
+
+    snprintf(rest, sizeof rest, "%s", cell);
+    for (enum axis axis = 0; axis < AXES; axis++) {
+        const char *column = axes[axis].column;
+        struct place p = {.to = rest};
+
+        known = mfu_sharding_in(rest);
+        if (axis == COPIES && (!found || (known && strcmp(known, "ddp") != 0)))
+            break; /* "fully sharded data parallel" */
+        while (next_place(cell, rest, p.to, axis, &p)) {
+            bool own = column && !mfu_cell_empty(r, column);
+            char degree[8];
+
+            if (column && (p.digits >= sizeof degree || (p.digits == 0 && !own && axis != SEQUENCE))) {
+                mfu_row_skip(r, "sharding '%.40s': of how many GPUs is not stated (%s)", cell, column);
+                continue;
+            }
+            if (own && p.digits && axis != SEQUENCE && strtod(p.number, NULL) != mfu_cell_number(r, column)) {
+                mfu_row_skip(r, "sharding '%.40s' and %s '%.20s' contradict each other", cell, column,
+                             mfu_row_cell(r, column));
+                continue;
+            }
+            found = true;
+            snprintf(degree, sizeof degree, "%.*s", (int)p.digits, p.digits ? p.number : "1");
+            if (column && !own)
+                mfu_row_fill_cell(r, column, p.digits ? degree : "1");
+            memset(p.from, ' ', (size_t)(p.to - p.from));
+        }
+    }
+    if (!found)
+        return;
+    if (!mfu_sharding_in(rest))
+        drop_fillers(rest);
+    for (first = 0; rest[first] && !isalnum((unsigned char)rest[first]);)
+        first++;
+    for (size_t n = strlen(rest); n > first && rest[n - 1] == ' ';)
+        rest[--n] = '\0';
+    mfu_row_fill_cell(r, "sharding", rest + first);
+}
+
+/* Degrees that the notes have, each from 1 to the number of GPUs; 0: not said. */
+static void read_degrees(const char *notes, double gpus, double degree[AXES])
+{
+    char *rest = strdup(notes);
+
+    memset(degree, 0, AXES * sizeof *degree);
+    for (enum axis axis = 0; rest && axis < AXES; axis++)
+        for (struct place p = {.to = rest}; next_place(notes, rest, p.to, axis, &p);) {
+            double number = p.digits ? strtod(p.number, NULL) : 0;
+
+            if (number >= 1 && number <= gpus)
+                degree[axis] = number;
+            memset(p.from, ' ', (size_t)(p.to - p.from));
+        }
+    free(rest);
 }
 
 /* How many ranks share a sequence by the words of a text, up to `gpus`; 0: it does not say. */
@@ -172,12 +294,13 @@ static bool set_model_parallel(struct mfu_row *r, double gpus)
     double stated = mfu_cell_number(r, "gpus_per_node"), node = stated >= 1 ? stated : USUAL_NODE;
     double heads = mfu_cell_number(r, "n_head");
     char tp[24], pp[24];
-    long degree[DEGREES], ranks, stages;
+    double degree[AXES];
+    long ranks, stages;
 
     read_degrees(mfu_row_cell(r, "notes"), gpus, degree);
-    ranks = degree[TENSOR_RANKS];
-    stages = degree[STAGES];
-    if ((!ranks && !stages && !degree[ALL_RANKS]) || !mfu_cell_empty(r, "tp") || !mfu_cell_empty(r, "pp"))
+    ranks = (long)degree[TENSOR];
+    stages = (long)degree[STAGES];
+    if ((!ranks && !stages && !(degree[ALL_RANKS] > 0)) || !mfu_cell_empty(r, "tp") || !mfu_cell_empty(r, "pp"))
         return true;
     r->run->layout_open = false;
     if (ranks || stages) {
@@ -185,7 +308,7 @@ static bool set_model_parallel(struct mfu_row *r, double gpus)
         stages += !stages;
         mfu_row_assume(r, "tp=%ld, pp=%ld, by the notes", ranks, stages);
     } else {
-        long size = degree[ALL_RANKS];
+        long size = (long)degree[ALL_RANKS];
 
         for (ranks = (long)fmin((double)size, node);
              ranks > 1 && (size % ranks || (!isnan(heads) && fmod(heads, (double)ranks) != 0));)
@@ -224,7 +347,6 @@ static bool ranks_share_no_expert(struct mfu_row *r, double gpus)
 /* How many GPUs, in what arrangement. */
 static bool set_gpus(struct mfu_row *r, double gpus)
 {
-    static const char *const axes[] = {"tp", "pp", "vpp", "cp", "ep", "etp"};
     char text[32];
 
     snprintf(text, sizeof text, "%.0f", gpus);
@@ -232,8 +354,9 @@ static bool set_gpus(struct mfu_row *r, double gpus)
         return false;
     r->run->layout_open =
         gpus > 1 && mfu_cell_empty(r, "tp") && mfu_cell_empty(r, "pp") && mfu_cell_empty(r, "sharding");
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        if (mfu_cell_number(r, axes[i]) > 1 && !mfu_row_set(r, axes[i], mfu_row_cell(r, axes[i])))
+    for (enum axis axis = 0; axis < SEQUENCE; axis++)
+        if (mfu_cell_number(r, axes[axis].column) > 1
+            && !mfu_row_set(r, axes[axis].column, mfu_row_cell(r, axes[axis].column)))
             return false;
     if (gpus > 1 && !set_sequence_parallel(r, gpus))
         return false;

@@ -163,8 +163,8 @@ bool mfu_row_denies(const struct mfu_row *, const char *phrase);
 bool mfu_says_together(const char *text, const char *one, const char *other);
 bool mfu_row_says_together(const struct mfu_row *, const char *one, const char *other); /* in any column of prose */
 
-/* Puts dashes between words, so that "tensor_model parallel-size" has one form. */
-void mfu_join_words(char *text);
+/* Takes degrees that stand in the cell of the sharding into their columns: "FSDP2 TP2", "TP=8, PP=4", "8-way tensor parallel". */
+void mfu_row_take_degrees(struct mfu_row *);
 
 /* Fills empty cells by what notes and name say: how attention is computed, what is computed again, what is sharded, what
  * compiles, precision and optimizer; and by words that stand in the cell of another column ("FSDP TP2" of the sharding, "nf4" of the

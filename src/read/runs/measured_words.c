@@ -382,13 +382,6 @@ static const struct mfu_said overlapped[] = {
 /* Columns whose words can name a property. */
 static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "task", "notes"};
 
-void mfu_join_words(char *text)
-{
-    for (; *text; text++)
-        if (strchr("_ ", *text))
-            *text = '-';
-}
-
 const char *mfu_where_said(const struct mfu_row *r, const char *phrase)
 {
     for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
@@ -444,128 +437,6 @@ static bool prose_takes(const struct mfu_row *r, const struct fill *f, bool (*ta
         || (strcmp(f->column, "sharding") == 0 && takes(mfu_row_cell(r, "optimizer"), f->phrase));
 }
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-/* Whether a list of axes goes on to the word that they share: "tensor and pipeline parallelism". */
-static bool leads_to_parallel(const char *at)
-{
-    for (; at; at = mfu_behind(at, "and|tensor|model|pipeline|sequence|context|expert|data")) {
-        at += strspn(at, " ,/+&-_");
-        if (mfu_behind(at, "parallel"))
-            return true;
-    }
-    return false;
-}
-
-/* Where the cell goes on behind an axis that is called by letters or a word: "TP", "tensor model parallel size"; NULL: it does not. */
-static const char *behind_axis(const char *text, const char *at, const char *letters, const char *word)
-{
-    bool begins = at == text || !isalpha((unsigned char)at[-1])
-        || (tolower((unsigned char)at[-1]) == 'x' && at > text + 1 && !isalpha((unsigned char)at[-2]));
-    const char *end = begins ? mfu_behind(at, letters) : NULL, *more;
-
-    if (end && !isalpha((unsigned char)*end))
-        return end;
-    if (!(end = begins ? mfu_behind(at, word) : NULL) || !leads_to_parallel(end))
-        return NULL;
-    more = mfu_behind(
-        end,
-        " parallel| parallelism| parallel size| parallel degree| parallelism degree| parallelism of| model parallel| "
-        "model parallelism| model parallel size");
-    return more ? more : end;
-}
-
-/* The number before an axis, "8-way tensor parallel"; `at`: there is none. */
-static const char *ways_before(const char *text, const char *at)
-{
-    const char *from = at;
-
-    while (from > text && strchr(" -", from[-1]))
-        from--;
-    if (from - text < 3 || strncasecmp(from - 3, "way", 3) != 0)
-        return at;
-    for (from -= 3; from > text && strchr(" -", from[-1]);)
-        from--;
-    if (from == text || !isdigit((unsigned char)from[-1]))
-        return at;
-    while (from > text && isdigit((unsigned char)from[-1]))
-        from--;
-    return from;
-}
-
-/* Words that say no more than that there are axes. */
-static void drop_fillers(char *text)
-{
-    static const char words[] = "2d|3d|4d|5d|hybrid parallelism|hybrid parallel|parallelism|parallel|and|with";
-
-    for (char *p = text; *p; p++) {
-        const char *end = p == text || !isalnum((unsigned char)p[-1]) ? mfu_behind(p, words) : NULL;
-
-        if (end && !isalnum((unsigned char)*end))
-            memset(p, ' ', (size_t)(end - p));
-    }
-}
-
-/* Degrees that stand in the cell of the sharding: "FSDP2 TP2", "TP=8, PP=4", "8-way tensor parallel"; beside these, copies of the
- * model only say what is left ("TP4 DP2").  What has no number is not stated, unless the axis has a column, which must agree;
- * sequence parallelism is on beside tensor ranks. */
-static void take_degrees(struct mfu_row *r)
-{
-    static const struct {
-        const char *column, *letters, *word;
-    } axes[] = {{"tp", "tp|mp", "tensor|model"}, {"pp", "pp", "pipeline"}, {"vpp", "vpp|vp", "virtual pipeline"},
-                {"cp", "cp", "context"},         {"ep", "ep", "expert"},   {"etp", "etp", "expert tensor"},
-                {"sp", "sp", "sequence"},        {NULL, "dp", "data"}};
-    const char *cell = mfu_row_cell(r, "sharding"), *known;
-    char rest[MFU_MOST_SAID];
-    bool found = false;
-
-    snprintf(rest, sizeof rest, "%s", cell);
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
-        known = axes[i].column ? NULL : mfu_sharding_in(rest);
-        if (!axes[i].column && (!found || (known && strcmp(known, "ddp") != 0)))
-            break; /* "fully sharded data parallel" */
-        for (char *p = rest; *p; p++) {
-            const char *end = behind_axis(rest, p, axes[i].letters, axes[i].word), *column = axes[i].column;
-            const char *from = end ? ways_before(rest, p) : p,
-                       *number = from < p || !end ? from : end + strspn(end, " -_=:(");
-            size_t digits = end ? strspn(number, "0123456789") : 0;
-            bool own = column && !mfu_cell_empty(r, column), alone = column && strcmp(column, "sp") == 0;
-            char degree[8];
-
-            if (!end || mfu_stance(cell, cell + (p - rest), cell + (end - rest)) != MFU_AFFIRMED)
-                continue;
-            if (column && (digits >= sizeof degree || (digits == 0 && !own && !alone))) {
-                mfu_row_skip(r, "sharding '%.40s': of how many GPUs is not stated (%s)", cell, column);
-                continue;
-            }
-            if (own && digits && !alone && strtod(number, NULL) != mfu_cell_number(r, column)) {
-                mfu_row_skip(r, "sharding '%.40s' and %s '%.20s' contradict each other", cell, column,
-                             mfu_row_cell(r, column));
-                continue;
-            }
-            found = true;
-            snprintf(degree, sizeof degree, "%.*s", (int)digits, number);
-            if (column && !own)
-                mfu_row_fill_cell(r, column, digits ? degree : "1");
-            if (number > p && digits) {
-                const char *way = mfu_behind(number + digits, " way");
-
-                end = way && !isalpha((unsigned char)*way) ? way : number + digits;
-            }
-            end += tolower((unsigned char)*end) == 'x' && isalpha((unsigned char)end[1]); /* "TP2xPP2" */
-            p -= p - from;
-            memset(p, ' ', (size_t)(end - p));
-        }
-    }
-    if (found && !mfu_sharding_in(rest))
-        drop_fillers(rest);
-    for (size_t n = strlen(rest); n > 0 && rest[n - 1] == ' ';)
-        rest[--n] = '\0';
-    if (found)
-        mfu_row_fill_cell(r, "sharding", rest + strcspn(rest, LETTERS "0123456789"));
-}
-
 /* "nf4", "4bit": no precision of products, but how frozen weights are held, alone or beside one ("bf16 (nf4 base)"). */
 static void take_base(struct mfu_row *r)
 {
@@ -587,7 +458,7 @@ static void take_base(struct mfu_row *r)
 
 void mfu_row_fill(struct mfu_row *r)
 {
-    take_degrees(r);
+    mfu_row_take_degrees(r);
     take_base(r);
     for (int denied = 0; denied < 2; denied++)
         for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
