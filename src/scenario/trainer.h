@@ -103,7 +103,7 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .fsdp_overlaps = true, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true,               \
       .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true, .flash_since = 2024,                 \
       .te_since = 2024, .adds_apart_before = 2022, .usual_checkpoint = MFU_FULL, .selective_since = 2022,              \
-      .usual_dropout = 0.1, .gathers_adapters = true, .aliases = "megatron-lm")                                        \
+      .usual_dropout = 0.1, .gathers_adapters = true, .aliases = "megatron-lm", .stands_for = "flagscale")             \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
       .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
       .flash_since = 2024, .half_shards = true, .adds_up_wide = true, .casts_sums = true,                              \
@@ -121,7 +121,8 @@ extern const char *const mfu_loss_fusion_names[MFU_LOSS_FUSION_COUNT + 1];
       .overlaps_reduce = true, .overlaps_gather = true, .transformer_engine = true, .bucket_elements = 128 * 0x1p20,   \
       .tp_overlap = MFU_TP_PRODUCTS, .loss_fusion = MFU_LOSS_TE, .dispatcher = MFU_DISPATCH_FLEX, .holds_fp8 = true,   \
       .exchanged = "Qwen3-235B-A22B Kimi-K2", .shards_states_since = 1, .halves_sums = true,                           \
-      .host_layer = MFU_C_HOST_TE, .whole_experts = true, .gathers_adapters = true, .aliases = "nemo")                 \
+      .host_layer = MFU_C_HOST_TE, .whole_experts = true, .gathers_adapters = true, .aliases = "nemo",                 \
+      .stands_for = "bionemo")                                                                                         \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \

@@ -253,9 +253,10 @@ static const struct {
     {"huggingface", "dropout", "0.1", NULL, NULL, false, "gpt2 gpt3"},
     {"huggingface", "keep_logits", "0", NULL, NULL, false, "gpt2 gpt3"},
     /* litgpt 26857050, 0.5.13: litgpt/finetune, FSDPStrategy(activation_checkpointing_policy={Block}), in lora.py
-     * parallelize_fn(activation_checkpointing=True), whatever holds the base; bf16-true if the GPU has it. */
+     * parallelize_fn(activation_checkpointing=True), whatever holds the base (pretrain/ has none); bf16-true if the GPU has it. */
     {"lit gpt", "checkpoint", "none", NULL, NULL, false, NULL},
-    {"lit gpt", "checkpoint", "full", NULL, NULL, true, NULL},
+    {"lit gpt", "checkpoint", "full", NULL, "lora", true, NULL},
+    {"lit gpt", "checkpoint", "full", NULL, "full", true, NULL},
     {"lit gpt", "precision", "bf16-pure", NULL, NULL, false, NULL},
     {"lit gpt", "upcast_logits", "0", NULL, NULL, false, NULL},
     {"lit llama", "checkpoint", "full", NULL, NULL, true, NULL}, /* 1444d24, pretrain/redpajama.py */
@@ -286,8 +287,11 @@ static const struct {
     /* Levanter 02be56f6, models/llama.py and gpt2.py: gradient_checkpointing True; EasyLM 134105f, models/llama: remat_block
      * nothing_saveable. */
     {"Levanter|EasyLM", "checkpoint", "full", NULL, NULL, false, NULL},
-    /* llm-foundry, xtuner, verl, mmdetection, detectron2: PyTorch's own kernels where no option says otherwise. */
-    {"llm-foundry|composer|xtuner|verl|mmdetection|detectron2", "runtime", "eager", NULL, NULL, false, NULL},
+    /* PyTorch's own kernels where no option says otherwise. */
+    {"llm-foundry|composer|xtuner|verl|openrlhf|mmdetection|mmdet|mmengine|detectron2|ultralytics|kohya|sd-scripts|ai-"
+     "toolkit|onetrainer|simpletuner|"
+     "fairscale|mingpt|fabric|olmo|lmflow|fastchat|metaseq",
+     "runtime", "eager", NULL, NULL, false, NULL},
     /* state-spaces/mamba: its layers' scans are single kernels (mamba_ssm/ops). */
     {"state-spaces/mamba|mamba-ssm", "kernel_package", "fla", NULL, NULL, false, NULL},
     /* OpenRLHF 006cd708, cli/train_sft.py: DeepSpeed, zero_stage 2. */
@@ -295,7 +299,8 @@ static const struct {
     {"OpenRLHF", "zero", "2", NULL, NULL, true, NULL},
     /* lingua 437d680, apps: compile true; nanochat 92d63d4, scripts/base_train.py; modded-nanogpt f411b3d3, train_gpt.py; nanoGPT,
      * train.py: compile = True; fms-fsdp 00f20d5, fms_fsdp/config/training.py: use_torch_compile. */
-    {"facebookresearch/lingua|nanochat|modded-nanogpt|nanoGPT|fms-fsdp", "runtime", "compile", NULL, NULL, false, NULL},
+    {"facebookresearch/lingua|meta lingua|nanochat|modded-nanogpt|nanoGPT|fms-fsdp", "runtime", "compile", NULL, NULL,
+     false, NULL},
     {"nanochat", "optimizer", "muon", NULL, NULL, false, NULL},
 };
 
@@ -414,7 +419,10 @@ bool mfu_row_set_transformers(struct mfu_row *r)
 /* ZeRO 2 and 3 by these names, and this word, are DeepSpeed's. */
 static bool runs_deepspeed(const struct mfu_row *r)
 {
-    return mfu_cell_is(r, "compile", "eager")
+    return (mfu_cell_is(r, "compile", "eager")
+            || (mfu_cell_empty(r, "compile")
+                && r->run->scenario.setting[MFU_S_TRAINER] == mfu_settings[MFU_S_TRAINER].initial
+                && !r->run->other_compiler))
         && (mfu_cell_is(r, "sharding", "zero2") || mfu_cell_is(r, "sharding", "zero3")
             || strstr(mfu_row_cell(r, "optimizer"), "DeepSpeed"));
 }
@@ -503,7 +511,7 @@ static bool names_program(const char *text)
 
 bool mfu_row_on_xla(const struct mfu_row *r)
 {
-    static const char of_xla[] = "xla|jax|flax|maxtext|levanter|t5x|gspmd|alpa|paxml";
+    static const char of_xla[] = "xla|jax|flax|maxtext|levanter|t5x|gspmd|alpa|pax|paxml|easylm";
     const char *framework = mfu_row_cell(r, "framework"), *end;
 
     if (!mfu_cell_empty(r, "compile"))
