@@ -1036,6 +1036,10 @@ static void measured_memory_tells_of_recomputation(void **state)
             assert_int_equal(isnan(all->rows[0].measured_reserved_bytes), j == 2); /* it is no evidence any more */
         }
         assert_near(all->rows[0].predicted_step_s, again_s, 1e-9);
+        all =
+            table(row, head, runs[i].model, runs[i].batch, "", again); /* nor does a blank stand for no recomputation */
+        assert_non_null(strstr(all->rows[0].assumed, "take other memory than was measured"));
+        assert_near(all->rows[0].predicted_step_s, again_s, 1e-9);
     }
 }
 

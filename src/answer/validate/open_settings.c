@@ -243,6 +243,7 @@ struct search {
     struct mfu_scenario nearest; /* to what fits, of those that do not, and all that is open in it */
     double nearest_score;
     const struct mfu_open_value *nearest_taken[MFU_OPEN_KEYS];
+    double most_off; /* memory's, of what is worth considering */
     int tried;
 };
 
@@ -285,7 +286,7 @@ static void consider(struct search *t, struct mfu_scenario *s, double surprise)
         score += off * off / (2 * MEMORY_OFF * MEMORY_OFF);
     if (by == UNFIT && t->by == UNFIT)
         consider_unfit(t, s, surprise);
-    if (by == UNFIT || !(score < t->score))
+    if (by == UNFIT || !(score < t->score) || off > t->most_off)
         return;
     t->surprise = surprise;
     t->score = score;
@@ -335,6 +336,7 @@ static void try_faster(struct search *t)
     }
 }
 
+#define STRANGE 0.25 /* as a logarithm, of memory: what makes another reading worth a look (chosen) */
 #define FAR_LESS 0.4 /* as a logarithm, of memory: what no allocator explains (chosen) */
 
 /* A meter is believed before a label, and before a blank: a run that took far less memory than the best reading's activations,
@@ -365,6 +367,46 @@ static bool doubt_kept_activations(struct search *t)
     return true;
 }
 
+static bool any_taken(const struct search *t)
+{
+    for (int i = 0; i < t->run->n_open; i++)
+        if (t->taken[i])
+            return true;
+    return false;
+}
+
+/* Says what is taken of what is open, and without what of it the run would do what; how much it is. */
+static int note_taken(const struct search *t, const char *else_it_would)
+{
+    struct mfu_measured_run *run = t->run;
+    int n_taken = 0;
+
+    for (int i = 0; i < run->n_open; i++) {
+        const struct mfu_open *open = &run->open[i];
+        char text[200];
+
+        if (!t->taken[i])
+            continue;
+        n_taken++;
+        snprintf(text, sizeof text, "%s=%s%s%s%s%s: not stated, and without it the run would %s", open->key,
+                 t->taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
+                 open->with_key ? "=" : "", open->with_key ? open->with_value : "",
+                 open->for_speed ? "be slower" : else_it_would);
+        drop_notes(run, open->column);
+        drop_notes(run, open->key);
+        mfu_run_note(run, text);
+        if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
+            run->step_s = NAN; /* of a batch that as many share as are not known */
+    }
+    return n_taken;
+}
+
+static void compare_no_memory(struct mfu_measured_run *run)
+{
+    mfu_run_note(run, "memory is not compared: the settings follow it");
+    run->allocated_bytes = run->reserved_bytes = NAN;
+}
+
 bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run)
 {
     struct search t = {.p = p,
@@ -372,13 +414,14 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
                        .run = run,
                        .best = run->scenario,
                        .score = INFINITY,
-                       .nearest_score = INFINITY};
+                       .nearest_score = INFINITY,
+                       .most_off = INFINITY};
     const struct mfu_scenario as_read = run->scenario;
     struct mfu_scenario first = as_read;
     struct mfu_error err = {0};
     int n_taken = 0;
     double found;
-    bool fits;
+    bool fits, strange, told;
 
     if (run->ran == 0 && run->batch_open) {
         if (mfu_simulate_plan(p, simulation, &err) < 0)
@@ -394,8 +437,11 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
     for (int i = 0; i < run->n_open && p->memory.fits; i++) /* on one GPU */
         if (strcmp(run->open[i].key, "gpus") == 0)
             run->open[i] = run->open[--run->n_open];
-    found = fits ? 0 : INFINITY;
-    if (!fits
+    strange = fits && !run->batch_open && run->ran != 0 && memory_off(p, run) > STRANGE;
+    found = strange ? 2 : fits ? 0 : INFINITY;
+    if (strange)
+        t.most_off = memory_off(p, run) / 2;
+    if (!fits || strange
         || ((t.by == FILLED || t.by == ONE_ALONE) && first.setting[MFU_S_BATCH] * sequence(run, &first) < FEW_TOKENS
             && run->rank_batch != 1))
         for (; t.above < fmin(MOST_SURPRISE, found + WORTH_A_LOOK); t.above = t.most) {
@@ -406,8 +452,7 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
         }
     if (doubt_kept_activations(&t)) {
         mfu_choose_open(p, simulation, run);
-        mfu_run_note(run, "memory is not compared: the settings follow it");
-        run->allocated_bytes = run->reserved_bytes = NAN;
+        compare_no_memory(run);
         return false;
     }
     if (t.by == UNFIT && isfinite(t.nearest_score) && did_run(run) && !run->layout_open) {
@@ -424,30 +469,14 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
                            : ONE_ALONE);
         return false;
     }
+    told = strange && any_taken(&t);
+    t.most_off = INFINITY;
     if (run->ran != 0)
         try_faster(&t);
     run->scenario = t.best;
-    for (int i = 0; i < run->n_open; i++) {
-        const struct mfu_open *open = &run->open[i];
-        char text[200];
-
-        if (!t.taken[i])
-            continue;
-        n_taken++;
-        snprintf(text, sizeof text, "%s=%s%s%s%s%s: not stated, and without it the run would %s", open->key,
-                 t.taken[i]->value, open->with_key ? ", " : "", open->with_key ? open->with_key : "",
-                 open->with_key ? "=" : "", open->with_key ? open->with_value : "",
-                 fits || open->for_speed ? "be slower" : "not have fitted");
-        drop_notes(run, open->column);
-        drop_notes(run, open->key);
-        mfu_run_note(run, text);
-        if (strcmp(open->key, "gpus") == 0 && run->share_open && !run->by_rate)
-            run->step_s = NAN; /* of a batch that as many share as are not known */
-    }
-    if (!fits && t.by == STATED && n_taken > 0 && !isnan(memory_off(p, run))) {
-        mfu_run_note(run, "memory is not compared: the settings follow it");
-        run->allocated_bytes = run->reserved_bytes = NAN;
-    }
+    n_taken = note_taken(&t, fits ? told ? "take other memory than was measured" : "be slower" : "not have fitted");
+    if ((!fits || told) && t.by == STATED && n_taken > 0 && !isnan(memory_off(p, run)))
+        compare_no_memory(run);
     if (run->by_rate)
         run->step_s *= amount(run, &run->scenario) / amount(run, &as_read);
     note_batch(run, t.by);
