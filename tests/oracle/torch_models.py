@@ -122,7 +122,8 @@ def grouped_flops(x, w, *args, **kwargs):
 
 def convolution_backward_flops(grad_out, x, w, *args, **kwargs):
     """As many for each gradient as forward has; torch's own formula takes groups for one."""
-    return 2 * grad_out.numel() * math.prod(w.shape[1:]) * sum(args[-1][:2])
+    transposed = args[4]                    # bias_sizes, stride, padding, dilation, transposed
+    return 2 * (x if transposed else grad_out).numel() * math.prod(w.shape[1:]) * sum(args[-1][:2])
 
 
 def mamba_kernels():
@@ -210,6 +211,7 @@ def patch():
     from transformers.integrations import moe
     moe._can_use_grouped_mm = lambda *args: True
     torch.utils.flop_counter.flop_registry[aten.convolution_backward] = convolution_backward_flops
+    torch.utils.flop_counter.flop_registry[aten._euclidean_dist] = lambda x, y, *args, **kwargs: 2 * len(x) * y.numel()
     torch.utils.flop_counter.flop_registry[torch.ops.mfuplan.grouped] = grouped_flops
     torch.utils.flop_counter.flop_registry[torch.ops.mfuplan.grouped_wgrad] = \
         lambda x, g, w, **kwargs: 2 * x.size(0) * x.size(1) * g.size(1)
@@ -772,6 +774,13 @@ def diffusion_cases():
     yield row("flux2-pure", "flux2", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux2-pure-one", "flux2", batch=1, seq="", dims="image=1024 text=512", **pure)
     yield row("flux2-pure-ckpt", "flux2", batch=4, seq="", dims="image=512 text=512", **pure, **ckpt)
+    for m, size in (("uvit", "image=256"), ("uvit-512", "image=512")):
+        tokens = lambda extra="": dict(seq="", dims=f"{size} channels_last=1{extra}")
+        yield row(f"{m}-amp", m, batch=8, **tokens())
+        yield row(f"{m}-pure", m, batch=8, **tokens(), **pure)
+        yield row(f"{m}-fp16", m, batch=4, precision="fp16", **tokens(" text_encoders=1 autoencoder=1 autoencoder_fp32=1"))
+        yield row(f"{m}-lora-amp", m, batch=16, **tokens(" text_encoders=1"), adapter="lora=16 lora_targets=to_k,to_q,to_v", base="bf16")
+
 
 # ---------------------------------------------------------------- models
 
@@ -797,7 +806,10 @@ class Diffusion(nn.Module):
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.bfloat16 if c["precision"] != "fp32" else torch.float32)
         xxl = dict(d_model=4096, d_kv=64, num_heads=64, num_layers=24, d_ff=10240, feed_forward_proj="gated-gelu")
-        if name.startswith("Wan"):
+        if name.startswith("UVit"):
+            found = [transformers.CLIPTextModelWithProjection(transformers.CLIPTextConfig(
+                hidden_size=768, num_attention_heads=12, intermediate_size=3072, num_hidden_layers=12, projection_dim=768))]
+        elif name.startswith("Wan"):
             found = [transformers.UMT5EncoderModel(transformers.UMT5Config(vocab_size=256384, **xxl))]
         else:
             clip = transformers.CLIPTextConfig(
@@ -815,9 +827,13 @@ class Diffusion(nn.Module):
         default = torch.get_default_dtype()
         half = c["precision"] != "fp32" and "autoencoder_fp32=1" not in c["dims"]
         torch.set_default_dtype(torch.bfloat16 if half else torch.float32)
-        vae = diffusers.AutoencoderKL(
-            down_block_types=["DownEncoderBlock2D"] * 4, up_block_types=["UpDecoderBlock2D"] * 4, layers_per_block=2,
-            block_out_channels=[128, 256, 512, 512], latent_channels=16, use_quant_conv=False, use_post_quant_conv=False)
+        blocks = lambda n: dict(down_block_types=["DownEncoderBlock2D"] * n, up_block_types=["UpDecoderBlock2D"] * n, layers_per_block=2)
+        if isinstance(self.transformer, diffusers.UVit2DModel):     # scripts/convert_amused.py
+            vae = diffusers.VQModel(block_out_channels=[128, 256, 256, 512, 768], latent_channels=64, num_vq_embeddings=8192,
+                                    mid_block_add_attention=False, lookup_from_codebook=True, **blocks(5))
+        else:
+            vae = diffusers.AutoencoderKL(block_out_channels=[128, 256, 512, 512], latent_channels=16, use_quant_conv=False,
+                                          use_post_quant_conv=False, **blocks(4))
         torch.set_default_dtype(default)
         return vae.requires_grad_(False).eval()
 
@@ -826,6 +842,15 @@ class Diffusion(nn.Module):
         cached prompts in the batch is as large as what the encoders give."""
         with torch.no_grad(), torch.autocast("cuda", enabled=False):
             encoded = [encoder(ids)[0] for encoder, ids in zip(self.text_encoders, prompts)]
+        if isinstance(self.transformer, diffusers.UVit2DModel):     # examples/amused/train_amused.py (58eb52c0)
+            if pixels is not None:
+                with torch.no_grad(), torch.autocast("cuda", enabled=False):
+                    self.vae.quantize(self.vae.encode(pixels).latents)[2][2].reshape(len(pixels), -1)
+            logits = self.transformer(**batch).float()      # convert_outputs_to_fp32() stands around the transformer alone
+            codes = logits.size(1)
+            with torch.autocast("cuda", enabled=False):
+                return F.cross_entropy(logits.reshape(len(target), codes, -1).permute(0, 2, 1).reshape(-1, codes),
+                                       target.view(-1), ignore_index=-100),
         if pixels is not None:
             with torch.no_grad(), torch.autocast("cuda", enabled=False):
                 latents = self.vae.encode(pixels).latent_dist.sample()
@@ -841,9 +866,10 @@ class Diffusion(nn.Module):
         new = lambda *shape: torch.zeros(b, *shape, dtype=dtype, device="cuda")
         edge = dims["image"] // 8
         batch = self.noisy(new, dims, edge, dtype)
+        name = type(self.transformer).__name__
         if self.text_encoders:
             lengths = [77] * (len(self.text_encoders) - 1)
-            lengths.append(dims["text"] - (77 if len(lengths) == 2 else 0))
+            lengths.append(77 if name == "UVit2DModel" else dims["text"] - (77 if len(lengths) == 2 else 0))
             batch["prompts"] = [torch.zeros(b, n, dtype=torch.long, device="cuda") for n in lengths]
         if self.vae is not None:
             batch["pixels"] = torch.zeros(b, 3, dims["image"], dims["image"], dtype=self.vae.dtype, device="cuda")
@@ -852,6 +878,10 @@ class Diffusion(nn.Module):
     def noisy(self, new, dims, edge, dtype):
         config = self.transformer.config
         name = config["_class_name"] if "_class_name" in config else type(self.transformer).__name__
+        if name.startswith("UVit"):
+            long = lambda: torch.zeros(len(new()), edge // 2, edge // 2, dtype=torch.long, device="cuda")
+            return dict(input_ids=long(), encoder_hidden_states=new(77, config.encoder_hidden_size), micro_conds=new(5),
+                        pooled_text_emb=new(config.cond_embed_dim), target=long())
         if name.startswith("UNet"):
             added = {}
             if config.addition_embed_type:

@@ -55,25 +55,27 @@ static void backward(struct mfu_builder *s, int index)
         mfu_grad_add(s, n, 0, n->gradient);
         return;
     }
-    int x = n->saved[0], c = n->saved[1], g = n->gradient, in[2], dx, dc;
+    int x = n->saved[0], c = n->saved[1], g = n->gradient, dx = MFU_NO_VIEW, dc;
     bool gate = n->op->attribute[KIND] == GATE;
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
-    dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g, piece(s, c, mfu_view_columns(s, x)));
-    dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, c), MFU_PART_ACTIVATIONS);
-    in[0] = g, in[1] = x;
-    mfu_emit(s,
-             &(struct mfu_emission){/* product, sums over the tokens, into its place */
-                                    .suffix = "factor_grad",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_COLUMN,
-                                    .flops = (gate ? 2 : 3) * elements,
-                                    .temporary_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)],
-                                    .launches = gate ? 2 : 4},
-             2, in, 1, &dc);
-    mfu_tensor_extend(s, dx);
-    mfu_grad_add(s, n, 1, dc);
+    if (mfu_wants_gradient(s, n, 0))
+        dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g, piece(s, c, mfu_view_columns(s, x)));
+    if (mfu_wants_gradient(s, n, 1)) {
+        dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, c), MFU_PART_ACTIVATIONS);
+        mfu_emit(s,
+                 &(struct mfu_emission){/* product, sums over the tokens, into its place */
+                                        .suffix = "factor_grad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = (gate ? 2 : 3) * elements,
+                                        .temporary_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)],
+                                        .launches = gate ? 2 : 4},
+                 2, (int[]){g, x}, 1, &dc);
+        mfu_tensor_extend(s, dx);
+        mfu_grad_add(s, n, 1, dc);
+    }
     mfu_grad_add(s, n, 0, dx);
 }
 

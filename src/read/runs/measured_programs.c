@@ -167,13 +167,16 @@ bool mfu_row_set_beside_method(struct mfu_row *r)
         && mfu_row_set_software_words(r, "method", text + strcspn(text, "+"));
 }
 
+/* Of what a program does: whatever a column says. */
+#define WHATEVER 2
+
 /* What programs do that no other column says, by the program that the source or the notes name. */
 static const struct {
     const char *program;
     const char *key, *value; /* where the model has such a key */
     const char *attention;   /* of that program's own code, which has this attention; NULL: any */
     const char *method;      /* a part of what its column says; NULL: any */
-    bool several;            /* of several GPUs alone */
+    int when;                /* 0, true: of several GPUs alone, or WHATEVER */
     const char *family;      /* of these models alone, apart by blanks; NULL: any */
 } programs[] = {
     /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
@@ -226,12 +229,17 @@ static const struct {
     /* examples of diffusers (58eb52c080): images are encoded in each step, but by train_text_to_image_sdxl.py before all; prompts
      * are, too, where images have captions (train_text_to_image*.py) and in train_dreambooth.py; adapters of U-Nets sit on
      * to_q, to_k, to_v and to_out.0; the encoder stays in fp32 for SDXL and Stable Diffusion 3. */
-    {"diffusers", "autoencoder", "1", NULL, NULL, false, "stable-diffusion sd3 flux"},
+    {"diffusers", "autoencoder", "1", NULL, NULL, false, "stable-diffusion sd3 flux uvit"},
     {"diffusers", "autoencoder", "1", NULL, "lora", false, "sdxl"},
-    {"diffusers", "autoencoder_fp32", "1", NULL, NULL, false, "sdxl sd3"},
-    {"diffusers", "text_encoders", "1", NULL, NULL, false, "stable-diffusion"},
+    {"diffusers", "autoencoder_fp32", "1", NULL, NULL, false, "sdxl sd3 uvit"},
+    {"diffusers", "text_encoders", "1", NULL, NULL, false, "stable-diffusion uvit"},
     {"diffusers", "text_encoders", "1", NULL, "lora", false, "sdxl"},
     {"diffusers", "lora_targets", "q,k,v,o", NULL, "lora", false, "stable-diffusion sdxl"},
+    /* Its U-ViT's _set_gradient_checkpointing() passes (until 0.32; since, its forward fails where it is asked for);
+     * examples/amused/train_amused.py leaves the base in fp32. */
+    {"diffusers", "checkpoint", "none", NULL, NULL, WHATEVER, "uvit"},
+    {"diffusers", "base_precision", "fp32", NULL, "lora", false, "uvit"},
+    {"diffusers", "lora_targets", "q,k,v", NULL, "lora", false, "uvit"},
     /* ConvNets/configs.yml: workers of DGX A100 (8 of DGX-1), data_backend pytorch. */
     {"DeepLearningExamples", "dataloader_workers", "10", NULL, NULL, false, "resnet efficientnet"},
     {"Automodel", "lora_targets", "all-linear", NULL, "lora", false, NULL},
@@ -579,7 +587,9 @@ static bool is_named(const struct mfu_row *r, size_t i, const char *column, char
     const char *program = programs[i].program, *families = programs[i].family, *at = says_of_program(r, column),
                *end = NULL;
 
-    if (families && (!mfu_has_word(families, r->run->scenario.model->family) || !mfu_cell_empty(r, programs[i].key)))
+    if (families
+        && (!mfu_has_word(families, r->run->scenario.model->family)
+            || (programs[i].when != WHATEVER && !mfu_cell_empty(r, programs[i].key))))
         return false;
     if (strcmp(column, "compile") != 0 && strcmp(column, "method") != 0)
         at = strcmp(column, "model") != 0 || families ? program_in(at, program, &end) : NULL;
@@ -631,7 +641,8 @@ static bool does(const struct mfu_row *r, size_t i, bool late)
         && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager") || mfu_cell_empty(r, "compile")
             || mfu_says_word(mfu_row_cell(r, "compile"), programs[i].program))
         && (!programs[i].method || strcasestr(mfu_row_method(r), programs[i].method))
-        && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)
+        && (programs[i].when == WHATEVER
+            || ((!programs[i].when || r->run->scenario.setting[MFU_S_GPUS] > 1) && !is_stated(r, i)))
         && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
         && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE
         && (!late || mfu_row_possible(r, programs[i].key, programs[i].value));
