@@ -1,12 +1,14 @@
 /*
  * add - a + b: a residual, or the sum of embeddings.
  *
- * The sum has the wider of the two types; nothing is saved, and the gradient is
- * the same memory for both, but for a cast.
+ * The sum has the wider of the two types, or that of the first, in whose place it is written; nothing is saved, and the
+ * gradient is the same memory for both, but for a cast.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
+
+enum { INTO };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -17,9 +19,9 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int a = mfu_node_input(s, n, 0), b = mfu_node_input(s, n, 1);
-    enum mfu_type wider = mfu_view_type(s, a) == MFU_F32 || mfu_view_type(s, b) == MFU_F32 ? MFU_F32 : MFU_F16;
+    bool wide = mfu_view_type(s, a) == MFU_F32 || (mfu_view_type(s, b) == MFU_F32 && !(n->op->attribute[INTO] > 0));
 
-    n->out = mfu_emit_pointwise(s, "", wider, 1, a, b, MFU_NO_VIEW);
+    n->out = mfu_emit_pointwise(s, "", wide ? MFU_F32 : MFU_F16, 1, a, b, MFU_NO_VIEW);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -34,6 +36,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_add = {
     .name = "add",
     .summary = "sum of two tensors (residual connection)",
+    .attributes = {[INTO] = {"into", "0", NULL, "whether it has the type of the first (x += y)"}},
     .least_inputs = 2,
     .most_inputs = 2,
     .traits = MFU_ELEMENTWISE,

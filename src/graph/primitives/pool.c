@@ -2,11 +2,16 @@
  * pool - the largest or the mean of neighbouring positions; of all: a sample becomes a row.  Or each position several times
  * (nearest): the stride is then below 1, and nothing is kept.
  *
+ * Autocast runs the nearest in fp32 since 2024 (PyTorch issue #121072; 2.0.1 did not, 2.15 does).
+ *
  * Neighbours' keep their input, as PyTorch's do, and the largest remembers where it was (an int64 per result).
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
+#include "scenario/setting.h"
+
+#define FIRST_WIDE_NEAREST 2025 /* year in which PyTorch has that throughout */
 
 enum { KIND, STRIDE, WHOLE };
 enum { MEAN, LARGEST, NEAREST };
@@ -35,6 +40,10 @@ static void forward(struct mfu_builder *s, int index)
     double rows =
         stride > 0 ? mfu_strided_rows(s, mfu_view_rows(s, x), stride, n->op->attribute[WHOLE] > 0) : s->config->batch;
     bool largest = n->op->attribute[KIND] == LARGEST;
+    double year = s->config->setting[MFU_S_SOFTWARE];
+
+    if (n->op->attribute[KIND] == NEAREST && s->numerics.widens && !(year > 0 && year < FIRST_WIDE_NEAREST))
+        x = mfu_emit_cast(s, x, MFU_F32);
 
     out[0] = n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     if (largest)
