@@ -726,7 +726,7 @@ TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet
         "senet154", "legacy_seresnet50", "convnext_nano", "convnext_tiny_hnf", "convnext_atto_ols", "vgg11", "vgg16_bn", "efficientnetv2_rw_t", "efficientnet_es", "mobilenetv2_100", "tf_efficientnet_b0", "mnasnet_100", "xcit_nano_12_p16_224", "xcit_tiny_12_p8_224",
         "mobilenetv3_large_100", "lcnet_050", "nf_seresnet26", "nf_regnet_b0", "dm_nfnet_f0", "eca_nfnet_l0", "inception_v3", "resnest26d", "cs3darknet_m", "repvgg_a2", "convmixer_768_32",
         "xception41", "ese_vovnet19b_dw", "res2net50_26w_4s", "regnetz_c16", "mobilevitv2_100", "hrnet_w18_small", "rexnet_100",
-        "twins_svt_small", "twins_pcpvt_small", "mobilevit_xs", "cspdarknet53", "darknet53", "cspresnet50", *TOKENS]
+        "twins_svt_small", "levit_192", "twins_pcpvt_small", "mobilevit_xs", "cspdarknet53", "darknet53", "cspresnet50", *TOKENS]
 
 
 def diffusion_cases():
