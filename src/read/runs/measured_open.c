@@ -46,7 +46,7 @@ static const struct {
     {PHOTOGRAPHS, {.column = "dataloader", .key = "dataloader", .values = {{"jpeg", INFINITY}}}},
     {PLAIN_BF16, {.column = "precision", .key = "precision", .values = {{"bf16-pure", 2.5}}}},
     /* A model that was there before the engine's settings. */
-    {STAGE_3, {.column = "sharding", .key = "memory_efficient_linear", .values = {{"off", INFINITY}}}},
+    {STAGE_3, {.column = "sharding", .key = "memory_efficient_linear", .values = {{"off", 1}}}},
     {COPIES,
      {.column = "sharding",
       .key = "dp_shard",
