@@ -208,6 +208,21 @@ static void put_plain(struct filter *f, const char *p, size_t n)
     }
 }
 
+void mfu_words_exchange(char *text, size_t size, const struct mfu_word *words)
+{
+    char *exchanged = NULL;
+    size_t n;
+    struct filter f = {.to = words ? open_memstream(&exchanged, &n) : NULL, .words = &words};
+
+    if (!f.to)
+        return;
+    put_plain(&f, text, strlen(text));
+    end_words(&f);
+    if (fclose(f.to) == 0)
+        snprintf(text, size, "%s", exchanged);
+    free(exchanged);
+}
+
 /* ---- what is safe -------------------------------------------------------- */
 
 /* The length of a colour at `p`; 0: none; `left` + 1: it may go on. */

@@ -46,6 +46,10 @@ struct mfu_word {
 };
 #define MFU_WORD_MAX 48 /* bytes of a phrase, with the one behind it */
 
+/* Exchanges words in place, as a stream does (below), for who measures how wide a text will be: what is exchanged stays so.
+ * `words` may be NULL; of more than `size` bytes the rest is lost; out of memory: nothing happens. */
+void mfu_words_exchange(char *text, size_t size, const struct mfu_word *words);
+
 /* A stream that writes to `to` what is safe of what is written to it; unlike
  * `to` it has no descriptor.  `*how` is read at every write, and so is `*words`: whole words that are
  * exchanged, but not behind a quote or in a path, which are somebody's names; in columns, whose gaps keep their place.  `words` or `*words` may be NULL.  Closing it

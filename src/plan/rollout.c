@@ -315,6 +315,8 @@ int mfu_rollout(const struct mfu_scenario *from, const struct mfu_rollout_option
     struct sizes z, first;
 
     *r = (struct mfu_rollout){.options = *o, .unsure = *mfu_scenario_unpredicted(from) != '\0'};
+    if (!mfu_model_writes(from->model))
+        return mfu_fail(err, MFU_EINPUT, "%s writes no text", from->model->name);
     if (from->setting_given[MFU_S_PP] && from->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "a rollout over a pipeline (pp) is not modelled; tp is");
     if (from->setting_given[MFU_S_ADAPTER] && mfu_method_precedes(&mfu_methods[(int)from->setting[MFU_S_ADAPTER]]))

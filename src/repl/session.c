@@ -83,7 +83,7 @@ void mfu_session_speak(struct mfu_session *s)
     if (words == s->words)
         return;
     fflush(s->out); /* what was said before keeps its words */
-    s->words = words;
+    s->words = s->term.words = words;
 }
 
 void mfu_session_change(struct mfu_session *s, const struct mfu_scenario *next)

@@ -142,7 +142,8 @@ struct mfu_error;
     X(DORA, "dora", "use_dora peft_use_dora", MFU_COUNT, 0, 1, 0, mfu_switch_names, "training",                        \
       "DoRA: adapters with a trained magnitude of each output")                                                        \
     X(TRAINABLE, "trainable", "", MFU_COUNT, 0, MFU_MODULES_ALL, MFU_MODULES_ALL, NULL, "training",                    \
-      "weights of the model that train: all, none, or kinds of them (norms,biases,embeddings,head,attention,mlp)",     \
+      "weights of the model that train: all, none, or kinds of them (norms, biases, embeddings, head, attention, "     \
+      "mlp)",                                                                                                          \
       .modules = true)                                                                                                 \
     X(TRAINABLE_LAYERS, "trainable_layers", "freeze_trainable_layers", MFU_COUNT, 0, 10000, 0, NULL, "training",       \
       "number of layers that train, the last ones, with all others and what is around them frozen, or which: 20..31; " \

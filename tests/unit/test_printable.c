@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "base/printable.h"
+#include "descriptor/maker.h"
+#include "report/text/text.h"
 
 static size_t encode(uint32_t c, char out[5])
 {
@@ -177,6 +179,52 @@ static void words_are_exchanged(void **state)
     words = NULL;
 }
 
+/* Who lays a text out exchanges its words first, and the stream then leaves them. */
+static void what_is_exchanged_stays_so(void **state)
+{
+    static const char *const vendors[] = {"AMD", "Apple", "Intel", "Habana"};
+    char text[2 * MFU_WORD_MAX], again[2 * MFU_WORD_MAX];
+
+    (void)state;
+    for (size_t v = 0; v < sizeof vendors / sizeof *vendors; v++)
+        for (const struct mfu_word *w = mfu_maker(vendors[v])->words; w->ours; w++) {
+            snprintf(text, sizeof text, "%s.", w->ours);
+            mfu_words_exchange(text, sizeof text, mfu_maker(vendors[v])->words);
+            assert_memory_equal(text, w->theirs, strlen(w->theirs));
+            strcpy(again, text);
+            mfu_words_exchange(again, sizeof again, mfu_maker(vendors[v])->words);
+            assert_string_equal(again, text);
+        }
+    strcpy(text, "an SM");
+    mfu_words_exchange(text, sizeof text, NULL);
+    assert_string_equal(text, "an SM");
+    mfu_words_exchange(text, 8, mfu_maker("AMD")->words);
+    assert_string_equal(text, "an CU");
+}
+
+/* Columns are chosen for the words that will stand there. */
+static void lines_are_as_wide_as_their_words(void **state)
+{
+    const struct mfu_term term = {.width = 80, .height = 24, .words = mfu_maker("Habana")->words};
+    char *text = NULL, *rest;
+    size_t n, lines = 0;
+    FILE *out = open_memstream(&text, &n);
+
+    (void)state;
+    mfu_paragraph(
+        out, &term, "", 0, MFU_PLAIN, "%s",
+        "tensor cores tensor cores tensor cores tensor cores tensor cores tensor cores tensor cores tensor cores "
+        "tensor cores tensor cores tensor cores tensor cores tensor cores tensor cores tensor cores tensor cores");
+    mfu_print_wrapped(out, &term, 0, 2,
+                      "SM tensor cores SM tensor cores SM tensor cores SM tensor cores SM tensor cores");
+    fclose(out);
+    rest = text;
+    for (char *line; (line = strsep(&rest, "\n")); lines++)
+        assert_true(strlen(line) <= 80 && !strstr(line, "tensor"));
+    assert_true(lines > 5);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +233,8 @@ int main(void)
         cmocka_unit_test(known_attacks_are_harmless),
         cmocka_unit_test(a_copy_fits_and_is_utf_8),
         cmocka_unit_test(words_are_exchanged),
+        cmocka_unit_test(what_is_exchanged_stays_so),
+        cmocka_unit_test(lines_are_as_wide_as_their_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

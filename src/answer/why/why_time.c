@@ -366,7 +366,7 @@ int mfu_why_utilisation(struct mfu_plan *p, struct mfu_simulation *sim, struct m
         mfu_why_say(w,
                     "The tensor pipe reads less than the MFU: it counts no masked pairs (%s of the step at peak), and "
                     "at the clock the card runs at, which may be above the rated one.",
-                    P(-s.group_s[MFU_G_MASK] / s.step_s));
+                    P(fabs(s.group_s[MFU_G_MASK]) / s.step_s));
     if (m.board_w > 0)
         mfu_why_say(w, "Power would read about %s of %s: between idling and tensor work.", Q(m.power_w, MFU_WATTS),
                     Q(m.board_w, MFU_WATTS));

@@ -62,8 +62,15 @@ int mfu_width(const char *text, size_t bytes)
 
 void mfu_print_wrapped(FILE *out, const struct mfu_term *term, int used, int indent, const char *text)
 {
+    size_t size = 2 * strlen(text) + 1;
+    char *exchanged = term->words ? malloc(size) : NULL;
     int at = used;
     bool fresh = true; /* nothing stands in this line yet */
+
+    if (exchanged) {
+        mfu_words_exchange(strcpy(exchanged, text), size, term->words);
+        text = exchanged;
+    }
 
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, " ");
@@ -83,6 +90,7 @@ void mfu_print_wrapped(FILE *out, const struct mfu_term *term, int used, int ind
         p += strspn(p, " ");
     }
     putc('\n', out);
+    free(exchanged);
 }
 
 int mfu_text_width(const char *text)
@@ -251,6 +259,7 @@ static void piece(struct mfu_flow *f, int style, int marked, const char *format,
     int width;
 
     vsnprintf(text, sizeof text, format, args);
+    mfu_words_exchange(text, sizeof text, f->term->words);
     width = mfu_text_width(text) + (marked >= 0 ? 2 : 0);
     if (width > mfu_text_columns(f->term) - f->indent) {
         words(f, style, text, f->between);
@@ -290,6 +299,7 @@ void mfu_flow_words(struct mfu_flow *f, int style, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    mfu_words_exchange(text, sizeof text, f->term->words);
     words(f, style, text, " ");
 }
 
@@ -303,6 +313,7 @@ void mfu_paragraph(FILE *out, const struct mfu_term *t, const char *label, int i
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    mfu_words_exchange(text, sizeof text, t->words);
     words(&f, style, text, " ");
     mfu_flow_end(&f);
 }
@@ -508,6 +519,9 @@ void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t
 
     if (t->failed)
         mfu_term_lose(term);
+    for (int i = 0; i < t->n_rows && term->words; i++)
+        for (int c = 0; c < t->n_columns; c++)
+            mfu_words_exchange(t->rows[i].cell[c], MFU_CELL, term->words);
     choose_widths(t, mfu_text_columns(term) - indent, widths);
     for (int c = 0; c < t->n_columns; c++) {
         titles |= t->columns[c].title[0] != '\0';

@@ -103,11 +103,16 @@ void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_pla
         mfu_flow_piece(&f, MFU_FAINT, "train TOKENS price 2.50 for money");
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "energy", INDENT);
-    put_energy(&f, r->energy_j);
-    mfu_flow_piece(&f, MFU_PLAIN, "at about %s", Q(r->power_w, MFU_WATTS));
+    if (isnan(r->energy_j)) {
+        mfu_flow_piece(&f, MFU_PLAIN, "unknown: so is what this card takes");
+    } else {
+        put_energy(&f, r->energy_j);
+        mfu_flow_piece(&f, MFU_PLAIN, "at about %s", Q(r->power_w, MFU_WATTS));
+    }
     if (!isnan(r->energy_cost))
         mfu_flow_piece(&f, MFU_PLAIN, "%s for it", money(text, r->energy_cost));
-    mfu_flow_piece(&f, MFU_FAINT, "GPUs only");
+    if (!isnan(r->energy_j))
+        mfu_flow_piece(&f, MFU_FAINT, "GPUs only");
     mfu_flow_end(&f);
     usefulness(out, t, p, r);
 }
