@@ -20,6 +20,9 @@
 
 #include "descriptor/maker.h"
 
+/* Kernels of bitsandbytes or in Triton (torchao), which these makers have not. */
+#define MFU_OWN_KERNELS .gpu_only = true, .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU)
+
 /* X(identifier, name, the kernel's name, fields)
  *
  * adamw-foreach: mul p, lerp m, mul v, addcmul v, sqrt, div, add eps, addcdiv: 8
@@ -48,15 +51,14 @@
     X(ADAMW_LOOP, "adamw-loop", "adamw", .meaning = "kernels for each tensor", .states = 2, .p = 5, .g = 2, .s = 9,    \
       .scratch = 2, .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa adamw_hf")                          \
     X(ADAM8BIT, "adam8bit", "adam8bit", .meaning = "moments in 8 bits (bitsandbytes)", .states = 2,                    \
-      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
-      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU),                                                                    \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, MFU_OWN_KERNELS,     \
       .aliases = "adamw8bit adamw_bnb_8bit ao_adamw_8bit adamw_torch_8bit 8bit-adam 8bit-adamw")                       \
     X(ADAMW_FP8, "adamw-fp8", "adamw_fp8", .meaning = "moments in fp8 (torchao)", .states = 2,                         \
-      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, .gpu_only = true,    \
-      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU), .aliases = "adamwfp8 adamfp8 ao_adamw_fp8")                        \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30, MFU_OWN_KERNELS,     \
+      .aliases = "adamwfp8 adamfp8 ao_adamw_fp8")                                                                      \
     X(ADAMW_4BIT, "adamw4bit", "adamw4bit", .meaning = "moments in 4 bits (torchao)", .states = 2,                     \
-      .state_bytes = .5 + 4. / 128, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 40, .gpu_only = true,   \
-      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU), .aliases = "adam4bit adamw_torch_4bit ao_adamw_4bit")              \
+      .state_bytes = .5 + 4. / 128, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 40, MFU_OWN_KERNELS,    \
+      .aliases = "adam4bit adamw_torch_4bit ao_adamw_4bit")                                                            \
     X(ADAFACTOR, "adafactor", "adafactor", .meaning = "a row and a column instead of moments", .states = 0.002,        \
       .state_bytes = 4, .p = 19, .g = 2, .scratch = 2, .launches_per_tensor = 24, .flops = 20,                         \
       .stands_for = "adalomo")                                                                                         \
@@ -115,14 +117,13 @@
       .s = 10, .scratch = 2, .launches_per_tensor = 20, .flops = 20)                                                   \
     X(PAGED_ADAMW, "paged-adamw", "adamw", .meaning = "moments that leave for the host", .states = 2,                  \
       .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 15,               \
-      .gpu_only = true, .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU), .aliases = "paged_adamw_32bit pagedadamw")       \
+      MFU_OWN_KERNELS, .aliases = "paged_adamw_32bit pagedadamw")                                                      \
     X(PAGED_ADAM8BIT, "paged-adam8bit", "adam8bit", .meaning = "8-bit moments that leave for the host", .states = 2,   \
       .state_bytes = 1 + 4. / 256, .paged_bytes = 1, .p = 2, .g = 1, .s = 4, .launches_per_tensor = 1, .flops = 30,    \
-      .gpu_only = true, .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU),                                                  \
-      .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit paged-8bit-adamw paged-8bit-adam")                   \
+      MFU_OWN_KERNELS, .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit paged-8bit-adamw paged-8bit-adam")  \
     X(PAGED_LION, "paged-lion", "lion", .meaning = "one moment that leaves for the host", .states = 1,                 \
       .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 8,                \
-      .gpu_only = true, .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU), .aliases = "paged_lion_32bit")
+      MFU_OWN_KERNELS, .aliases = "paged_lion_32bit")
 
 /* Elements of a tensor whose states are paged, at least. */
 #define MFU_PAGED_ELEMENTS 1e5
