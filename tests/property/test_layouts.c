@@ -504,8 +504,8 @@ static double pooled_flops(const struct mfu_plan *p)
 }
 
 /* What is split over ranks is computed once: sp and cp leave a step's model FLOP, but for images, of which every
- * rank has all, and for products of weights (DoRA) and adapters beside those of distances; nor but for a pooled token,
- * which ranks have, too.  Tensor ranks without sp send the same rows to experts elsewhere, which compute each (Megatron refuses that). */
+ * rank has all, and for products of weights (DoRA); nor but for a pooled token, which ranks have, too.  Tensor ranks
+ * without sp send the same rows to experts elsewhere, which compute each (Megatron refuses that). */
 static void parts_of_sequences_are_no_more_work(void **unused)
 {
     static const char *const keys[] = {"sp", "cp"};
@@ -519,9 +519,7 @@ static void parts_of_sequences_are_no_more_work(void **unused)
             double ranks = p.config.setting[k ? MFU_S_CP : MFU_S_SP];
 
             if (!(ranks > k) || mfu_model_dim_find(p.config.model, "image", NULL) >= 0
-                || p.config.setting[MFU_S_DORA] > 0
-                || (p.config.setting[MFU_S_LORA] > 0 && mfu_model_dim_find(p.config.model, "distances", NULL) >= 0)
-                || (!k && p.config.setting[MFU_S_EP] > 1))
+                || p.config.setting[MFU_S_DORA] > 0 || (!k && p.config.setting[MFU_S_EP] > 1))
                 continue;
             s.setting[MFU_S_GPUS] = p.config.ranks / (k ? ranks : 1);
             s.setting_given[MFU_S_GPUS] = true;

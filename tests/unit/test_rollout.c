@@ -139,9 +139,12 @@ static void what_is_not_modelled_is_refused(void **state)
     (void)state;
     assert_int_equal(mfu_rollout(&s, &o, &plan, &r, &err), -1);
     assert_non_null(strstr(err.text, "pp"));
-    s = scenario_of("h100-sxm", "bert-base", "");
+    s = scenario_of("h100-sxm", "rwkv7-1.5b", "");
     assert_int_equal(mfu_rollout(&s, &o, &plan, &r, &err), -1);
     assert_non_null(strstr(err.text, "causal"));
+    s = scenario_of("h100-sxm", "bert-base", "");
+    assert_int_equal(mfu_rollout(&s, &o, &plan, &r, &err), -1);
+    assert_non_null(strstr(err.text, "writes no text"));
 }
 
 static void measured_rows(void **state)

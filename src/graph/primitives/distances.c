@@ -150,6 +150,7 @@ const struct mfu_primitive mfu_primitive_distances = {
         },
     .least_inputs = 2,
     .most_inputs = 2,
+    .traits = MFU_READS_BESIDE, /* of a table that each rank has whole */
     .split_columns = 1u << HEADS,
     .shape = shape,
     .forward = forward,
