@@ -352,6 +352,10 @@ static const struct {
     {0, {"sharding", "2-way tensor parallel"}, {"tp", "2"}},
     {0, {"sharding", "TP 2-way, PP 2-way"}, {"tp", "2", "pp", "2"}},
     {0, {"sharding", "2-way tensor parallelism and 2-way pipeline parallelism"}, {"tp", "2", "pp", "2"}},
+    {0, {"sharding", "2-way tensor, 2-way pipeline and 2-way data parallelism"}, {"tp", "2", "pp", "2"}},
+    {0, {"sharding", "HSDP (dp_replicate=2, dp_shard=4)"}, {"sharding", "HSDP (2 x 4)"}},
+    {0, {"sharding", "HSDP, dp_shard=4"}, {"sharding", "HSDP 2x4"}},
+    {0, {"sharding", "HSDP 3x4"}, {"sharding", "of nobody knows what"}},
     {0, {"sharding", "tensor and pipeline parallelism", "tp", "2", "pp", "2"}, {"tp", "2", "pp", "2"}},
     {0, {"sharding", "model and sequence parallelism", "tp", "2"}, {"tp", "2", "sp", "1"}},
     {0, {"sharding", "tensor parallel size 2, ZeRO stage-1"}, {"tp", "2", "sharding", "zero1"}},
@@ -363,6 +367,14 @@ static const struct {
     {0, {"notes", "TP=2, PP=2"}, {"notes", "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2"}},
     {0, {"notes", "2-way tensor parallel"}, {"notes", "tensor-model-parallel-size 2"}},
     {0, {"notes", "unlike TP=2"}, {"notes", ""}},
+    {0, {"notes", "TP=2 gives OOM"}, {"notes", ""}},
+    {0, {"notes", "PP=2, TP 2-way crashed"}, {"notes", "PP=2"}},
+    {0, {"notes", "TP/PP/CP = 2/2/1", "sharding", "fsdp"}, {"sharding", "fsdp"}},
+    {0, {"sharding", "TP/PP = 2/4"}, {"sharding", "of nobody knows what"}},
+    {0, {"precision", "32"}, {"precision", "fp32"}},
+    {0, {"notes", "context parallel size 2", "sharding", "fsdp"}, {"cp", "2", "sharding", "fsdp"}},
+    {0, {"notes", "attn_implementation=eager"}, {"attention", "eager"}},
+    {0, {"notes", "xFormers' memory-efficient attention"}, {"attention", "xformers"}},
     {0, {"sharding", "tensor parallelism"}, {"sharding", "of nobody knows what"}},
     {0, {"sharding", "FSDP without TP2"}, {"sharding", "fsdp-full"}},
     {0, {"sharding", "FSDP instead of TP8"}, {"sharding", "fsdp-full"}},
@@ -392,6 +404,7 @@ static const struct {
     {0, {"method", "full_finetune_distributed"}, {"method", "full"}},
     {0, {"method", "continued pretraining"}, {"method", "full"}},
     {0, {"optimizer", "torch.optim.AdamW"}, {"optimizer", "adamw"}},
+    {0, {"optimizer", "none"}, {"optimizer", "of nobody knows what"}},
     {0, {"optimizer", "torch.optim.AdamW(fused=True)"}, {"optimizer", "adamw-fused"}},
     {0, {"optimizer", "DistributedFusedAdam"}, {"optimizer", "FusedAdam", "sharding", "zero1"}},
     {0, {"optimizer", "ZeRO-1 Adam"}, {"optimizer", "Adam", "sharding", "zero1"}},
@@ -418,6 +431,7 @@ static const struct {
     {0, {"act_ckpt", "recompute_num_layers=-5"}, {"act_ckpt", "of nobody knows what"}},
     {0, {"act_ckpt", "block 10"}, {"act_ckpt", "10 of 32 layers"}},
     {0, {"act_ckpt", "recompute_num_layers=4"}, {"act_ckpt", "first 4 layers"}},
+    {0, {"act_ckpt", "none, use_reentrant=False"}, {"act_ckpt", "none"}},
     {0, {"act_ckpt", "full (uniform 1)"}, {"act_ckpt", "full"}},
     {0, {"act_ckpt", "every transformer layer"}, {"act_ckpt", "full"}},
     {0, {"act_ckpt", "full on the first 8 layers"}, {"act_ckpt", "8 of 32 layers"}},
@@ -509,7 +523,7 @@ static void words_of_other_tables_mean_what_they_do_here(void **unused)
 /* With what parts its thousands, "about", and its unit or another of the same quantity. */
 static void a_number_is_the_same_however_it_is_written(void **unused)
 {
-    static const char *const begins[] = {"", "~", "about "}, *const ends[] = {"", "ms", " ms"};
+    static const char *const begins[] = {"", "~", "about "}, *const ends[] = {"", "ms", " ms/step"};
 
     (void)unused;
     begin_all();

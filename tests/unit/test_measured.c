@@ -170,6 +170,7 @@ static void what_is_stated_is_used(void **state)
         {"tokens_per_s", "56.133k tokens/s", 9.34, "tokens_per_s=56133 for 56.133k tokens/s"},
         {"tokens_per_s", "56133", 9.34, NULL},
         {"tokens_per_s_gpu", "56133", 9.34, NULL},
+        {"tokens_per_s_gpu", "56.133k tok/s/GPU", 9.34, "tokens_per_s_gpu=56133 for 56.133k tok/s/GPU"},
         {"mfu_pct,mfu_peak_tflops,mfu_convention", "15.38,312,nanogpt", 9.34, NULL},
         {"mfu_pct,mfu_convention", "15.38,nanogpt", 9.34, "mfu_peak_tflops=312 of nanogpt"},
         {"mfu_pct,mfu_peak_tflops,mfu_convention", "77,58.3,megatron", 9.32, NULL},
@@ -1019,10 +1020,11 @@ static void measured_memory_tells_of_recomputation(void **state)
 
     (void)state;
     for (size_t i = 0; i < LENGTH(runs); i++) {
-        double kept = NAN, again = NAN, again_s = NAN, measured[3];
+        double kept = NAN, kept_s = NAN, again = NAN, again_s = NAN, measured[3];
         struct mfu_validation *all = table(row, head, runs[i].model, runs[i].batch, "none", 75.);
 
         kept = all->rows[0].predicted_reserved_bytes / 0x1p30;
+        kept_s = all->rows[0].predicted_step_s;
         all = table(row, head, runs[i].model, runs[i].batch, "full", 75.);
         again = all->rows[0].predicted_reserved_bytes / 0x1p30;
         again_s = all->rows[0].predicted_step_s;
@@ -1036,6 +1038,7 @@ static void measured_memory_tells_of_recomputation(void **state)
             assert_int_equal(isnan(all->rows[0].measured_reserved_bytes), j == 2); /* it is no evidence any more */
         }
         assert_near(all->rows[0].predicted_step_s, again_s, 1e-9);
+        assert_true(all->rows[0].low_s < kept_s); /* the label may be right */
         all =
             table(row, head, runs[i].model, runs[i].batch, "", again); /* nor does a blank stand for no recomputation */
         assert_non_null(strstr(all->rows[0].assumed, "take other memory than was measured"));
@@ -1520,6 +1523,39 @@ static void machines_and_programs_are_read(void **state)
             table(i ? "gpu,model,step_time_ms\nTPU v4,gpt2,100\n" : "gpu,model,step_time_ms\nAscend 910B,gpt2,100\n");
 
         assert_non_null(strstr(all->rows[0].skipped, "is no GPU"));
+    }
+}
+
+/* Cards in slots are as many in a machine as are said to be, which have no network between them; what has switches of its own is
+ * built as it is. */
+static void machines_hold_what_they_are_said_to(void **state)
+{
+    static const struct {
+        const char *gpu;
+        int gpus, each;
+        const char *skipped, *assumed;
+    } rows[] = {{"rtx4090", 8, 8, "", ""},
+                {"rtx4090", 10, 10, "", "machines of 10 GPUs"},
+                {"l40s", 10, 10, "", "machines of 10 GPUs"},
+                {"rtx4090", 64, 64, "machines of rtx4090 have 8", ""},
+                {"h100-sxm", 16, 16, "machines of h100-sxm have 8", ""},
+                {"h100-sxm", 32, 16, "", "gpus_per_node 16: machines of h100-sxm have 8"}};
+    double eight = NAN;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = table("gpu,n_gpus,gpus_per_node,model,seq_len,micro_batch,sharding,step_time_ms\n"
+                                           "%s,%d,%d,llama-3.2-1b,1024,1,fsdp,1000\n",
+                                           rows[i].gpu, rows[i].gpus, rows[i].each);
+        const struct mfu_validated *v = &all->rows[0];
+
+        if (*rows[i].skipped ? !strstr(v->skipped, rows[i].skipped)
+                             : *v->skipped || !strstr(v->assumed, rows[i].assumed))
+            fail_msg("%d of %s: %s; %s", rows[i].each, rows[i].gpu, v->skipped, v->assumed);
+        if (i == 0)
+            eight = v->predicted_step_s;
+        if (i == 1)
+            assert_true(v->predicted_step_s < 1.2 * eight);
     }
 }
 
@@ -2513,6 +2549,7 @@ int main(void)
         cmocka_unit_test(flops_are_times),
         cmocka_unit_test(words_are_not_read_into_others),
         cmocka_unit_test(machines_and_programs_are_read),
+        cmocka_unit_test(machines_hold_what_they_are_said_to),
         cmocka_unit_test(xla_is_read),
         cmocka_unit_test(a_source_names_programs_of_their_own_layers),
         cmocka_unit_test(layouts_in_prose_are_read),

@@ -339,6 +339,17 @@ static void try_faster(struct search *t)
 #define STRANGE 0.25 /* as a logarithm, of memory: what makes another reading worth a look (chosen) */
 #define FAR_LESS 0.4 /* as a logarithm, of memory: what no allocator explains (chosen) */
 
+/* The label may be right all the same: its time is in the interval. */
+static void leave_open(struct mfu_measured_run *run, const char *checkpoint)
+{
+    for (int i = 0; i < run->n_open; i++)
+        if (strcmp(run->open[i].key, "checkpoint") == 0)
+            return;
+    if (run->n_open < MFU_OPEN_KEYS)
+        run->open[run->n_open++] =
+            (struct mfu_open){.column = "act_ckpt", .key = "checkpoint", .values = {{checkpoint, INFINITY}}};
+}
+
 /* A meter is believed before a label, and before a blank: a run that took far less memory than the best reading's activations,
  * and as much as if they were computed again, computed them again.  Whether the scenario says so now. */
 static bool doubt_kept_activations(struct search *t)
@@ -360,6 +371,7 @@ static bool doubt_kept_activations(struct search *t)
         || mfu_scenario_set(&both, "checkpoint", "full", NULL) < 0 || mfu_replan(t->p, t->simulation, &both, &err) < 0
         || memory_off(t->p, run) > over / 2)
         return false;
+    leave_open(run, mfu_checkpoint_names[(int)t->best.setting[MFU_S_CHECKPOINT]]);
     run->scenario = other;
     drop_notes(run, "act_ckpt");
     drop_notes(run, "checkpoint");

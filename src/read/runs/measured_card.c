@@ -534,7 +534,16 @@ static const struct mfu_cluster *cluster_in_notes(const struct mfu_row *r)
     return NULL;
 }
 
-/* Machines with fewer GPUs than the cluster's; what is said to be in one machine must be in one of the cluster's. */
+#define MOST_SLOTS 16 /* for cards in one machine (AWS p2.16xlarge) */
+
+/* A machine of cards in slots is built with as many as one likes; one whose GPUs have switches of their own is not. */
+static bool is_built_so(const struct mfu_cluster *k, double gpus)
+{
+    return k->fabric >= MFU_FABRIC_BRIDGE && gpus <= MOST_SLOTS;
+}
+
+/* Machines with fewer GPUs than the cluster's, or with more slots; else what is said to be in one machine must be in one of the
+ * cluster's. */
 static bool set_nodes(struct mfu_row *r)
 {
     const struct mfu_scenario *s = &r->run->scenario;
@@ -542,8 +551,17 @@ static bool set_nodes(struct mfu_row *r)
     struct mfu_cluster k;
 
     mfu_cluster_with(s->cluster ? s->cluster : s->gpu->usual, s->gpu, &k);
+    if (each > k.node_gpus && gpus > k.domain_gpus && is_built_so(&k, each)) {
+        mfu_row_assume(r, "machines of %.0f GPUs, by gpus_per_node", each);
+        k.node_gpus = k.domain_gpus = each;
+        r->run->machine = k;
+        r->run->scenario.cluster = &r->run->machine;
+        return true;
+    }
     if (gpus <= each && gpus > k.domain_gpus)
         return mfu_row_skip(r, "gpus_per_node %.0f: machines of %s have %.0f", each, s->gpu->slug, k.node_gpus);
+    if (each > k.node_gpus && gpus > k.domain_gpus)
+        mfu_row_assume(r, "gpus_per_node %.0f: machines of %s have %.0f", each, s->gpu->slug, k.node_gpus);
     return !(each < k.node_gpus) || !(gpus > each) || fmod(gpus, each) != 0 || !k.networked
         || mfu_row_take(r, "nodes=%.0f: of %.0f GPUs each", gpus / each, each);
 }

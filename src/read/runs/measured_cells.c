@@ -147,6 +147,16 @@ static const struct {
              {"tokens per second", "tokens/s|tokens/sec|tok/s|tokens per second", 1},
              {"samples per second", "samples/s|samples/sec|images/s|img/s|sequences/s|seq/s", 1}};
 
+/* Where a text goes on behind what the column's unit is of anyway: "ms/step", "tokens/s/GPU" of one GPU. */
+static const char *behind_of(const struct column *c, const char *unit)
+{
+    const char *end = strcmp(c->unit, "milliseconds") == 0 ? mfu_behind(unit, "/step|/it|/iter|/iteration| per step")
+        : strstr(c->name, "_gpu")                          ? mfu_behind(unit, "/gpu|/device|/chip| per gpu")
+                                                           : NULL;
+
+    return end && !isalpha((unsigned char)*end) ? end : unit;
+}
+
 /* "4,096,000" without what parts its thousands, up to *end: behind one to three digits of which the first is no 0 always three. */
 static double grouped(const char *text, const char **end)
 {
@@ -202,7 +212,8 @@ static double written(const struct column *c, const char *text, double *rounding
     }
     end += strspn(end, " ");
     for (size_t i = 0; c->unit && i < sizeof units / sizeof *units && *end; i++)
-        if (strcmp(units[i].of, c->unit) == 0 && (unit = mfu_behind(end, units[i].written)) && *unit == '\0') {
+        if (strcmp(units[i].of, c->unit) == 0 && (unit = mfu_behind(end, units[i].written))
+            && *(unit = behind_of(c, unit)) == '\0') {
             is *= units[i].is;
             end = unit;
         }

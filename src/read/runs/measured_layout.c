@@ -39,6 +39,7 @@ static bool set_group(struct mfu_row *r, const char *text)
 static bool set_sharding(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "sharding");
+    const double replicas = mfu_row_replicas(r->run->scenario.setting);
     double copies, shards;
 
     if (mfu_cell_empty(r, "sharding") && strcasecmp(text, "none") != 0) {
@@ -59,9 +60,17 @@ static bool set_sharding(struct mfu_row *r)
         if (strcmp(known, "hsdp") != 0)
             return mfu_row_set(r, "sharding", known) && set_group(r, text);
     }
-    if (sscanf(text, "%*[^0-9(](%lf x %lf", &copies, &shards) == 2
-        && copies * shards == mfu_row_replicas(r->run->scenario.setting))
+    if (sscanf(text, "%*[^0-9](%lf x %lf", &copies, &shards) != 2
+        && sscanf(text, "%*[^0-9]%lf x %lf", &copies, &shards) != 2) {
+        copies = mfu_number_said(text, "dp replicate|data parallel replicate degree|replicate|replicas");
+        shards = mfu_number_said(text, "dp shard|data parallel shard degree|shard|shards|group|group size");
+        copies = isnan(copies) ? replicas / shards : copies;
+        shards = isnan(shards) ? replicas / copies : shards;
+    }
+    if (copies * shards == replicas)
         return mfu_row_set(r, "zero", "3") && mfu_row_take(r, "dp_shard=%.0f for %s", shards, text);
+    if (copies * shards > 0)
+        return mfu_row_skip(r, "sharding '%.60s': %.0f x %.0f ranks are not %.0f", text, copies, shards, replicas);
     if (mfu_cell_empty(r, "gpus_per_node"))
         return mfu_row_set(r, "zero", "3");
     r->group_open = true;
@@ -85,11 +94,26 @@ static const struct {
                 [SEQUENCE] = {"sp", "sp", "sequence"},
                 [COPIES] = {NULL, "dp", "data"}};
 
+/* Where "8" or "8-way" ends; NULL: no number stands here, or one of several ("TP/PP = 2/4"). */
+static const char *behind_way(const char *number)
+{
+    const char *end = number + strspn(number, "0123456789"), *way = mfu_behind(end, " way");
+
+    return end == number || (*end == '/' && isdigit((unsigned char)end[1])) ? NULL
+        : way && !isalpha((unsigned char)*way)                              ? way
+                                                                            : end;
+}
+
 /* Whether a list of axes goes on to the word that they share: "tensor and pipeline parallelism". */
 static bool leads_to_parallel(const char *at)
 {
     for (; at; at = mfu_behind(at, "and|tensor|model|pipeline|sequence|context|expert|data")) {
+        const char *way;
+
         at += strspn(at, " ,/+&-_");
+        if ((way = behind_way(at))
+            && strncasecmp(way - 3, "way", 3) == 0) /* "2-way tensor and 4-way pipeline parallelism" */
+            at = way + strspn(way, " -");
         if (mfu_behind(at, "parallel"))
             return true;
     }
@@ -137,6 +161,9 @@ static bool next_place(const char *whole, char *text, char *at, enum axis axis, 
 
         if (!end || mfu_stance(whole, whole + (at - text), whole + (end - text)) != MFU_AFFIRMED)
             continue;
+        way = behind_way(end + strspn(end, " -_=:("));
+        if (way && mfu_stance(whole, whole + (at - text), whole + (way - text)) == MFU_DENIED)
+            continue; /* "TP=2 crashed" */
         *p = (struct place){at, text + (end - text), end + strspn(end, " -_=:("), 0};
         if (before - text > 3 && strncasecmp(before - 3, "way", 3) == 0) { /* "8-way TP" */
             first = before = before_blanks(text, before - 3);
@@ -145,10 +172,9 @@ static bool next_place(const char *whole, char *text, char *at, enum axis axis, 
             if (first < before)
                 p->number = p->from = first;
         }
-        p->digits = strspn(p->number, "0123456789");
+        p->digits = p->number > at && !way ? 0 : strspn(p->number, "0123456789");
         if (p->digits && p->number > at) {
-            way = mfu_behind(p->number + p->digits, " way"); /* "TP 8-way" */
-            p->to = text + ((way && !isalpha((unsigned char)*way) ? way : p->number + p->digits) - text);
+            p->to = text + (way - text);
             p->to += tolower((unsigned char)*p->to) == 'x' && isalpha((unsigned char)p->to[1]);
         }
         return true;
@@ -300,6 +326,12 @@ static bool set_model_parallel(struct mfu_row *r, double gpus)
     read_degrees(mfu_row_cell(r, "notes"), gpus, degree);
     ranks = (long)degree[TENSOR];
     stages = (long)degree[STAGES];
+    if (degree[CONTEXT] > 1 && mfu_cell_empty(r, "cp") && !(r->run->scenario.setting[MFU_S_CP] > 1)
+        && !mfu_row_take(r, "cp=%.0f: by the notes", degree[CONTEXT]))
+        return false;
+    if (degree[EXPERTS] > 1 && mfu_cell_empty(r, "ep") && mfu_cell_number(r, "n_experts") > 1
+        && !mfu_row_take(r, "ep=%.0f: by the notes", degree[EXPERTS]))
+        return false;
     if ((!ranks && !stages && !(degree[ALL_RANKS] > 0)) || !mfu_cell_empty(r, "tp") || !mfu_cell_empty(r, "pp"))
         return true;
     r->run->layout_open = false;

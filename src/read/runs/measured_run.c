@@ -317,6 +317,8 @@ static bool set_optimizer(struct mfu_row *r)
     size_t n;
     int matrices;
 
+    if (strcasecmp(text, "none") == 0)
+        return mfu_row_skip(r, "optimizer 'none': a step without an update is not modelled");
     if (strchr(text, '(') && mfu_row_choice_of_all(MFU_S_OPTIMIZER, text, NULL) >= 0)
         return mfu_row_translate(r, "optimizer", MFU_S_OPTIMIZER, "optimizer");
     if (strstr(text, "DeepSpeed") && !mfu_row_set(r, "zero", "3"))

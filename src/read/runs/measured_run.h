@@ -35,6 +35,7 @@ struct mfu_open {
 
 struct mfu_measured_run {
     struct mfu_scenario scenario;
+    struct mfu_cluster machine; /* that the scenario has as its cluster, where no file describes it */
     struct mfu_open open[MFU_OPEN_KEYS];
     int n_open;
     enum { MFU_CARD_STATED, MFU_CARD_OF_SIZE, MFU_CARD_OPEN } card; /* named, known by its memory alone, or unknown */

@@ -119,7 +119,7 @@ const char *mfu_checkpoint_in(const char *text)
     char own[MFU_MOST_SAID];
 
     mfu_affirmed(own, text);
-    if (mfu_has_word(text, "use reentrant")) /* an option of what is on */
+    if (mfu_has_word(text, "use reentrant") && !mfu_has_word(own, "none|off|disabled")) /* an option of what is on */
         return "full";
     if (own[strspn(own, " -_,;:()")] == '\0') /* "no", "without recomputation" */
         return mfu_has_word(text, again) || !strpbrk(text, " _-") ? "none" : NULL;
@@ -170,7 +170,7 @@ static const struct word {
     {"precision", "bf16|bfloat16", "bf16", "precision=bf16, mixed, for"},
     {"precision", "mixed|mixed-precision|half-precision", "fp16", "precision=fp16, mixed, for"},
     {"precision", "fp16-amp-o2|amp-o2|apex-o2|apex-amp-o2|fp16-o2|o2", "fp16", "half_weights=on for"},
-    {"precision", "no|single", "fp32", "precision=fp32 for"}, /* accelerate 1.0, utils/dataclasses.py: PrecisionType.NO */
+    {"precision", "no|single|32|32-true", "fp32", "precision=fp32 for"}, /* accelerate 1.0, utils/dataclasses.py: PrecisionType.NO; Lightning's */
     {"precision", "", "", "precision"},
     {"attention", "sdpa|torch-sdpa|pytorch-sdpa|scaled-dot-product-attention|f.scaled-dot-product-attention", "", "attention: PyTorch's choice for"},
     {"attention", "mha|gqa|mqa|mla|causal|sliding-window|swa|full-attention", "", "attention: a kind of layer, of any kernel, for"},
@@ -415,6 +415,8 @@ static const struct fill { const char *column, *phrase, *text, *denied; } fills[
     {"attention", "flash attention 3|flash attention v3|flash attn 3|FA3", "flash3", NULL},
     {"attention", "flash attention 2|flash attention v2|flash attn 2|FA2", "flash2", NULL},
     {"attention", "flex attention", "flex", NULL},
+    {"attention", "eager attention|attn implementation eager|attn implementation=eager|attn implementation: eager|naive attention|vanilla attention", "math", NULL},
+    {"attention", "xformers|memory efficient attention", "xformers", NULL},
     {"attention", "sdpa|scaled dot product attention", "sdpa", NULL}, {"attention", "flash attention|flash attn", "flash", "math"}, {"attention", "fused attention", NULL, "math"},
     {"sharding", "zero 3|zero stage 3", "zero3", NULL}, {"sharding", "zero 2|zero stage 2", "zero2", NULL}, {"sharding", "zero 1|zero stage 1", "zero1", NULL},
     {"sharding", "distributed optimizer|distributed fused adam|distributedfusedadam", "zero1", NULL}, {"sharding", "hsdp", "hsdp", NULL}, {"sharding", "fsdp|fsdp2|fully sharded data parallel", "fsdp-full", NULL}, {"sharding", "ddp|distributed data parallel", "ddp", NULL},
