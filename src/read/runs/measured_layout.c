@@ -185,7 +185,8 @@ static bool next_place(const char *whole, char *text, char *at, enum axis axis, 
 /* Takes out words that say no more than that there are axes. */
 static void drop_fillers(char *text)
 {
-    static const char words[] = "2d|3d|4d|5d|hybrid parallelism|hybrid parallel|parallelism|parallel|and|with|ulysses";
+    static const char words[] =
+        "2d|3d|4d|5d|1f1b|hybrid parallelism|hybrid parallel|parallelism|parallel|and|with|ulysses";
 
     for (char *p = text; *p; p++) {
         const char *end = p == text || !isalnum((unsigned char)p[-1]) ? mfu_behind(p, words) : NULL;

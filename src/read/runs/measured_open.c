@@ -116,11 +116,13 @@ static bool set_half_layers(struct mfu_row *r)
 /* Whether nothing is said of what is sharded, or "ZeRO" and not of which stage. */
 static bool leaves_sharding(const struct mfu_row *r)
 {
-    const char *sharding = mfu_row_cell(r, "sharding"), *zero = strcasestr(sharding, "zero");
+    const char *sharding = mfu_row_cell(r, "sharding"), *zero = strcasestr(sharding, "zero"),
+               *known = mfu_sharding_in(sharding);
 
     if (!*sharding)
         return true;
-    if (!zero || strcasestr(sharding, "stage") || !mfu_says_word(sharding, "zero"))
+    if (!zero || strcasestr(sharding, "stage") || (known && strcmp(known, "zero3") == 0)
+        || !mfu_says_word(sharding, "zero"))
         return false;
     zero += strlen("zero");
     return !isdigit((unsigned char)zero[strspn(zero, " -_=:")]);

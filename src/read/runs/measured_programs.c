@@ -427,12 +427,14 @@ bool mfu_row_set_transformers(struct mfu_row *r)
 /* ZeRO 2 and 3 by these names, and this word, are DeepSpeed's. */
 static bool runs_deepspeed(const struct mfu_row *r)
 {
+    static const char *const stages[] = {"zero2", "zero3", NULL};
+    const char *known = mfu_sharding_in(mfu_row_cell(r, "sharding"));
+
     return (mfu_cell_is(r, "compile", "eager")
             || (mfu_cell_empty(r, "compile")
                 && r->run->scenario.setting[MFU_S_TRAINER] == mfu_settings[MFU_S_TRAINER].initial
                 && !r->run->other_compiler))
-        && (mfu_cell_is(r, "sharding", "zero2") || mfu_cell_is(r, "sharding", "zero3")
-            || strstr(mfu_row_cell(r, "optimizer"), "DeepSpeed"));
+        && ((known && mfu_is_one_of(known, stages)) || strstr(mfu_row_cell(r, "optimizer"), "DeepSpeed"));
 }
 
 /* DeepSpeed casts all that trains to 16 bits, beside fp32 masters (edaa7221, runtime/engine.py).  torchao's scaling is

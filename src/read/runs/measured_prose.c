@@ -78,8 +78,15 @@ static bool among(const char *list, const char *at, const char *end)
 /* Of a thing, perhaps as the first word of an option ("no_", "disable_"), and of what is done: "without recomputation with FSDP" has FSDP, "not trained with FSDP" has not. */
 static bool denies_a_thing(const char *text, const char *at, const char *end)
 {
+    const char *from, *to;
+
     end -= end > at && end[-1] == '_' && (end - at == 3 || end - at == 8);
-    return among("no without non before disable", at, end)
+    if (among("off", at, end)) /* "turning off FSDP" */
+        return word_before(text, at, &from, &to)
+            && among("turn turns turned turning switch switched switching", from, to);
+    if (among("disabled removed", at, end)) /* "we removed FSDP", not "dropout disabled / FSDP" */
+        return !word_before(text, at, &from, &to) || among("we i they", from, to);
+    return among("no without non before disable disabling removing", at, end)
         || (among("o", at, end) && at - text >= 2 && strncasecmp(at - 2, "w/", 2) == 0);
 }
 
@@ -108,6 +115,20 @@ static bool compares(const char *text, const char *at, const char *end)
                 == end);
 }
 
+/* Whether it fails without what is denied at `at`: "OOMs without recomputation" and "does not fit without it" have it. */
+static bool needs(const char *text, const char *at, const char *end)
+{
+    const char *from, *to, *before, *behind;
+
+    if (!among("without", at, end) || !word_before(text, at, &from, &to))
+        return false;
+    if (among("oom ooms oomed fails failed crashes crashed impossible", from, to))
+        return true;
+    return word_before(text, from, &before, &behind)
+        && ((among("fit work run train possible", from, to) && denies(text, before, behind))
+            || (among("memory", from, to) && among("of", before, behind)));
+}
+
 #define FAR 3          /* words behind which a denial says nothing of a phrase */
 #define NEAR 2         /* the same of what compares */
 #define MOST_BEFORE 32 /* words in all, so that long lists take no longer */
@@ -121,6 +142,8 @@ static enum mfu_stance stance_before(const char *text, const char *at)
     for (int all = 0; words < FAR && all < MOST_BEFORE && word_before(text, at, &from, &to); at = from, all++) {
         if (words < NEAR && compares(text, from, to))
             return MFU_COMPARED;
+        if (needs(text, from, to))
+            return MFU_AFFIRMED;
         if (denies(text, from, to))
             return denies_a_thing(text, from, to) && words > behind_with ? MFU_AFFIRMED : MFU_DENIED;
         if (among("but so then while instead only just", from, to))
@@ -201,11 +224,25 @@ static const char *error_behind(const char *text, const char *at)
                                                                                                                 : NULL;
 }
 
+/* Whether the clause goes on with who fails: "without recomputation it runs out of memory". */
+static bool fails_behind(const char *text, const char *at)
+{
+    const char *from, *to;
+
+    return word_behind(text, at, &from, &to) && among("it this we training", from, to)
+        && (error_behind(text, to)
+            || (word_behind(text, to, &from, &to) && among("oom ooms oomed failed fails crashed crashes", from, to)));
+}
+
 void mfu_forget_errors(char *text)
 {
+    static const char unfit[] = "does not fit|doesn't fit|did not fit|didn't fit|would not fit|wouldn't fit";
+
     for (char *p = text; *p; p++) {
         const char *from, *to, *end = p == text || !mfu_in_word(p[-1]) ? error_behind(text, p) : NULL;
 
+        if (!end && (p == text || !mfu_in_word(p[-1])))
+            end = mfu_behind(p, unfit);
         if (!end && (p == text || !mfu_in_word(p[-1])) && word_behind(text, p, &from, &to) && from == p
             && among("oom ooms oomed failed fails crashed crashes", from, to))
             end = to;
@@ -218,7 +255,7 @@ void mfu_forget_errors(char *text)
 static const char *off_behind(const char *text, const char *at)
 {
     const char *from, *to, *end, *value = at + strspn(at, " -_v");
-    bool verb = false, does = false, not = false;
+    bool verb = false, past = false, does = false, not = false;
 
     value += strspn(value, "0123456789."); /* of a version, or how many there are */
     value -= value > at && value[-1] == '.';
@@ -233,8 +270,10 @@ static const char *off_behind(const char *text, const char *at)
         word_behind(text, to, &from, &to);
     if (from < to && (end = error_behind(text, from)))
         return end;
-    for (; among("is are was were being been left turned switched stays", from, to); verb = true)
+    for (; among("is are was were being been left turned switched stays", from, to); verb = true) {
+        past |= among("was were", from, to);
         word_behind(text, to, &from, &to);
+    }
     if ((does = among("does do did could can", from, to) && strncmp(to, "'t", 2) != 0))
         word_behind(text, to, &from, &to);
     does |= among("doesn don didn couldn can cannot", from, to);
@@ -257,7 +296,8 @@ static const char *off_behind(const char *text, const char *at)
 
         return not &&off ? to : NULL;
     }
-    if (!among(fails, from, to) && !(verb && among("none", from, to)))
+    if (!among(fails, from, to) && !(verb && among("none", from, to))
+        && !(past && among("slower worse tried tested", from, to)))
         return NULL;
     /* "excluded from the count": it runs all the same */
     return word_behind(text, to, &value, &end) && among("from", value, end) ? NULL : to;
@@ -268,10 +308,11 @@ static enum mfu_stance stance_in_cell(const char *text, const char *at, const ch
 {
     enum mfu_stance before = stance_before(text, at);
 
-    return before != MFU_AFFIRMED ? before
-        : left_open(text, end)    ? MFU_OPEN
-        : off_behind(text, end)   ? MFU_DENIED
-                                  : MFU_AFFIRMED;
+    return before == MFU_DENIED && fails_behind(text, end) ? MFU_AFFIRMED
+        : before != MFU_AFFIRMED                           ? before
+        : left_open(text, end)                             ? MFU_OPEN
+        : off_behind(text, end)                            ? MFU_DENIED
+                                                           : MFU_AFFIRMED;
 }
 
 /* Whether what ends here is one side of a comparison, or no fact: "ZeRO-3 baseline", "FSDP vs DDP", "FP8 would be faster". */

@@ -91,9 +91,8 @@ const char *mfu_sharding_in(const char *text)
     const char *all = text;
     int stage = stage_in(text = mfu_affirmed(own, text));
 
-    if (stage >= 0
-        || strcasestr(text,
-                      "zero++")) /* which is stage 3 with other messages (DeepSpeed 0.14, docs/_tutorials/zeropp.md) */
+    /* ZeRO++ is stage 3 with other messages (DeepSpeed 0.14, docs/_tutorials/zeropp.md), ZeRO-Infinity with offload of what does not fit. */
+    if (stage >= 0 || strcasestr(text, "zero++") || mfu_has_word(text, "zero infinity"))
         return numbered[stage >= 0 ? stage : 3];
     if (text[strspn(text, " -_,;:()")] == '\0') /* "fsdp: no", "without FSDP" */
         return mfu_has_word(all, whole) || mfu_has_word(all, states) ? "none" : NULL;
