@@ -91,18 +91,25 @@ static void row(FILE *out, const char *name, const char *key, double value, enum
 static void model(FILE *out, const struct mfu_plan *p)
 {
     const struct mfu_config *c = &p->config;
+    const char *samples = mfu_model_samples(c->model), *many = samples ? samples : "sequences";
     bool attends = mfu_model_has_attention(c->model);
-    char text[256];
+    char text[256], of[64] = "";
 
-    snprintf(text, sizeof text, "%s sequence%s of %s tokens, %s micro-step%s%s", MFU_Q(c->batch, MFU_COUNT),
-             c->batch == 1 ? "" : "s", MFU_Q(c->seq, MFU_COUNT), MFU_Q(c->accum, MFU_COUNT), c->accum == 1 ? "" : "s",
+    if (!samples)
+        snprintf(of, sizeof of, " of %s tokens", MFU_Q(c->seq, MFU_COUNT));
+    snprintf(text, sizeof text, "%s %.*s%s, %s micro-step%s%s", MFU_Q(c->batch, MFU_COUNT),
+             (int)strlen(many) - (c->batch == 1), many, of, MFU_Q(c->accum, MFU_COUNT), c->accum == 1 ? "" : "s",
              c->ranks > 1 ? ", on every GPU" : "");
     if (c->ranks > 1)
         snprintf(text + strlen(text), sizeof text - strlen(text),
                  "; dp %.0f, zero %.0f, tp %.0f, cp %.0f, ep %.0f, etp %.0f, pp %.0f", c->setting[MFU_S_DP],
                  c->setting[MFU_S_ZERO], c->setting[MFU_S_TP], c->setting[MFU_S_CP], c->setting[MFU_S_EP],
                  c->setting[MFU_S_ETP], c->setting[MFU_S_PP]);
-    row(out, "tokens per step", "step.tokens_per_step", p->step.tokens, MFU_COUNT, text);
+    if (samples) {
+        snprintf(of, sizeof of, "%s per second", samples);
+        row(out, of, "step.samples_per_s", p->step.samples_per_s, MFU_COUNT, text);
+    } else
+        row(out, "tokens per step", "step.tokens_per_step", p->step.tokens, MFU_COUNT, text);
     snprintf(text, sizeof text, "%s, %s%s%s%s, %s, checkpoint %s", mfu_precision_names[c->precision],
              mfu_runtime_names[c->runtime], attends ? ", " : "", attends ? mfu_attention_names[c->attention] : "",
              attends ? " attention" : "", mfu_optimizer_names[c->optimizer], mfu_checkpoint_names[c->checkpoint]);
