@@ -136,6 +136,24 @@ static bool is_number_of(const struct parts *p, const char *word, const char *be
         || (*p->form && !word[1]);
 }
 
+/* How many cards a cell says: "8xH100", "4 x 3090", "RTX 3090 x2"; NAN: it does not. */
+static double count_in(const char *name)
+{
+    const char *x = strrchr(name, 'x');
+    char *end;
+    double n = strtod(name, &end);
+
+    end += strspn(end, " ");
+    if (isdigit((unsigned char)*name) && tolower((unsigned char)*end) == 'x') {
+        end += 1 + strspn(end + 1, " ");
+        return isdigit((unsigned char)*end) ? fmin(n, strtod(end, NULL)) : isalpha((unsigned char)*end) ? n : NAN;
+    }
+    return x && x > name && (x[-1] == ' ' || isdigit((unsigned char)x[-1]))
+            && isdigit((unsigned char)x[1 + strspn(x + 1, " ")]) && !strcasestr(name, "pcie")
+        ? strtod(x + 1, NULL)
+        : NAN;
+}
+
 /* The unit that stands apart behind a number ("80 GB", "350 watt"); NULL: none does. */
 static const char *unit_behind(const char *text)
 {
@@ -413,6 +431,12 @@ bool mfu_row_choose_gpu(struct mfu_row *r)
     }
     if (!mfu_same_letters(s->gpu->slug, name))
         mfu_row_assume(r, "gpu=%s for %s", s->gpu->slug, name);
+    if (count_in(name) >= 1 && mfu_cell_empty(r, "n_gpus") && !*mfu_csv_get(r->csv, r->row, "nodes")) {
+        char count[16];
+
+        snprintf(count, sizeof count, "%.0f", count_in(name));
+        mfu_row_fill_cell(r, "n_gpus", count);
+    }
     choose_developers(r, &parts);
     return set_power(r, parts.watts);
 }
