@@ -1046,6 +1046,34 @@ static void measured_memory_tells_of_recomputation(void **state)
     }
 }
 
+/* Memory that is what the plan says, of the rank and in the sense in which the program prints it, makes no reading doubtful. */
+static void memory_as_planned_tells_nothing_new(void **state)
+{
+    static const char *const programs[] = {"Megatron-LM", "torchtitan"},
+                             *const notes[] = {"", "memory of the last rank"};
+    static const char *const row = "gpu,model,seq_len,n_gpus,micro_batch,grad_accum,tp,pp,framework,act_ckpt,notes,"
+                                   "mem_allocated_gib,mem_reserved_gib,step_time_ms\n"
+                                   "h100-sxm,llama-3.1-8b,4096,32,4,8,4,2,%s,none,%s,%s,%s,9000\n";
+
+    (void)state;
+    for (size_t i = 0; i < 2 * LENGTH(programs); i++) {
+        const char *program = programs[i / 2], *note = notes[i % 2];
+        struct mfu_validated plain = table(row, program, note, "", "")->rows[0];
+        char gib[24];
+
+        assert_true(plain.predicted_step_s > 0);
+        for (int reserved = 0; reserved < 2; reserved++) {
+            const struct mfu_validated *v;
+
+            snprintf(gib, sizeof gib, "%.4f",
+                     (reserved ? plain.predicted_reserved_bytes : plain.predicted_allocated_bytes) / 0x1p30);
+            v = &table(row, program, note, reserved ? "" : gib, reserved ? gib : "")->rows[0];
+            if (v->predicted_step_s != plain.predicted_step_s || strcmp(v->assumed, plain.assumed) != 0)
+                fail_msg("%s, %s: %s; %s", program, note, v->assumed, v->skipped);
+        }
+    }
+}
+
 /* An empty cell that decides much widens the interval by what it may have been, and what did not fit gives way
  * to what did. */
 static void what_is_open_widens_the_interval(void **state)
@@ -2532,6 +2560,7 @@ int main(void)
         cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(measured_memory_tells_of_recomputation),
+        cmocka_unit_test(memory_as_planned_tells_nothing_new),
         cmocka_unit_test(what_is_open_widens_the_interval),
         cmocka_unit_test(few_microbatches_are_interleaved),
         cmocka_unit_test(spellings_are_understood),

@@ -82,12 +82,31 @@ static bool may_suit(struct mfu_plan *p, struct mfu_simulation *simulation, cons
         || (!p->memory.fits && p->memory.fits_probability >= LEAST_FIT && !holds_too_much(p, run));
 }
 
+/* Memory of the rank that the row is of: the one that needs most, where nothing says which. */
+static const struct mfu_memory_answer *memory_of(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    if (p->n_stages && run->of_last_rank)
+        return &p->stages[p->n_stages - 1].memory;
+    return p->n_stages && mfu_trainers[p->config.trainer].of_first_rank ? &p->stages[0].memory : &p->memory;
+}
+
+void mfu_memory_as_measured(const struct mfu_plan *p, const struct mfu_measured_run *run, double *allocated,
+                            double *reserved)
+{
+    const struct mfu_memory_answer *memory = memory_of(p, run);
+
+    *allocated =
+        mfu_trainers[p->config.trainer].prints_resident ? memory->peak.optimizer_peak_bytes : memory->peak.bytes;
+    *reserved = run->reserved_is_smi ? memory->smi_bytes : memory->reserved_bytes;
+}
+
 void mfu_reserved_interval(const struct mfu_plan *p, const struct mfu_measured_run *run, double *low, double *high)
 {
-    double context = run->reserved_is_smi ? 0 : p->memory.context_bytes;
+    const struct mfu_memory_answer *memory = memory_of(p, run);
+    double context = run->reserved_is_smi ? 0 : memory->context_bytes;
 
-    *low = p->memory.smi_low_bytes - context;
-    *high = p->memory.smi_high_bytes - context;
+    *low = memory->smi_low_bytes - context;
+    *high = memory->smi_high_bytes - context;
 }
 
 /* Sizes that are tried. */
@@ -133,10 +152,10 @@ static double amount(const struct mfu_measured_run *run, const struct mfu_scenar
 /* How much more memory is planned than was measured, as a logarithm; NAN: none was measured. */
 static double memory_over(const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
-    double context = run->reserved_is_smi ? p->memory.context_bytes : 0;
+    double allocated, reserved;
 
-    return !isnan(run->reserved_bytes) ? log((p->memory.reserved_bytes + context) / run->reserved_bytes)
-                                       : log(p->memory.peak.bytes / run->allocated_bytes);
+    mfu_memory_as_measured(p, run, &allocated, &reserved);
+    return !isnan(run->reserved_bytes) ? log(reserved / run->reserved_bytes) : log(allocated / run->allocated_bytes);
 }
 
 static double memory_off(const struct mfu_plan *p, const struct mfu_measured_run *run)

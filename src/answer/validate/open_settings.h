@@ -39,6 +39,10 @@ double mfu_states_of(const struct mfu_plan *);
 bool mfu_run_suits(struct mfu_plan *, struct mfu_simulation *, const struct mfu_measured_run *,
                    const struct mfu_scenario *);
 
+/* What of the plan the row has measured, bytes: of its rank, and of what its program calls allocated. */
+void mfu_memory_as_measured(const struct mfu_plan *, const struct mfu_measured_run *, double *allocated,
+                            double *reserved);
+
 /* The 90 % interval of what the row has measured, bytes: with the context or without. */
 void mfu_reserved_interval(const struct mfu_plan *, const struct mfu_measured_run *, double *low, double *high);
 

@@ -86,18 +86,8 @@ static void say_one_gpu(struct mfu_measured_run *run)
         mfu_run_note(run, "gpus=1");
 }
 
-/* Memory of the rank that the row is of: the one that needs most, where nothing says which. */
-static const struct mfu_memory_answer *memory_of(const struct mfu_plan *p, const struct mfu_measured_run *run)
-{
-    if (p->n_stages && run->of_last_rank)
-        return &p->stages[p->n_stages - 1].memory;
-    return p->n_stages && mfu_trainers[p->config.trainer].of_first_rank ? &p->stages[0].memory : &p->memory;
-}
-
 static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
-    const struct mfu_memory_answer *memory = memory_of(p, run);
-
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
     snprintf(v->spread, sizeof v->spread, "%s",
              p->config.ranks <= 1                                      ? "one GPU"
@@ -109,10 +99,7 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
     v->error = v->predicted_step_s / v->measured_step_s - 1;
     v->model_flops = p->mfu.model_flops / p->config.ranks;
     v->peak_flops = p->mfu.peak_flops;
-    v->predicted_allocated_bytes = memory->peak.bytes;
-    if (mfu_trainers[p->config.trainer].prints_resident)
-        v->predicted_allocated_bytes = memory->peak.optimizer_peak_bytes;
-    v->predicted_reserved_bytes = run->reserved_is_smi ? memory->smi_bytes : memory->reserved_bytes;
+    mfu_memory_as_measured(p, run, &v->predicted_allocated_bytes, &v->predicted_reserved_bytes);
     mfu_reserved_interval(p, run, &v->reserved_low_bytes, &v->reserved_high_bytes);
     v->fits = p->memory.fits;
     v->fits_known = run->card != MFU_CARD_OPEN && !run->memory_apart;
