@@ -450,6 +450,7 @@ static const struct {
     {0, {"notes", "turning off gradient checkpointing gave 20 %"}, {"act_ckpt", "none"}},
     {0, {"notes", "we removed gradient checkpointing"}, {"act_ckpt", "none"}},
     {0, {"notes", "dropout removed / gradient checkpointing"}, {"act_ckpt", "full"}},
+    {0, {"notes", "FSDP was tested on 8 GPUs"}, {"sharding", "fsdp"}},
     {0, {"notes", "torch.compile was slower"}, {"compile", "eager"}},
     {0, {"sharding", "FSDP, TP2 (TP4 was slower)"}, {"sharding", "FSDP, TP2"}},
     {0, {"sharding", "PP=2 (1F1B), DP=4"}, {"sharding", "PP=2, DP=4"}},

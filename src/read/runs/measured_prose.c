@@ -297,7 +297,7 @@ static const char *off_behind(const char *text, const char *at)
         return not &&off ? to : NULL;
     }
     if (!among(fails, from, to) && !(verb && among("none", from, to))
-        && !(past && among("slower worse tried tested", from, to)))
+        && !(past && among("slower worse tried", from, to)))
         return NULL;
     /* "excluded from the count": it runs all the same */
     return word_behind(text, to, &value, &end) && among("from", value, end) ? NULL : to;
