@@ -141,6 +141,21 @@ static void a_column_sets_no_constant_of_a_file(void **state)
     }
 }
 
+/* What is counted may stand behind how many there are. */
+static void counts_may_name_what_they_count(void **state)
+{
+    struct mfu_validation *all = table("gpu,model,n_gpus,gpus_per_node,seq_len,micro_batch,step_time_ms\n"
+                                       "a100-80gb-sxm,gpt2,8,4,1024,16,400\n"
+                                       "a100-80gb-sxm,gpt2,8 GPUs,4 GPUs,1024 tokens,16,400\n"
+                                       "a100-80gb-sxm,gpt2,8 layers,4,1024,16,400\n");
+
+    (void)state;
+    assert_true(all->rows[0].predicted_step_s > 0);
+    assert_near(all->rows[1].predicted_step_s, all->rows[0].predicted_step_s, 1e-12);
+    assert_near(all->rows[1].high_s, all->rows[0].high_s, 1e-12);
+    assert_non_null(strstr(all->rows[2].skipped, "n_gpus '8 layers': expected a whole number"));
+}
+
 /* Another program's name for a dimension that models have in common is a column. */
 static void other_names_of_dimensions_are_columns(void **state)
 {
@@ -2524,6 +2539,7 @@ int main(void)
         cmocka_unit_test(numbers_are_read_whole),
         cmocka_unit_test(no_cell_opens_a_file),
         cmocka_unit_test(a_column_sets_no_constant_of_a_file),
+        cmocka_unit_test(counts_may_name_what_they_count),
         cmocka_unit_test(other_names_of_dimensions_are_columns),
         cmocka_unit_test(what_is_stated_is_used),
         cmocka_unit_test(what_cannot_be_read_says_so),

@@ -38,9 +38,9 @@ static const struct column {
     {"micro_batch", NULL, 1, 1e6, true, false, NEEDED},
     {"grad_accum", NULL, 1, 1e6, true, false, NEEDED},
     {"global_batch", NULL, 1, 1e9, true, false, NEEDED},
-    {"n_gpus", NULL, 1, 1e6, true, false, NEEDED},
-    {"gpus_per_node", NULL, 1, 1e4, true, false, NEEDED},
-    {"n_layer", NULL, 1, 1e4, true, false, NEEDED},
+    {"n_gpus", "GPUs", 1, 1e6, true, false, NEEDED},
+    {"gpus_per_node", "GPUs", 1, 1e4, true, false, NEEDED},
+    {"n_layer", "layers", 1, 1e4, true, false, NEEDED},
     {"n_head", NULL, 1, 1e4, true, false, NEEDED},
     {"n_kv_head", NULL, 1, 1e4, true, false, NEEDED},
     {"head_dim", NULL, 1, 1e5, true, false, NEEDED},
@@ -49,7 +49,7 @@ static const struct column {
     {"vocab", NULL, 1, 1e8, true, false, NEEDED},
     {"img_size", "pixels", 1, 1e5, true, false, NEEDED},
     {"patch", "pixels", 1, 1e5, true, false, NEEDED},
-    {"seq_len", NULL, 1, 1e8, true, false, NEEDED},
+    {"seq_len", "tokens", 1, 1e8, true, false, NEEDED},
     {"n_experts", NULL, 0, 1e5, true, true, NEEDED},
     {"experts_active", NULL, 0, 1e5, true, true, NEEDED},
     {"dropout", NULL, 0, 1, false, true, NEEDED},
@@ -138,7 +138,10 @@ static double plain(const char *text)
 static const struct {
     const char *of, *written;
     double is;
-} units[] = {{"milliseconds", "ms|msec|milliseconds", 1},
+} units[] = {{"GPUs", "GPUs|GPU|devices|cards", 1},
+             {"layers", "layers", 1},
+             {"tokens", "tokens", 1},
+             {"milliseconds", "ms|msec|milliseconds", 1},
              {"milliseconds", "s|sec|seconds", 1e3},
              {"per cent", "%|percent|per cent", 1},
              {"GiB", "GiB", 1},
@@ -239,7 +242,7 @@ void mfu_row_read_numbers(struct mfu_row *r)
         snprintf(number, sizeof number, "%.12g", x);
         mfu_row_assume(r, "%s=%s for %.40s", c->name, number, text);
         mfu_row_fill_cell(r, c->name, number);
-        if (c->unit)
+        if (c->unit && !c->whole)
             r->run->rounding = fmax(r->run->rounding, rounding);
     }
 }
