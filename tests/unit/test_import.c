@@ -1605,6 +1605,9 @@ static void refusals_say_why(void **state)
     assert_true(err.code == MFU_EIO && strstr(err.text, "No such file"));
     assert_int_equal(mfu_import_read(import, scratch_file(&s, "a.txt", "nothing\n"), NULL, &err), -1);
     assert_true(strstr(err.text, "no known program") != NULL);
+    assert_int_equal(
+        mfu_import_read(import, scratch_file(&s, "config.json", "{\"model_type\": \"llama\"}\n"), NULL, &err), -1);
+    assert_true(strstr(err.text, "`model FILE` takes it") != NULL);
     assert_int_equal(mfu_import_read(import, scratch_file(&s, "b.txt", "x\n"), "nanogtp", &err), -1);
     assert_string_equal(err.suggestion, "nanogpt");
     assert_int_equal(mfu_import_read(import, scratch_file(&s, "c.json", "{\"zero_optimization\": [1,}"), NULL, &err),

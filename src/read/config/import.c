@@ -508,7 +508,10 @@ static int find_format(struct mfu_import *m, const char *path, const char *text,
         }
     }
     if (!name) {
-        mfu_fail(err, MFU_EINPUT, "no known program writes such a file; `help import` lists them");
+        if (strstr(text, "\"model_type\"") || strstr(text, "\"architectures\""))
+            mfu_fail(err, MFU_EINPUT, "this is a model's configuration: `model FILE` takes it");
+        else
+            mfu_fail(err, MFU_EINPUT, "no known program writes such a file; `help import` lists them");
         return mfu_error_at(err, path, 0, 0);
     }
     mfu_fail(err, MFU_EINPUT, "no format is called '%.40s'", name);
