@@ -67,14 +67,11 @@
     X(LION, "lion", "lion", .meaning = "one moment, signs", .states = 1, .p = 2, .g = 1, .s = 2,                       \
       .launches_per_tensor = 6, .flops = 8, .aliases = "lionw decoupled_lionw")                                        \
     X(LION8BIT, "lion8bit", "lion8bit", .meaning = "one moment in 8 bits (bitsandbytes)", .states = 1,                 \
-      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 15, .gpu_only = true,    \
-      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU))                                                                    \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 15, MFU_OWN_KERNELS)     \
     X(ADEMAMIX, "ademamix", "ademamix", .meaning = "three moments (bitsandbytes)", .states = 3, .state_bytes = 4,      \
-      .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 20, .gpu_only = true,                                 \
-      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU), .aliases = "ademamix_32bit")                                       \
+      .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 20, MFU_OWN_KERNELS, .aliases = "ademamix_32bit")     \
     X(ADEMAMIX8BIT, "ademamix8bit", "ademamix8bit", .meaning = "three moments in 8 bits (bitsandbytes)", .states = 3,  \
-      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 40, .gpu_only = true,    \
-      .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU))                                                                    \
+      .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 40, MFU_OWN_KERNELS)     \
     X(ADAM_MINI, "adam-mini", "adam_mini", .meaning = "one moment, a rate for each block", .states = 1, .p = 4,        \
       .g = 6, .s = 4, .scratch = 2, .launches_per_tensor = 12, .flops = 10)                                            \
     X(MARS, "mars", "mars", .meaning = "two moments and the last gradient", .states = 3, .p = 4, .g = 9, .s = 10,      \
@@ -100,8 +97,7 @@
       .gpu_only = true, .aliases = "galore_adamw", .stands_for = "fira")                                               \
     X(GALORE8BIT, "galore8bit", "galore8bit", .meaning = "the same with moments in 8 bits", .states = 2,               \
       .state_bytes = 1 + 4. / 256, .p = 4, .g = 3, .launches_per_tensor = 6, .flops = 2, .matrices = MFU_PROJECTED,    \
-      .rank = 128, .others = MFU_ADAM8BIT, .gpu_only = true, .lacks = MFU_ON(MFU_METAL) | MFU_ON(MFU_HPU),             \
-      .aliases = "galore_adamw_8bit 8bit-galore")                                                                      \
+      .rank = 128, .others = MFU_ADAM8BIT, MFU_OWN_KERNELS, .aliases = "galore_adamw_8bit 8bit-galore")                \
     X(APOLLO, "apollo", "apollo", .meaning = "gradients scaled by AdamW of a projection to optimizer_rank",            \
       .states = 2, .p = 2, .g = 8, .launches_per_tensor = 19, .flops = 8, .matrices = MFU_SCALED, .rank = 128,         \
       .others = MFU_ADAMW_LOOP, .gpu_only = true, .aliases = "apollo_adamw")                                           \

@@ -356,6 +356,7 @@ static void try_faster(struct search *t)
 }
 
 #define STRANGE 0.25 /* as a logarithm, of memory: what makes another reading worth a look (chosen) */
+#define TOLD 2       /* surprise of what it may tell of, beside WORTH_A_LOOK (chosen) */
 #define FAR_LESS 0.4 /* as a logarithm, of memory: what no allocator explains (chosen) */
 
 /* The label may be right all the same: its time is in the interval. */
@@ -450,8 +451,8 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
     const struct mfu_scenario as_read = run->scenario;
     struct mfu_scenario first = as_read;
     struct mfu_error err = {0};
-    int n_taken = 0;
     double found;
+    int n_taken;
     bool fits, strange, told;
 
     if (run->ran == 0 && run->batch_open) {
@@ -469,7 +470,7 @@ bool mfu_choose_open(struct mfu_plan *p, struct mfu_simulation *simulation, stru
         if (strcmp(run->open[i].key, "gpus") == 0)
             run->open[i] = run->open[--run->n_open];
     strange = fits && !run->batch_open && run->ran != 0 && memory_off(p, run) > STRANGE;
-    found = strange ? 2 : fits ? 0 : INFINITY;
+    found = strange ? TOLD : fits ? 0 : INFINITY;
     if (strange)
         t.most_off = memory_off(p, run) / 2;
     if (!fits || strange
