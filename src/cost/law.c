@@ -3,8 +3,6 @@
  */
 #include "cost/law.h"
 
-#include <math.h>
-
 #include "descriptor/gpu.h"
 
 /* ---- products ------------------------------------------------------------ */

@@ -10,7 +10,6 @@
 #include "descriptor/catalog.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <limits.h>

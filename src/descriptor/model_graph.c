@@ -215,11 +215,11 @@ static int fail_inputs(struct mfu_model_builder *b, const struct mfu_primitive *
 {
     char range[32];
 
-    if (p->least_inputs == p->most_inputs)
-        snprintf(range, sizeof range, "%d", p->most_inputs);
+    if (p->inputs[0] == p->inputs[1])
+        snprintf(range, sizeof range, "%d", p->inputs[1]);
     else
-        snprintf(range, sizeof range, "%d to %d", p->least_inputs, p->most_inputs);
-    return mfu_fail(b->err, MFU_EINPUT, "reads %s input%s, not %d", range, p->most_inputs == 1 ? "" : "s", n);
+        snprintf(range, sizeof range, "%d to %d", p->inputs[0], p->inputs[1]);
+    return mfu_fail(b->err, MFU_EINPUT, "reads %s input%s, not %d", range, p->inputs[1] == 1 ? "" : "s", n);
 }
 
 /* `in: [input, mlp.proj]`. */
@@ -240,7 +240,7 @@ static int read_inputs(struct mfu_model_builder *b, struct mfu_yaml_node *in, in
         const char *name = mfu_node_text(b->yaml, each);
         int found = MFU_SECTION_INPUT;
 
-        if (i == MFU_INPUTS || (int)i == o->primitive->most_inputs) {
+        if (i == MFU_INPUTS || (int)i == o->primitive->inputs[1]) {
             size_t n = mfu_node_count(in);
 
             fail_inputs(b, o->primitive, n > 0 ? (int)n : 1);
@@ -274,9 +274,9 @@ static int connect(struct mfu_model_builder *b, struct mfu_yaml_node *node, int 
 
     if (in && read_inputs(b, in, op) < 0)
         return -1;
-    if (!in && p->most_inputs >= 1 && !(first && m->n_sections == 1))
+    if (!in && p->inputs[1] >= 1 && !(first && m->n_sections == 1))
         o->in[o->n_in++] = first ? MFU_SECTION_INPUT : op - 1;
-    if (o->n_in >= p->least_inputs)
+    if (o->n_in >= p->inputs[0])
         return 0;
     if (in)
         fail_inputs(b, p, o->n_in);
@@ -288,7 +288,7 @@ static int connect(struct mfu_model_builder *b, struct mfu_yaml_node *node, int 
         mfu_fail(b->err, MFU_EINPUT,
                  "reads %d inputs; name them, as in "
                  "in: [input, mlp.proj]",
-                 p->least_inputs);
+                 p->inputs[0]);
     return mfu_node_error(b->yaml, in ? in : node, b->err);
 }
 
@@ -326,7 +326,7 @@ static int read_next(struct mfu_model_builder *b, struct mfu_yaml_node *node, in
     const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
     struct mfu_yaml_node *next = mfu_node_find(node, "next");
     const char *name = next ? mfu_node_text(b->yaml, next) : NULL;
-    bool carries = m->ops[op].primitive->traits & MFU_CHOOSES && m->ops[op].primitive->most_inputs == 1;
+    bool carries = m->ops[op].primitive->traits & MFU_CHOOSES && m->ops[op].primitive->inputs[1] == 1;
 
     m->ops[op].next = name ? find_in(m, s, name, MFU_MAX_OPS) : -1;
     if (carries ? m->ops[op].next >= 0 && m->ops[op].next != op : !next)

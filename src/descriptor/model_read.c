@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +92,7 @@ bool mfu_model_writes(const struct mfu_model *m)
         for (int k = 0; p->attributes[k].name; k++)
             if (strcmp(p->attributes[k].name, "causal") == 0 && m->ops[i].attribute[k])
                 mfu_expression_constant(m->ops[i].attribute[k], &causal);
-        if (p->traits & MFU_ENDS_IN_LOSS && p->least_inputs > 1)
+        if (p->traits & MFU_ENDS_IN_LOSS && p->inputs[0] > 1)
             return false;
         passes |= p->traits & MFU_PASSES_STATES || (p->traits & MFU_MIXES_ROWS && causal > 0);
     }

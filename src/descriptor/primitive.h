@@ -42,7 +42,8 @@ struct mfu_weights {
     bool fixed;    /* a table that never trains: the sines of positions */
 };
 
-struct mfu_builder; /* graph/builder.h: the program being built */
+struct mfu_builder; /* graph/builder.h: the program being built, */
+struct mfu_node;    /* and an operation of it */
 
 /* Traits of an operation, for code that must not test its name. */
 enum mfu_trait {
@@ -70,8 +71,8 @@ enum mfu_trait {
 struct mfu_primitive {
     const char *name, *summary;
     struct mfu_attribute attributes[MFU_ATTRIBUTES + 1];
-    int least_inputs, most_inputs; /* embeddings take none */
-    unsigned traits;               /* of enum mfu_trait */
+    int inputs[2];   /* at least, at most; embeddings take none */
+    unsigned traits; /* of enum mfu_trait */
 
     /* Bits of the attributes of which a rank has a part where the result is split by
      * columns (or heads), where the weight is split by rows, where experts are split. */
@@ -79,7 +80,7 @@ struct mfu_primitive {
     double (*key_elements)(const struct mfu_operation *); /* of keys and values, per token: of what mixes rows */
     bool (*takes_prefix)(const struct mfu_operation *);   /* whether learned ones may stand before them */
 
-    /* Elements per row of the output. */
+    /* Elements per row of the output; NULL: as many as its first input has. */
     double (*shape)(const struct mfu_operation *);
     /* Trainable parameters; NULL: none. */
     struct mfu_weights (*params)(const struct mfu_operation *);
@@ -87,11 +88,15 @@ struct mfu_primitive {
     /* Whether its weight belongs to positions, not to tokens; NULL: it does not. */
     bool (*has_position)(const struct mfu_operation *);
 
-    /* Appends the kernels and tensors of the forward or backward pass;
-     * `index` is the operation's number within the step. */
-    void (*forward)(struct mfu_builder *, int index);
-    void (*backward)(struct mfu_builder *, int index);
+    /* Appends the kernels and tensors of the forward or backward pass (NULL: backward has nothing to do). */
+    void (*forward)(struct mfu_builder *, struct mfu_node *);
+    void (*backward)(struct mfu_builder *, struct mfu_node *);
 };
+
+static inline double mfu_operation_width(const struct mfu_operation *op)
+{
+    return op->primitive->shape ? op->primitive->shape(op) : op->in_width[0];
+}
 
 extern const struct mfu_primitive *const mfu_primitives[];
 extern const size_t mfu_primitive_count;

@@ -650,13 +650,12 @@ struct mfu_tape_weights mfu_tape_count(mfu_adapter_method_fn *method, const stru
     return t.weights;
 }
 
-void mfu_tape_forward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index)
+void mfu_tape_forward(mfu_adapter_method_fn *method, struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     struct mfu_tape t = {.s = s, .n = n, .op = n->op, .last_save = -1};
     int out;
 
-    if (mfu_last_recomputed(s, index)) { /* how often it saves */
+    if (mfu_last_recomputed(s, n)) { /* how often it saves */
         t.replays = true;
         t.last_save = 0;
         method(&t);
@@ -667,9 +666,8 @@ void mfu_tape_forward(mfu_adapter_method_fn *method, struct mfu_builder *s, int 
         n->out = t.value[out].view;
 }
 
-void mfu_tape_backward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index)
+void mfu_tape_backward(mfu_adapter_method_fn *method, struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     struct mfu_tape t = {.s = s, .n = n, .op = n->op, .last_save = -1, .replays = true};
     int out = method(&t);
 

@@ -106,7 +106,7 @@ struct mfu_tape_weights {
     bool uneven; /* something does not divide what it must, or is more than there is */
 };
 struct mfu_tape_weights mfu_tape_count(mfu_adapter_method_fn *, const struct mfu_operation *);
-void mfu_tape_forward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index);
-void mfu_tape_backward(mfu_adapter_method_fn *method, struct mfu_builder *s, int index);
+void mfu_tape_forward(mfu_adapter_method_fn *method, struct mfu_builder *s, struct mfu_node *n);
+void mfu_tape_backward(mfu_adapter_method_fn *method, struct mfu_builder *s, struct mfu_node *n);
 
 #endif

@@ -291,11 +291,10 @@ static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
 {
     return (op->primitive->traits & trait) != 0;
 }
-/* Whether one kernel computes the activation `index` and the product that it is the first factor of. */
-bool mfu_is_gate(const struct mfu_builder *, int index);
+/* Whether one kernel computes this activation and the product that it is the first factor of. */
+bool mfu_is_gate(const struct mfu_builder *, const struct mfu_node *activation);
 /* Whether such an activation is a gate's: GELU and SiLU. */
 bool mfu_activation_gates(const struct mfu_operation *);
-struct mfu_node *mfu_node_at(struct mfu_builder *, int index);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
 int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);
 int mfu_node_save(struct mfu_builder *, struct mfu_node *, int view); /* returns view */
@@ -333,7 +332,7 @@ void mfu_offer_result(struct mfu_builder *, int view, bool matmul);
 /* Whether forward drops the node's result, and backward of its readers makes it anew from what the node read. */
 bool mfu_result_dropped(const struct mfu_builder *, int node);
 /* Recomputation ends here: only what this node saves is still needed. */
-bool mfu_last_recomputed(const struct mfu_builder *, int index);
+bool mfu_last_recomputed(const struct mfu_builder *, const struct mfu_node *);
 
 /* ---- parameters ---- */
 /* The node's weight in the compute type (autocast: a cast copy, made once per

@@ -107,7 +107,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
                     from = section > 0 ? m->sections[section - 1].first + m->sections[section - 1].count - 1 : -1;
                 op->in_width[k] = from >= 0 ? s->operations[from].out_width : 0;
             }
-            op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : op->primitive->shape(op);
+            op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : mfu_operation_width(op);
             if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS)) {
                 s->logits_section = sec->name;
                 s->logits_width = op->in_width[0];

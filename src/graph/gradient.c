@@ -10,11 +10,6 @@
 
 /* ---- nodes -------------------------------------------------------------- */
 
-struct mfu_node *mfu_node_at(struct mfu_builder *s, int index)
-{
-    return &s->nodes[index];
-}
-
 int mfu_node_input(struct mfu_builder *s, const struct mfu_node *n, int i)
 {
     const struct mfu_node *from = n->in[i] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[i]];
@@ -157,11 +152,11 @@ void mfu_offer_result(struct mfu_builder *s, int view, bool matmul)
     }
 }
 
-bool mfu_last_recomputed(const struct mfu_builder *s, int index)
+bool mfu_last_recomputed(const struct mfu_builder *s, const struct mfu_node *n)
 {
     /* Megatron runs the whole layer again; so does a function that drops what this reads: it keeps all when it is done. */
-    return s->recomputing && index == s->last_saver && !s->runtime->half_weights
-        && (s->nodes[index].in[0] < 0 || s->nodes[s->nodes[index].in[0]].recomputed >= 0);
+    return s->recomputing && n - s->nodes == s->last_saver && !s->runtime->half_weights
+        && (n->in[0] < 0 || s->nodes[n->in[0]].recomputed >= 0);
 }
 
 /* ---- parameters --------------------------------------------------------- */

@@ -71,19 +71,21 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         s->numerics = mfu_numerics_apart(s->config, apart > 1);
     s->numerics.widens &= !is_their_layer(s, st);
     for (int i = st->first_node; i < st->first_node + st->n_nodes && !s->failed; i++) {
+        struct mfu_node *n = &s->nodes[i];
+
         s->node = i;
-        s->nodes[i].n_saved = 0;
+        n->n_saved = 0;
         if (s->recomputing && i > s->last_saver)
             break;
-        if (s->referring && mfu_is_adapter(s, &s->nodes[i])) { /* switched off */
-            s->nodes[i].out = s->nodes[s->nodes[i].in[s->nodes[i].in[1] == MFU_TOKENS_IN ? 0 : 1]].out;
+        if (s->referring && mfu_is_adapter(s, n)) { /* switched off */
+            n->out = s->nodes[n->in[n->in[1] == MFU_TOKENS_IN ? 0 : 1]].out;
             continue;
         }
-        if (s->nodes[i].replaced && !s->referring)
+        if (n->replaced && !s->referring)
             continue;
-        mfu_split_before_forward(s, i);
-        s->nodes[i].op->primitive->forward(s, i);
-        mfu_split_after_forward(s, i);
+        mfu_split_before_forward(s, n);
+        n->op->primitive->forward(s, n);
+        mfu_split_after_forward(s, n);
         hold_arguments(s, st, i);
     }
     if (s->apart)
@@ -183,9 +185,10 @@ static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
             continue;
         mfu_compute_missing(s, st, i);
         s->node = i;
-        mfu_split_before_backward(s, i);
-        n->op->primitive->backward(s, i);
-        mfu_split_after_backward(s, i);
+        mfu_split_before_backward(s, n);
+        if (n->op->primitive->backward)
+            n->op->primitive->backward(s, n);
+        mfu_split_after_backward(s, n);
     }
     s->numerics.widens = widens;
     mfu_update_deferred(s);
@@ -601,7 +604,7 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
         if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
-            s->nodes[0].op->primitive->forward(s, 0);
+            s->nodes[0].op->primitive->forward(s, &s->nodes[0]);
         layers[k].first_kept = s->n_kept;
         s->n_gemms = 0;
         s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);

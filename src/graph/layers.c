@@ -145,8 +145,8 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base, const
     n->op = &s->operations[MFU_MAX_OPS + op];
     for (int k = 0; k < MFU_INPUTS; k++)
         n->in[k] = MFU_TOKENS_IN;
-    n->in[0] = n->op->primitive->least_inputs > 1 ? input : base;
-    n->in[1] = n->op->primitive->least_inputs > 1 ? base : MFU_TOKENS_IN;
+    n->in[0] = n->op->primitive->inputs[0] > 1 ? input : base;
+    n->in[1] = n->op->primitive->inputs[0] > 1 ? base : MFU_TOKENS_IN;
     if (mfu_adapter_in_front(s, op)) {
         n->in[0] = input;
         n->in[1] = MFU_TOKENS_IN;

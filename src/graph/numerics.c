@@ -8,7 +8,6 @@
  */
 #include "graph/numerics.h"
 
-#include "graph/runtime.h"
 #include "scenario/scenario.h"
 #include "scenario/adapter.h"
 #include "scenario/setting.h"

@@ -4,7 +4,6 @@
  */
 #include "graph/recompute.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,9 +248,9 @@ static void compute_again(struct mfu_builder *s, const struct mfu_layer *st, int
     s->node = node;
     s->recomputing = true;
     n->n_saved = 0;
-    mfu_split_before_forward(s, node);
-    n->op->primitive->forward(s, node);
-    mfu_split_after_forward(s, node);
+    mfu_split_before_forward(s, n);
+    n->op->primitive->forward(s, n);
+    mfu_split_after_forward(s, n);
     s->recomputing = false;
     for (int i = first; i < s->program->n_launches && s->runtime->recompute_ops; i++)
         s->program->launches[i].fusion = MFU_ALONE;

@@ -6,10 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/builder_private.h"
 #include "graph/layers.h"
 #include "graph/optimizer.h"
-#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 static void move_to_host(struct mfu_program *p, enum mfu_part part)

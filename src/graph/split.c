@@ -264,7 +264,7 @@ static int split_operation(struct mfu_builder *s, int section, int i, struct mfu
     divide(op, op->primitive->split_experts, ranks_of(s, MFU_AXIS_EP));
     for (int k = 0; k < source->n_in; k++)
         op->in_width[k] = width_of_input(s, section, i, k);
-    op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : s->shares[i] ? shared : op->primitive->shape(op);
+    op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : s->shares[i] ? shared : mfu_operation_width(op);
     if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS))
         s->logits_width = op->in_width[0];
     s->split[MFU_MAX_OPS + i] = s->split[i];
@@ -446,7 +446,7 @@ static bool shares_heads(const struct mfu_builder *s, const struct mfu_node *n)
 
 static int own_heads(struct mfu_builder *s, const struct mfu_node *n, bool backward, int view)
 {
-    double ranks = ranks_of(s, MFU_AXIS_TP), whole = n->op->primitive->shape(n->op) * ranks;
+    double ranks = ranks_of(s, MFU_AXIS_TP), whole = mfu_operation_width(n->op) * ranks;
     int all = backward ? MFU_NO_VIEW : over_parts(s, MFU_ALL_GATHER, MFU_AXIS_TP, view, true), to;
 
     to = mfu_tensor_new(s, mfu_view_rows(s, view), backward ? whole : n->op->out_width, mfu_view_type(s, view),
@@ -594,10 +594,8 @@ int mfu_split_adapted_gradient(struct mfu_builder *s, const struct mfu_node *n, 
     return mfu_view_slice(s, g, mfu_view_rows(s, g), n->op->attribute[MFU_ADAPTER_WIDTH]);
 }
 
-void mfu_split_before_forward(struct mfu_builder *s, int node)
+void mfu_split_before_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = &s->nodes[node];
-
     n->gathered = MFU_NO_VIEW;
     enter(s, n);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
@@ -619,14 +617,12 @@ static void keep_part(struct mfu_builder *s, struct mfu_node *n)
             n->saved[k] = from->shard;
 }
 
-void mfu_split_after_forward(struct mfu_builder *s, int node)
+void mfu_split_after_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = &s->nodes[node];
-
     keep_part(s, n);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         leave_context(s, n, false);
-    if (n->out == MFU_NO_VIEW || (s->recomputing && mfu_last_recomputed(s, node)))
+    if (n->out == MFU_NO_VIEW || (s->recomputing && mfu_last_recomputed(s, n)))
         return;
     if (shares_heads(s, n))
         n->out = own_heads(s, n, false, n->out);
@@ -642,9 +638,8 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
         n->out = to_experts(s, n->out, true);
 }
 
-void mfu_split_before_backward(struct mfu_builder *s, int node)
+void mfu_split_before_backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = &s->nodes[node];
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
     if (shares_heads(s, n) && n->gradient != MFU_NO_VIEW)
@@ -676,10 +671,8 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
         }
 }
 
-void mfu_split_after_backward(struct mfu_builder *s, int node)
+void mfu_split_after_backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = &s->nodes[node];
-
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         leave_context(s, n, true);
     if (mfu_is(n->op, MFU_COMBINES) && n->in[0] >= 0)

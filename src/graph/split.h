@@ -13,10 +13,10 @@
 int mfu_split_operations(struct mfu_builder *, struct mfu_error *err);
 
 /* Collectives around one node: call them before and after its primitive's pass. */
-void mfu_split_before_forward(struct mfu_builder *, int node);
-void mfu_split_after_forward(struct mfu_builder *, int node);
-void mfu_split_before_backward(struct mfu_builder *, int node);
-void mfu_split_after_backward(struct mfu_builder *, int node);
+void mfu_split_before_forward(struct mfu_builder *, struct mfu_node *);
+void mfu_split_after_forward(struct mfu_builder *, struct mfu_node *);
+void mfu_split_before_backward(struct mfu_builder *, struct mfu_node *);
+void mfu_split_after_backward(struct mfu_builder *, struct mfu_node *);
 
 /* Of an adapter's two products under tensor parallelism: what the first gives, as the second reads it, or its gradient
  * the other way; what the second gives, as it is added to the base's result, and that sum's gradient. */

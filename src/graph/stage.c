@@ -168,22 +168,15 @@ double mfu_stage_repeats(const struct mfu_builder *s, int section)
 
 /* ---- what comes from the neighbours -------------------------------------- */
 
-static void receive(struct mfu_builder *s, int index)
+static void receive(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     bool parts = s->config->setting[MFU_S_SP] > 0;
     double rows = s->config->tokens / (parts ? s->config->setting[MFU_S_TP] : 1);
 
     n->out = mfu_tensor_new(s, rows, n->op->out_width, s->numerics.residual, MFU_PART_ACTIVATIONS);
 }
 
-static void send_gradient(struct mfu_builder *s, int index)
-{
-    (void)s;
-    (void)index;
-}
-
-static const struct mfu_primitive receives = {.name = "receive", .forward = receive, .backward = send_gradient};
+static const struct mfu_primitive receives = {.name = "receive", .forward = receive};
 static const struct mfu_model_op receiving = {.primitive = &receives, .name = "receive", .shares = -1};
 
 int mfu_stage_receive(struct mfu_builder *s, int section)

@@ -9,7 +9,6 @@
  * k are row lengths of C, A and B.  A gradient of weights has A stored as [k,m]:
  * there k, the tokens, is a number of rows, and m is a row length.
  */
-#include <math.h>
 
 #include "kernel/kernel.h"
 

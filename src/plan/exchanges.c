@@ -8,7 +8,6 @@
 
 #include "cost/collective.h"
 #include "graph/layout.h"
-#include "scenario/setting.h"
 
 struct books {
     const struct mfu_plan *p;

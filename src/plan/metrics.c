@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "cost/collective.h"
 #include "plan/exchanges.h"
 #include "scenario/setting.h"
 

@@ -12,10 +12,8 @@
 #include "descriptor/covariance.h"
 #include "cost/collective.h"
 #include "graph/graph.h"
-#include "graph/runtime.h"
 #include "simulate/pipeline.h"
 #include "cost/law.h"
-#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};

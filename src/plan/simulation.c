@@ -10,7 +10,6 @@
 
 #include "base/list.h"
 #include "base/error.h"
-#include "graph/runtime.h"
 #include "graph/graph.h"
 #include "scenario/setting.h"
 

@@ -15,7 +15,6 @@
  */
 #include <math.h>
 
-#include "graph/runtime.h"
 #include "plan/plan.h"
 #include "scenario/setting.h"
 

@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "base/printable.h"
-#include "base/suggest.h"
 #include "repl/describe.h"
 #include "repl/environment.h"
 #include "repl/local_gpu.h"

@@ -8,7 +8,6 @@
 #include "answer/metric/path.h"
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/expr_scope.h"
 #include "repl/session.h"
 #include "repl/topics.h"
 #include "scenario/keys.h"

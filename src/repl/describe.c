@@ -12,7 +12,6 @@
 #include "descriptor/yaml.h"
 #include "read/config/import.h"
 #include "read/logs/log_format.h"
-#include "report/report.h"
 #include "repl/output.h"
 #include "report/text/text.h"
 #include "scenario/keys.h"

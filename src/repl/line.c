@@ -6,7 +6,6 @@
  */
 #include "repl/line.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "repl/command.h"
 #include "repl/expr_scope.h"
 #include "repl/output.h"
 

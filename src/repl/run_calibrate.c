@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "descriptor/calibration.h"
 #include "graph/program.h"
 
 #define PROGRAM "mfuplan-calibrate"

@@ -11,7 +11,6 @@
 #include "plan/stages.h"
 #include "base/suggest.h"
 #include "descriptor/maker.h"
-#include "answer/fields/fields.h"
 #include "repl/environment.h"
 #include "repl/local_gpu.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "repl/output.h"
 #include "report/text/text.h"
 
 #define WIDEST 88 /* cells: longer lines are hard to read */

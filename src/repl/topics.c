@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "answer/metric/path.h"
-#include "repl/expr_scope.h"
 #include "report/text/text.h"
 #include "scenario/setting.h"
 

@@ -5,7 +5,6 @@
 #include "scenario/resolve.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

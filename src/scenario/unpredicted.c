@@ -12,7 +12,6 @@
 #include "base/hash.h"
 #include "descriptor/module_kinds.h"
 #include "scenario/adapter.h"
-#include "scenario/keys.h"
 #include "scenario/scenario.h"
 #include "scenario/setting.h"
 

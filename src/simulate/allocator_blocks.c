@@ -2,7 +2,6 @@
  * allocator_blocks.c - blocks of segments, their neighbours, and the pools of
  * free ones.
  */
-#include <stdlib.h>
 
 #include "simulate/allocator.h"
 #include "base/list.h"

@@ -26,7 +26,7 @@ static const struct mfu_primitive embedding = {
     },
 };
 static const struct mfu_primitive linear = {
-    .name = "linear", .params = some, .least_inputs = 1, .most_inputs = 1,
+    .name = "linear", .params = some, .inputs = {1, 1},
     .attributes = {
         {"width", NULL, NULL, "elements of an output row"},
         {"bias", "0", NULL, "whether a bias is added"},
@@ -35,14 +35,14 @@ static const struct mfu_primitive linear = {
     },
 };
 static const struct mfu_primitive norm = {
-    .name = "norm", .params = some, .least_inputs = 1, .most_inputs = 1,
+    .name = "norm", .params = some, .inputs = {1, 1},
     .attributes = {
         {"kind", "layer", kinds, "layer or rms"},
         {"bias", "0", NULL, "whether it has a bias"},
     },
 };
 static const struct mfu_primitive attention = {
-    .name = "attention", .least_inputs = 1, .most_inputs = 3,
+    .name = "attention", .inputs = {1, 3},
     .attributes = {
         {"heads", "n_head", NULL, "query heads"},
         {"kv_heads", "n_kv_head", NULL, "key/value heads"},
@@ -51,21 +51,21 @@ static const struct mfu_primitive attention = {
     },
 };
 static const struct mfu_primitive activation = {
-    .name = "activation", .least_inputs = 1, .most_inputs = 1,
+    .name = "activation", .inputs = {1, 1},
     .attributes = {{"kind", NULL, activations, "gelu, gelu_tanh, silu, relu"}},
 };
 static const struct mfu_primitive multiply = {
-    .name = "multiply", .least_inputs = 2, .most_inputs = 2,
+    .name = "multiply", .inputs = {2, 2},
 };
 static const struct mfu_primitive add = {
-    .name = "add", .least_inputs = 2, .most_inputs = 2,
+    .name = "add", .inputs = {2, 2},
 };
 static const struct mfu_primitive dropout = {
-    .name = "dropout", .least_inputs = 1, .most_inputs = 1,
+    .name = "dropout", .inputs = {1, 1},
     .attributes = {{"p", "dropout", NULL, "probability of zeroing an element"}},
 };
 static const struct mfu_primitive loss = {
-    .name = "loss", .least_inputs = 1, .most_inputs = 1,
+    .name = "loss", .inputs = {1, 1},
 };
 // clang-format on
 

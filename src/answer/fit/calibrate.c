@@ -17,7 +17,6 @@
 #include "plan/plan.h"
 #include "answer/observe/observe.h"
 #include "plan/simulation.h"
-#include "answer/validate/validate.h"
 #include "base/list.h"
 #include "base/csv.h"
 #include "base/error.h"

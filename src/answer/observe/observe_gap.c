@@ -9,7 +9,6 @@
 
 #include "answer/observe/observe.h"
 #include "answer/observe/observe_reading.h"
-#include "base/error.h"
 #include "scenario/setting.h"
 
 /* Both chosen. */

@@ -14,7 +14,6 @@
 #include "answer/observe/observe.h"
 #include "answer/observe/observe_reading.h"
 #include "base/short.h"
-#include "plan/metrics.h"
 
 /* Chosen: what meters that are read at other moments may differ by, a gap that says something, a share of the
  * power that says that little is done, what is no drift. */

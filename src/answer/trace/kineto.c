@@ -8,7 +8,6 @@
  * args["External id"] and the launch itself by args["correlation"].
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

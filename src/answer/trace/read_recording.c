@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/input_file.h"
-#include "base/list.h"
 #include "graph/program.h"
 
 /* A synchronising call that ended no longer ago than this before a gap has made it (chosen: a few launches). */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/validate/validate.h"
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"

@@ -2,7 +2,6 @@
  * why_batch.c - what a larger micro-batch brings at equal tokens per step.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "answer/advise/advise.h"
 #include "answer/why/why.h"

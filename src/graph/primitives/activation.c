@@ -48,11 +48,6 @@ bool mfu_activation_gates(const struct mfu_operation *op)
     return op->attribute[KIND] <= SILU;
 }
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static int map(struct mfu_builder *s, const char *suffix, double flops, int a, int b)
 {
     bool wide = mfu_view_type(s, a) == MFU_F32 || (b != MFU_NO_VIEW && mfu_view_type(s, b) == MFU_F32);
@@ -199,12 +194,11 @@ static void clamp_half_backward(struct mfu_builder *s, struct mfu_node *n)
 
 /* ---- passes -------------------------------------------------------------- */
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND], x = mfu_node_input(s, n, 0);
 
-    if (mfu_activation_gates(n->op) && mfu_is_gate(s, index)) {
+    if (mfu_activation_gates(n->op) && mfu_is_gate(s, n)) {
         n->out = x;
         return;
     }
@@ -242,9 +236,8 @@ static void forward(struct mfu_builder *s, int index)
         mfu_node_save(s, n, kind == TANH || kind == RELU || kind == SIGMOID ? n->out : x);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND];
     int saved = n->n_saved ? n->saved[0] : MFU_NO_VIEW;
 
@@ -268,7 +261,7 @@ static void backward(struct mfu_builder *s, int index)
         relu2_backward(s, n);
         return;
     }
-    if (changes_type(kind) || (mfu_activation_gates(n->op) && mfu_is_gate(s, index))) {
+    if (changes_type(kind) || (mfu_activation_gates(n->op) && mfu_is_gate(s, n))) {
         mfu_grad_add(s, n, 0, n->gradient);
         return;
     }
@@ -286,10 +279,8 @@ const struct mfu_primitive mfu_primitive_activation = {
               "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp, "
               "silu_parts, fp32 or as_weight (in that type), relu2 (its square), sigmoid, gelu_erf (operation by "
               "operation)"}},
-    .least_inputs = 1,
-    .most_inputs = 2,
+    .inputs = {1, 2},
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

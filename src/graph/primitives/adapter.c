@@ -95,9 +95,8 @@ static int magnitude_gradients(struct mfu_builder *s, struct mfu_node *n, int g,
     return dy;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
            r = n->op->attribute[MFU_ADAPTER_SIZE], inner = n->op->attribute[MFU_ADAPTER_INNER];
     int given = mfu_node_input(s, n, MFU_ADAPTER_INPUT), base = mfu_node_input(s, n, MFU_ADAPTER_BASE),
@@ -119,7 +118,7 @@ static void forward(struct mfu_builder *s, int index)
     mfu_node_save(s, n, h);
     mfu_node_save(s, n, mfu_node_weight(s, n, 1));
     mfu_node_save(s, n, mask);
-    if (mfu_last_recomputed(s, index))
+    if (mfu_last_recomputed(s, n))
         return;
     y = mfu_split_adapted(s, n, mfu_adapter_product(s, "lora_b", h, n->saved[SAVED_B], width, inner));
     if (dora) {
@@ -139,9 +138,8 @@ static void forward(struct mfu_builder *s, int index)
         mfu_tensor_extend(s, cast); /* a variable of the module */
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
            r = n->op->attribute[MFU_ADAPTER_SIZE], inner = n->op->attribute[MFU_ADAPTER_INNER];
     int x = n->saved[SAVED_X], h = n->saved[SAVED_H], mask = n->saved[SAVED_MASK];
@@ -192,8 +190,7 @@ const struct mfu_primitive mfu_primitive_adapter = {
             [MAGNITUDE] = {"magnitude", "0", NULL, "whether each output has a trained magnitude (DoRA)"},
             [MFU_ADAPTER_INNER] = {"inner", "rank", NULL, "columns that the second product reads"},
         },
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .shape = shape,
     .params = params,
     .forward = forward,

@@ -36,14 +36,14 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = w.weight[0], .bias = w.weight[1], .active = w.weight[0] + w.weight[1]};
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    mfu_tape_forward(method_of(mfu_node_at(s, index)->op), s, index);
+    mfu_tape_forward(method_of(n->op), s, n);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    mfu_tape_backward(method_of(mfu_node_at(s, index)->op), s, index);
+    mfu_tape_backward(method_of(n->op), s, n);
 }
 
 const struct mfu_primitive mfu_primitive_adapter_method = {
@@ -53,8 +53,7 @@ const struct mfu_primitive mfu_primitive_adapter_method = {
                    [MFU_ADAPTER_INNER] = {"setting", "0", NULL,
                                           "blocks of an input row (0: rank says their size), LoKr's factor, or whether "
                                           "IA3 stands in front"}},
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .shape = shape,
     .params = params,
     .forward = forward,

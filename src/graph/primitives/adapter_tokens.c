@@ -14,11 +14,6 @@
 enum { KEYS = MFU_ADAPTER_WIDTH, ENCODER = MFU_ADAPTER_MORE, LAYERS }; /* attributes */
 enum { MOST_LINEARS = 3 };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static bool makes_keys(const struct mfu_operation *op)
 {
     return op->attribute[KEYS] > 0;
@@ -88,9 +83,8 @@ static double learned_rows(const struct mfu_builder *s, const struct mfu_operati
     return op->attribute[MFU_ADAPTER_SIZE] * (makes_keys(op) ? s->config->batch : 1);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double width[MOST_LINEARS + 1], rows = learned_rows(s, n->op);
     int linears = encoder(n->op, width), x, weight;
 
@@ -132,9 +126,8 @@ static int arrived(struct mfu_builder *s, struct mfu_node *n)
         mfu_tensor_new(s, tokens, width, halves ? s->numerics.compute : mfu_adapter_type(s), MFU_PART_ACTIVATIONS));
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double width[MOST_LINEARS + 1];
     int linears = encoder(n->op, width), g = arrived(s, n), dw[2] = {MFU_NO_VIEW, MFU_NO_VIEW}, dx;
 
@@ -164,9 +157,7 @@ const struct mfu_primitive mfu_primitive_adapter_tokens = {
                    [KEYS] = {"keys", "0", NULL, "elements of a layer's keys and values for each; 0: a token"},
                    [ENCODER] = {"encoder", "0", NULL, "width inside the MLP that makes them; 0: there is none"},
                    [LAYERS] = {"layers", "0", NULL, "layers whose keys and values they are"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
-    .shape = shape,
+    .inputs = {1, 1},
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "graph/clusters.h"
-#include "scenario/setting.h"
 
 enum { ROWS, WEIGHT = MFU_CLUSTERS };
 
@@ -22,9 +21,8 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = mfu_cluster_elements(op), .active = mfu_cluster_elements(op)};
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double all = s->config->tokens, width = n->op->attribute[MFU_CLUSTER_WIDTH];
     int weight;
 
@@ -48,9 +46,8 @@ static void forward(struct mfu_builder *s, int index)
     n->n_saved = WEIGHT + 1;
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double all = mfu_view_rows(s, n->gradient), width = n->op->attribute[MFU_CLUSTER_WIDTH];
     int g = n->gradient, whole;
 

@@ -68,9 +68,8 @@ static void log_probabilities(struct mfu_builder *s, struct mfu_node *n, int i, 
         mfu_cluster_emit(s, "log_softmax", true, mfu_view_type(s, logits), rows, classes, 1, 3, 1, &logits);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int given = mfu_node_input(s, n, 0), x = mfu_autocast(s, given);
     double all = mfu_view_rows(s, given), width = mfu_view_columns(s, given);
 
@@ -150,9 +149,8 @@ static int weight_gradient(struct mfu_builder *s, const struct mfu_node *n, int 
     return dw;
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int given = mfu_node_input(s, n, 0), dx = MFU_NO_VIEW, dhead = MFU_NO_VIEW, d;
     int part[MFU_CLUSTERS][2];
     double all = mfu_view_rows(s, given);
@@ -189,8 +187,7 @@ const struct mfu_primitive mfu_primitive_adaptive_loss = {
     .name = "adaptive_loss",
     .summary = "cross-entropy over clusters of classes, of which few rows reach the rare ones",
     .attributes = {MFU_CLUSTER_ATTRIBUTES},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_ENDS_IN_LOSS | MFU_MULTIPLIES,
     .shape = shape,
     .params = params,

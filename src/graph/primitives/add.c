@@ -10,23 +10,16 @@
 
 enum { INTO };
 
-static double shape(const struct mfu_operation *op)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    return op->in_width[0];
-}
-
-static void forward(struct mfu_builder *s, int index)
-{
-    struct mfu_node *n = mfu_node_at(s, index);
     int a = mfu_node_input(s, n, 0), b = mfu_node_input(s, n, 1);
     bool wide = mfu_view_type(s, a) == MFU_F32 || (mfu_view_type(s, b) == MFU_F32 && !(n->op->attribute[INTO] > 0));
 
     n->out = mfu_emit_pointwise(s, "", wide ? MFU_F32 : MFU_F16, 1, a, b, MFU_NO_VIEW);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient;
 
     mfu_grad_add(s, n, 0, g);
@@ -37,10 +30,8 @@ const struct mfu_primitive mfu_primitive_add = {
     .name = "add",
     .summary = "sum of two tensors (residual connection)",
     .attributes = {[INTO] = {"into", "0", NULL, "whether it has the type of the first (x += y)"}},
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .traits = MFU_ELEMENTWISE,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

@@ -31,9 +31,8 @@ static int indices(struct mfu_builder *s, struct mfu_node *n, double rows)
     return mfu_node_save(s, n, out);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int into = mfu_node_input(s, n, INTO), rows = mfu_emit_cast(s, mfu_node_input(s, n, ROWS), mfu_view_type(s, into));
     int whole = mfu_emit_rows(s, "clone", mfu_view_rows(s, into), into, MFU_NO_VIEW), taken, sum;
     double few = mfu_view_rows(s, rows);
@@ -48,9 +47,8 @@ static void forward(struct mfu_builder *s, int index)
     n->out = whole;
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient, rows = mfu_node_input(s, n, ROWS);
     double few = mfu_view_rows(s, rows);
     int d = mfu_emit_rows(s, "dtake", few, g, n->saved[SAVED_TO]);
@@ -66,8 +64,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_add_rows = {
     .name = "add_rows",
     .summary = "rows of the second input added to some of the first's",
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .shape = shape,
     .forward = forward,
     .backward = backward,

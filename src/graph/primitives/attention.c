@@ -706,17 +706,13 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     give_inputs(s, n, d);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     (is_fused(s, n) ? fused_forward : math_forward)(s, n);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     (is_fused(s, n) ? fused_backward : math_backward)(s, n);
 }
 
@@ -750,8 +746,7 @@ const struct mfu_primitive mfu_primitive_attention = {
             [LEARNED] = {"learned", "nothing", learnts,
                          "what of the scores is: nothing, a scale per head, or products that mix heads (math only)"},
         },
-    .least_inputs = 1,
-    .most_inputs = 4,
+    .inputs = {1, 4},
     .traits = MFU_MIXES_ROWS,
     .split_columns = 1u << HEADS | 1u << KV_HEADS,
     .key_elements = key_elements,

@@ -8,11 +8,6 @@
 
 enum { TAPS, BIAS };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double n = op->in_width[0] * (op->attribute[TAPS] + (op->attribute[BIAS] > 0));
@@ -33,18 +28,16 @@ static void emit(struct mfu_builder *s, const struct mfu_node *n, const char *su
              n_in, in, n_out, out);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
 
     n->out = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     emit(s, n, "", 1, 1, &x, 1, &n->out);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = n->saved[0], in[] = {x, n->gradient}, out[2];
 
     out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
@@ -60,9 +53,7 @@ const struct mfu_primitive mfu_primitive_causal_conv = {
     .summary = "each channel's last tokens, weighted, and SiLU, in one kernel",
     .attributes = {[TAPS] = {"taps", "4", NULL, "tokens that are read", 1},
                    [BIAS] = {"bias", "0", NULL, "whether a bias is added"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
-    .shape = shape,
+    .inputs = {1, 1},
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -23,9 +23,8 @@ static double shape(const struct mfu_operation *op)
     return width;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double width = shape(n->op);
     int x = mfu_node_input(s, n, 0), in[MFU_INPUTS];
 
@@ -42,9 +41,8 @@ static void forward(struct mfu_builder *s, int index)
     n->out = mfu_emit_laid(s, "cat", 1, mfu_view_rows(s, x), width, n->source->n_in, in);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int dx, g = n->gradient;
     bool sliced = n->op->attribute[SLICED] > 0;
 
@@ -81,8 +79,7 @@ const struct mfu_primitive mfu_primitive_columns = {
                    [SLICED] = {"sliced", "0", NULL, "whether the part is a slice, not of a split"},
                    [LOOKS] = {"looks", "0", NULL,
                               "parts, from the first on, whose gradients are looks at that of the whole"}},
-    .least_inputs = 1,
-    .most_inputs = MFU_INPUTS,
+    .inputs = {1, MFU_INPUTS},
     .traits = MFU_TAKES_COLUMNS,
     .split_columns = 1u << WIDTH,
     .shape = shape,

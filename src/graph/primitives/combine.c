@@ -10,14 +10,8 @@
 
 enum { TOP_K, WEIGHTED };
 
-static double shape(const struct mfu_operation *op)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    return op->in_width[0];
-}
-
-static void forward(struct mfu_builder *s, int index)
-{
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
     double rows = mfu_view_rows(s, x) / mfu_routed_rows(s, n->op->attribute[TOP_K]);
 
@@ -34,9 +28,8 @@ static void forward(struct mfu_builder *s, int index)
              1, &x, 1, &n->out);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient, in[] = {g, n->n_saved ? n->saved[0] : MFU_NO_VIEW};
     double rows = mfu_view_rows(s, g) * mfu_routed_rows(s, n->op->attribute[TOP_K]), columns = mfu_view_columns(s, g);
     int dx = mfu_tensor_new(s, rows, columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
@@ -57,10 +50,8 @@ const struct mfu_primitive mfu_primitive_combine = {
     .summary = "weighted sum of the experts' rows (MoE)",
     .attributes = {[TOP_K] = {"top_k", "top_k", NULL, "rows that become one", 1},
                    [WEIGHTED] = {"weighted", "1", NULL, "whether they are weighed here, not before the experts"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_COMBINES,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

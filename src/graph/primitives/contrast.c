@@ -68,9 +68,8 @@ static int unit(struct mfu_builder *s, struct mfu_node *n, int i, int saved[2])
     return mfu_autocast(s, mfu_emit_broadcast(s, "divide", mfu_view_type(s, wide), 1, x, saved[0]));
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int kept[2][2], units[2], scores, scaled;
     double b = mfu_view_rows(s, mfu_node_input(s, n, 0)), k = mfu_view_columns(s, mfu_node_input(s, n, 0));
 
@@ -121,9 +120,8 @@ static void give_parameter(struct mfu_builder *s, struct mfu_node *n, int which,
     mfu_param_grad_add(s, n, which, sum);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int of_texts = n->saved[OF_TEXTS], scores = n->saved[SCORES], d;
     double b = mfu_view_rows(s, scores), k = mfu_view_columns(s, n->saved[TEXT]);
     bool pairs = n->op->attribute[BIAS] > 0;
@@ -152,8 +150,7 @@ const struct mfu_primitive mfu_primitive_contrast = {
     .name = "contrast",
     .summary = "loss of two towers, over all pairs of a batch",
     .attributes = {[BIAS] = {"bias", "0", NULL, "whether scores have a learned bias, and each pair is a yes or no"}},
-    .least_inputs = 2,
-    .most_inputs = MFU_INPUTS,
+    .inputs = {2, MFU_INPUTS},
     .traits = MFU_ENDS_IN_LOSS | MFU_COMPARES,
     .shape = shape,
     .params = params,

@@ -210,9 +210,8 @@ static double past(const struct mfu_builder *s, const struct mfu_node *n)
     return n->op->attribute[CAUSAL] > 0 ? s->config->batch * (n->op->attribute[TAPS] - 1) : 0;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = input(s, n), w = mfu_node_weight(s, n, 0);
     double stride = n->op->attribute[STRIDE], width = n->op->attribute[WIDTH],
            rows = mfu_strided_rows(s, mfu_view_rows(s, x), stride, n->op->attribute[TAPS] == stride) + past(s, n);
@@ -227,7 +226,7 @@ static void forward(struct mfu_builder *s, int index)
         w = made = mfu_tensor_new(s, 1, k * width, s->numerics.weight, MFU_PART_ACTIVATIONS);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, w);
-    if (mfu_last_recomputed(s, index))
+    if (mfu_last_recomputed(s, n))
         return;
     standardise(s, n, "standardise", made, 3);
     n->out = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
@@ -250,9 +249,8 @@ static int backward_input(struct mfu_builder *s, const struct mfu_node *n)
         : mfu_emit_laid(s, "pad", 2, mfu_view_rows(s, g) + past(s, n), mfu_view_columns(s, g), 1, &g);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = backward_input(s, n), dx, dw;
     double rows = mfu_view_rows(s, g), width = n->op->attribute[WIDTH], groups = n->op->attribute[GROUPS];
     double in = channels(n->op), k = in / groups * n->op->attribute[TAPS];
@@ -302,7 +300,7 @@ const struct mfu_primitive mfu_primitive_conv = {
                               "whether the weight is made to have mean 0 and variance 1; 2: and multiplied by a "
                               "learned number per channel"},
         },
-    .most_inputs = 1,
+    .inputs = {0, 1},
     .traits = MFU_READS_BESIDE | MFU_MULTIPLIES,
     .shape = shape,
     .params = params,

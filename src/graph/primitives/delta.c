@@ -189,9 +189,8 @@ static void backward_whole(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, QKV, mfu_emit_laid(s, "cat", 1, mfu_view_rows(s, d[0]), n->op->in_width[QKV], 3, d));
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int in = mfu_node_input(s, n, QKV), ba = mfu_node_input(s, n, BA);
     struct sizes z = measure(s, n);
     double batch = s->config->batch, state = z.k * z.value;
@@ -303,9 +302,8 @@ static int decay_back(struct mfu_builder *s, const struct sizes *z, const char *
     return like(s, suffix, g, MFU_NO_VIEW);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     const int *kept = n->saved;
     struct sizes z = measure(s, n), later = z;
     double passed = (z.chunks - 1) / z.chunks; /* of the chunks: the first reads a state of zeros */
@@ -431,8 +429,7 @@ const struct mfu_primitive mfu_primitive_delta = {
             [VALUE_DIM] = {"value_dim", "head_dim", NULL, "elements of a head's value"},
             [CHUNK] = {"chunk", "64", NULL, "tokens that are computed together"},
         },
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .traits = MFU_PASSES_STATES,
     .shape = value_width,
     .params = params,

@@ -124,17 +124,13 @@ static void shift_backward(struct mfu_builder *s, struct mfu_node *n)
     }
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     (n->op->attribute[LOOKED_UP] > 0 ? look_up_forward : shift_forward)(s, n);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     (n->op->attribute[LOOKED_UP] > 0 ? look_up_backward : shift_backward)(s, n);
 }
 
@@ -148,8 +144,7 @@ const struct mfu_primitive mfu_primitive_distances = {
             [KEYS] = {"keys", NULL, NULL, "tokens that are attended to"},
             [LOOKED_UP] = {"looked_up", "0", NULL, "whether the second input has classes of distances, head by head"},
         },
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .traits = MFU_READS_BESIDE, /* of a table that each rank has whole */
     .split_columns = 1u << HEADS,
     .shape = shape,

@@ -9,14 +9,8 @@
 
 enum { P };
 
-static double shape(const struct mfu_operation *op)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    return op->in_width[0];
-}
-
-static void forward(struct mfu_builder *s, int index)
-{
-    struct mfu_node *n = mfu_node_at(s, index);
     int mask;
 
     n->out = mfu_node_input(s, n, 0);
@@ -26,10 +20,8 @@ static void forward(struct mfu_builder *s, int index)
     mfu_node_save(s, n, mask);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     mfu_grad_add(s, n, 0,
                  n->n_saved == 0 ? n->gradient
                                  : mfu_emit_pointwise(s, "grad", mfu_view_type(s, n->gradient), 2, n->gradient,
@@ -40,10 +32,8 @@ const struct mfu_primitive mfu_primitive_dropout = {
     .name = "dropout",
     .summary = "random zeroing of elements",
     .attributes = {[P] = {"p", "dropout", NULL, "probability of zeroing an element"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_ELEMENTWISE,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

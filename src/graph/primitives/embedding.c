@@ -30,9 +30,8 @@ static bool has_position(const struct mfu_operation *op)
     return op->attribute[INDEX] == POSITION;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double length =
         (n->op->attribute[LENGTH] > 0 ? n->op->attribute[LENGTH] : s->config->seq) / s->config->setting[MFU_S_CP];
     double rows = n->op->attribute[INDEX] == POSITION ? length
@@ -42,9 +41,8 @@ static void forward(struct mfu_builder *s, int index)
     n->out = mfu_emit_gather(s, rows, n->op->attribute[WIDTH], s->numerics.residual);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int table;
 
     if (!mfu_trains(s, n, 0) || n->op->attribute[BUFFER] > 0)

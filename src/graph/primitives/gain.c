@@ -9,11 +9,6 @@
 
 enum { BIAS, SCALAR };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double weight = op->attribute[SCALAR] > 0 ? 1 : op->in_width[0], bias = op->attribute[BIAS] > 0 ? weight : 0;
@@ -27,17 +22,15 @@ static enum mfu_type product_type(const struct mfu_builder *s, const struct mfu_
     return s->numerics.widens && !(n->op->attribute[SCALAR] > 0) ? MFU_F32 : mfu_view_type(s, x);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
 
     n->out = mfu_emit_broadcast(s, "", product_type(s, n, x), 1, x, MFU_NO_VIEW);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = n->saved[0], product;
 
     if (mfu_trains(s, n, 0)) {
@@ -57,10 +50,8 @@ const struct mfu_primitive mfu_primitive_gain = {
     .summary = "a learned factor for each column",
     .attributes = {[BIAS] = {"bias", "0", NULL, "whether a learned row is added"},
                    [SCALAR] = {"scalar", "0", NULL, "whether one factor is that of all"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_ELEMENTWISE,
-    .shape = shape,
     .params = params,
     .forward = forward,
     .backward = backward,

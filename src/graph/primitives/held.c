@@ -7,27 +7,18 @@
 
 enum { ELEMENTS };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     return (struct mfu_weights){.weight = op->attribute[ELEMENTS]};
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     n->out = mfu_node_input(s, n, 0);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     mfu_grad_add(s, n, 0, n->gradient);
 }
 
@@ -35,9 +26,7 @@ const struct mfu_primitive mfu_primitive_held = {
     .name = "held",
     .summary = "weights that lie in memory and are not used",
     .attributes = {[ELEMENTS] = {"elements", NULL, NULL, "how many"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
-    .shape = shape,
+    .inputs = {1, 1},
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -10,11 +10,6 @@
 
 enum { EXTRA };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double n = op->attribute[EXTRA] * op->in_width[0];
@@ -22,9 +17,8 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = n, .active = n};
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int in[MFU_INPUTS] = {0};
     double rows = s->config->batch * n->op->attribute[EXTRA];
 
@@ -35,9 +29,8 @@ static void forward(struct mfu_builder *s, int index)
     n->out = mfu_emit_laid(s, "cat", 1, rows, mfu_view_columns(s, in[0]), n->source->n_in, in);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient;
     double extra = n->op->attribute[EXTRA];
 
@@ -59,9 +52,7 @@ const struct mfu_primitive mfu_primitive_join = {
     .name = "join",
     .summary = "tokens of several inputs behind one another in each sequence",
     .attributes = {[EXTRA] = {"extra", "0", NULL, "learned tokens before them"}},
-    .least_inputs = 1,
-    .most_inputs = MFU_INPUTS,
-    .shape = shape,
+    .inputs = {1, MFU_INPUTS},
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -75,12 +75,12 @@ static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, 
  * Python: `t + b * p`, then all of them joined (Megatron-LM since a329dd6d of September 2025, d98e8a64
  * core/transformer/moe/experts.py, _apply_bias).  Weights are fp32 with a dispatcher that asks for it
  * (token_dispatcher.py: "only supports float32 probs"), and so is all that they touch. */
-static bool weighs_bias(struct mfu_builder *s, int index)
+static bool weighs_bias(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    const struct mfu_node *n = mfu_node_at(s, index), *next = n + 1;
+    const struct mfu_node *next = n + 1;
 
     return s->runtime->weighs_early && n->op->attribute[EXPERTS] > 0 && n->op->attribute[BIAS] > 0
-        && index + 1 < s->n_nodes && mfu_is(next->op, MFU_COMBINES) && next->in[0] == index;
+        && next < s->nodes + s->n_nodes && mfu_is(next->op, MFU_COMBINES) && next->in[0] == n - s->nodes;
 }
 
 static enum mfu_type weights_type(const struct mfu_builder *s)
@@ -172,9 +172,8 @@ static void multiply(struct mfu_builder *s, const struct mfu_node *n, const char
                  suffix, a, b, c);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
     int operand[4];
     double rows;
@@ -188,20 +187,19 @@ static void forward(struct mfu_builder *s, int index)
     mfu_node_save(s, n, operand[3]);
     mfu_node_save(s, n,
                   mfu_config_transformer_engine(s->config) ? operand[1] : MFU_NO_VIEW); /* one tensor holds both */
-    if (mfu_last_recomputed(s, index))
+    if (mfu_last_recomputed(s, n))
         return; /* only its input was needed */
     if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW)
         return;
     n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
     multiply(s, n, "", rows, width, in_width, operand[0], operand[1], n->out);
     mfu_offer_result(s, n->out, true);
-    if (weighs_bias(s, index))
+    if (weighs_bias(s, n))
         n->out = add_weighed_bias(s, n, n->out);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
     int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT];
     int g[2], dx, dw = MFU_NO_VIEW, again[2];
@@ -210,7 +208,7 @@ static void backward(struct mfu_builder *s, int index)
     bool into_buffer = mfu_products_add(s), trains = mfu_trains(s, n, 0);
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
-    if (weighs_bias(s, index))
+    if (weighs_bias(s, n))
         g[0] = g[1] = add_weighed_bias_gradient(s, n, g[0]);
     else if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1,
@@ -258,8 +256,7 @@ const struct mfu_primitive mfu_primitive_linear = {
             [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
             [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
         },
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_MULTIPLIES | MFU_ADAPTABLE,
     .split_columns = 1u << WIDTH,
     .split_experts = 1u << EXPERTS,

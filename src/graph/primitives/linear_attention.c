@@ -262,9 +262,8 @@ static int part(struct mfu_builder *s, int gates, double width)
     return width > 0 ? mfu_view_slice(s, gates, mfu_view_rows(s, gates), width) : MFU_NO_VIEW;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     struct mfu_linear_sizes z = sizes(n);
     int gates = mfu_node_input(s, n, GATES);
 
@@ -274,9 +273,8 @@ static void forward(struct mfu_builder *s, int index)
                                         part(s, gates, n->op->attribute[BETA])});
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     struct mfu_linear_sizes z = sizes(n);
     double decay = n->op->attribute[DECAY], beta = n->op->attribute[BETA];
     int d[MFU_LINEAR_INPUTS], gates[2];
@@ -311,8 +309,7 @@ const struct mfu_primitive mfu_primitive_linear_attention = {
             [WEIGHTS] = {"weights", "0", NULL, "elements of its parameters"},
             [NORMALISED] = {"normalised", "0", NULL, "whether queries and keys are, to unit length"},
         },
-    .least_inputs = 4,
-    .most_inputs = 4,
+    .inputs = {4, 4},
     .traits = MFU_PASSES_STATES | MFU_HAND_FUSED,
     .shape = value_width,
     .params = params,

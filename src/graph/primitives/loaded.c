@@ -12,18 +12,12 @@ static double shape(const struct mfu_operation *op)
     return op->attribute[WIDTH];
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double rows = s->config->batch * n->op->attribute[LENGTH], width = n->op->attribute[WIDTH];
 
     s->loaded_bytes += rows * width * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
     n->out = mfu_tensor_new(s, rows, width, s->numerics.weight, MFU_PART_ACTIVATIONS);
-}
-
-static void backward(struct mfu_builder *s, int index)
-{
-    (void)s, (void)index;
 }
 
 const struct mfu_primitive mfu_primitive_loaded = {
@@ -33,5 +27,4 @@ const struct mfu_primitive mfu_primitive_loaded = {
                    [LENGTH] = {"length", NULL, NULL, "rows of a sample", 1}},
     .shape = shape,
     .forward = forward,
-    .backward = backward,
 };

@@ -291,9 +291,8 @@ static void squares(struct mfu_builder *s, const char *suffix, int x, int out)
              1, &x, 1, &out);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int logits = mfu_node_input(s, n, 0);
 
     n->out = mfu_tensor_new(s, mfu_view_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
@@ -319,9 +318,8 @@ static void forward(struct mfu_builder *s, int index)
     metrics(s, logits);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int logits = mfu_node_input(s, n, 0), log_probabilities = n->saved[SAVED_LOG_PROBABILITIES];
     int d, in[2];
 
@@ -394,8 +392,7 @@ const struct mfu_primitive mfu_primitive_loss = {
             [FP32_OUTPUTS] = {"fp32_outputs", "0", NULL, "whether 16-bit outputs leave autocast as fp32 (accelerate)"},
             [KIND] = {"kind", "cross_entropy", kinds, "of what"},
         },
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_ENDS_IN_LOSS,
     .shape = shape,
     .forward = forward,

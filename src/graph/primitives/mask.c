@@ -14,9 +14,8 @@ static double shape(const struct mfu_operation *op)
     return op->attribute[LENGTH];
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double tokens = s->config->batch * n->op->attribute[LENGTH];
 
     n->out = mfu_tensor_new(s, tokens, tokens, s->numerics.residual, MFU_PART_ACTIVATIONS);
@@ -29,18 +28,10 @@ static void forward(struct mfu_builder *s, int index)
              0, NULL, 1, &n->out);
 }
 
-/* Nothing in it trains. */
-static void backward(struct mfu_builder *s, int index)
-{
-    (void)s;
-    (void)index;
-}
-
 const struct mfu_primitive mfu_primitive_mask = {
     .name = "mask",
     .summary = "a mask that keeps the images of a batch apart",
     .attributes = {[LENGTH] = {"length", NULL, NULL, "tokens of an image", .some = true}},
     .shape = shape,
     .forward = forward,
-    .backward = backward,
 };

@@ -13,21 +13,14 @@ enum { KIND };
 enum { SHIFT, GATE, SUM };
 static const char *const kinds[] = {"shift", "gate", "sum", NULL};
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 /* So many of the columns; one number per row (an expert's gate) is read whole. */
 static int piece(struct mfu_builder *s, int c, double columns)
 {
     return mfu_view_columns(s, c) <= columns ? c : mfu_view_slice(s, c, mfu_view_rows(s, c), columns);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     if (n->op->attribute[KIND] == SUM) {
         int x = mfu_node_input(s, n, 0);
 
@@ -46,10 +39,8 @@ static void forward(struct mfu_builder *s, int index)
         n->out = mfu_emit_broadcast(s, "", mfu_view_type(s, x), 1, x, c);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     if (n->op->attribute[KIND] == SUM) {
         mfu_grad_add(s, n, 1, n->gradient); /* summed over the tokens: it was spread over them */
         mfu_grad_add(s, n, 0, n->gradient);
@@ -83,10 +74,8 @@ const struct mfu_primitive mfu_primitive_modulate = {
     .name = "modulate",
     .summary = "factors of a sequence over all its tokens (adaptive layer norm, DiT)",
     .attributes = {[KIND] = {"kind", "shift", kinds, "x (1 + scale) + shift, x gate, or a sum"}},
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .traits = MFU_ELEMENTWISE,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

@@ -12,13 +12,10 @@
 #define FLOPS 6           /* of the product, with an activation */
 #define BACKWARD_FLOPS 12 /* of both gradients */
 
-static double shape(const struct mfu_operation *op)
+bool mfu_is_gate(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return op->in_width[0];
-}
+    int index = (int)(n - s->nodes);
 
-bool mfu_is_gate(const struct mfu_builder *s, int index)
-{
     for (int i = index + 1; s->whole_gates && i < s->n_nodes && i <= index + REACH; i++)
         if (mfu_is(s->nodes[i].op, MFU_GATES) && s->nodes[i].in[0] == index)
             return true;
@@ -34,9 +31,8 @@ static bool applies(struct mfu_builder *s, const struct mfu_node *n)
         && before->in[0] >= 0 && before->out == mfu_node_input(s, before, 0);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int a = mfu_node_input(s, n, 0), b = mfu_node_input(s, n, 1);
 
     mfu_node_save(s, n, a);
@@ -64,9 +60,8 @@ static void backward_in_place(struct mfu_builder *s, struct mfu_node *n)
         mfu_grad_add(s, n, i, mfu_wants_gradient(s, n, i) ? d[i] : MFU_NO_VIEW);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     enum mfu_type type = mfu_view_type(s, n->gradient);
     int d[2] = {MFU_NO_VIEW, MFU_NO_VIEW};
 
@@ -87,10 +82,8 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_multiply = {
     .name = "multiply",
     .summary = "product of two tensors, element by element",
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .traits = MFU_ELEMENTWISE | MFU_CHEAP | MFU_GATES,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

@@ -25,11 +25,6 @@ static const char *const kinds[] = {"layer", "rms",       "rms_fp32", "layer_fp3
                                     "batch", "rms_whole", "layer_1p", "group",      "unit",          NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED, SAVED_GIVEN };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double row = op->in_width[0] / op->attribute[GROUPS];
@@ -444,17 +439,15 @@ static bool over_rows(int kind)
     return kind == BATCH || kind == GROUP;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND];
 
     (s->whole_norms && !over_rows(kind) ? whole.forward : passes[kind].forward)(s, n);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND];
 
     (s->whole_norms && !over_rows(kind) ? whole.backward : passes[kind].backward)(s, n);
@@ -473,11 +466,9 @@ const struct mfu_primitive mfu_primitive_norm = {
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)", 1},
             [CHANNELS_LAST] = {"channels_last", "0", NULL, "of group: whether the convolutions around it want them so"},
         },
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_BY_ROW,
     .split_columns = 1u << GROUPS,
-    .shape = shape,
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -44,9 +44,8 @@ static double rows(const struct mfu_builder *s, const struct mfu_node *n)
                                  : tokens(s, n) - s->config->batch * n->op->attribute[IMAGES] * n->op->attribute[EXTRA];
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double features = n->op->attribute[FEATURES], width = n->op->attribute[WIDTH];
     int x = mfu_autocast(s, mfu_tensor_new(s, rows(s, n), features, s->numerics.weight, MFU_PART_ACTIVATIONS));
     int w = mfu_node_weight(s, n, 0), all;
@@ -70,9 +69,8 @@ static void forward(struct mfu_builder *s, int index)
     }
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double features = n->op->attribute[FEATURES], width = n->op->attribute[WIDTH];
     int x = n->saved[SAVED_INPUT], g = mfu_autocast(s, n->gradient), dw;
 

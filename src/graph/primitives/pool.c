@@ -17,11 +17,6 @@ enum { KIND, STRIDE, WHOLE };
 enum { MEAN, LARGEST, NEAREST };
 static const char *const kinds[] = {"mean", "max", "nearest", NULL};
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static void launch(struct mfu_builder *s, const char *suffix, const struct mfu_node *n, int n_in, const int *in,
                    int n_out, const int *out)
 {
@@ -32,9 +27,8 @@ static void launch(struct mfu_builder *s, const char *suffix, const struct mfu_n
              n_in, in, n_out, out);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0), out[2];
     double stride = n->op->attribute[STRIDE];
     double rows =
@@ -55,9 +49,8 @@ static void forward(struct mfu_builder *s, int index)
     launch(s, "", n, 1, &x, 1 + largest, out);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0), in[] = {n->gradient, n->n_saved > 1 ? n->saved[1] : MFU_NO_VIEW};
     int dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
@@ -76,9 +69,7 @@ const struct mfu_primitive mfu_primitive_pool = {
             [STRIDE] = {"stride", "0", NULL, "positions read for one that is written; 0: all of a sample"},
             [WHOLE] = {"whole", "0", NULL, "whether a window that goes over the edge is left out"},
         },
-    .least_inputs = 1,
-    .most_inputs = 1,
-    .shape = shape,
+    .inputs = {1, 1},
     .forward = forward,
     .backward = backward,
 };

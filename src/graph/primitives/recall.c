@@ -10,14 +10,8 @@
 
 enum { TOKENS };
 
-static double shape(const struct mfu_operation *op)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    return op->in_width[0];
-}
-
-static void forward(struct mfu_builder *s, int index)
-{
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
     double old = n->op->attribute[TOKENS] * s->config->batch, width = mfu_view_columns(s, x), rows;
 
@@ -39,9 +33,8 @@ static void forward(struct mfu_builder *s, int index)
              1, &x, 1, &n->out);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
 
     mfu_grad_add(s, n, 0, mfu_view_slice(s, n->gradient, mfu_view_rows(s, x), mfu_view_columns(s, x)));
@@ -51,10 +44,8 @@ const struct mfu_primitive mfu_primitive_recall = {
     .name = "recall",
     .summary = "rows of the batch before in front of this one's",
     .attributes = {[TOKENS] = {"tokens", NULL, NULL, "tokens of each sequence that are kept"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_PASSES_STATES | MFU_READS_BESIDE | MFU_RECALLS,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

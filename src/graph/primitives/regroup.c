@@ -25,17 +25,13 @@ static int copy(struct mfu_builder *s, const char *suffix, int x, double columns
     return out;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     n->out = copy(s, "", mfu_node_input(s, n, 0), n->op->attribute[WIDTH]);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     mfu_grad_add(s, n, 0, copy(s, "grad", n->gradient, n->op->in_width[0]));
 }
 
@@ -43,8 +39,7 @@ const struct mfu_primitive mfu_primitive_regroup = {
     .name = "regroup",
     .summary = "the same elements in rows of another width",
     .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .shape = shape,
     .forward = forward,
     .backward = backward,

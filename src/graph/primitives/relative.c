@@ -58,9 +58,8 @@ static void mlp_backward(struct mfu_builder *s, struct mfu_node *n, int g, int d
     mfu_emit_matmul(s, "fc1.wgrad", math, hidden, 2, points, 1, d, n->saved[SAVED_COORDINATES], dw);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double heads = n->op->attribute[HEADS], rows = n->op->attribute[QUERIES], keys = n->op->attribute[KEYS];
     bool learned = n->op->attribute[CLASSES] > 0;
     int distances = MFU_NO_VIEW;
@@ -95,9 +94,8 @@ static void forward(struct mfu_builder *s, int index)
     }
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double points = n->op->attribute[POINTS];
     int table, g;
 

@@ -11,11 +11,6 @@
 
 enum { SAVED_X, SAVED_LENGTHS, SAVED_SHARE, SAVED_PRODUCT };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double n = op->in_width[0];
@@ -43,23 +38,21 @@ static int of_samples(struct mfu_builder *s, const char *suffix, int x)
     return out;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), lengths = mfu_node_save(s, n, of_samples(s, "length", x)),
         share = mfu_node_save(
             s, n, mfu_emit_pointwise(s, "share", mfu_view_type(s, lengths), 3, lengths, MFU_NO_VIEW, MFU_NO_VIEW)),
         product = mfu_node_save(s, n, mfu_emit_broadcast(s, "times", wide(s, x), 1, x, share));
 
-    if (mfu_last_recomputed(s, index))
+    if (mfu_last_recomputed(s, n))
         return;
     n->out = mfu_emit_pointwise(s, "add", wide(s, x), 1, x,
                                 mfu_emit_broadcast(s, "gain", wide(s, x), 2, product, MFU_NO_VIEW), MFU_NO_VIEW);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = n->saved[SAVED_X], g = n->gradient, product, dx, dn;
     double width = n->op->in_width[0];
     enum mfu_type type = wide(s, x);
@@ -85,9 +78,7 @@ const struct mfu_primitive mfu_primitive_response = {
     .name = "response",
     .summary = "channels weighed by their lengths over a sample",
     .attributes = {{NULL}},
-    .least_inputs = 1,
-    .most_inputs = 1,
-    .shape = shape,
+    .inputs = {1, 1},
     .params = params,
     .forward = forward,
     .backward = backward,

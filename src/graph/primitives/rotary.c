@@ -15,11 +15,6 @@ enum { SHARE, UPCAST };
 enum { AS_GIVEN, PAIRS, HALVES, COMPLEX };
 static const char *const types[] = {"as_given", "pairs", "halves", "complex", NULL};
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static int rotate_all(struct mfu_builder *s, int x, bool backward)
 {
     enum mfu_type type = mfu_view_type(s, x);
@@ -102,17 +97,13 @@ static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool b
     return mfu_emit_broadcast(s, "cat", mfu_view_type(s, x), 0, x, turned);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     n->out = rotate(s, n, mfu_node_input(s, n, 0), false);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     mfu_grad_add(s, n, 0, rotate(s, n, n->gradient, true));
 }
 
@@ -122,10 +113,8 @@ const struct mfu_primitive mfu_primitive_rotary = {
     .attributes = {[SHARE] = {"share", "1", NULL, "of each head that is rotated"},
                    [UPCAST] = {"fp32", "as_given", types,
                                "whether in fp32, pair by pair, half by half, or as complex numbers"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .traits = MFU_ELEMENTWISE,
-    .shape = shape,
     .forward = forward,
     .backward = backward,
 };

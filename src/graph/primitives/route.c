@@ -41,9 +41,8 @@ static enum mfu_peak router_math(const struct mfu_builder *s, int x)
     return mfu_view_type(s, x) == MFU_F32 && s->numerics.compute != MFU_F32 ? MFU_PEAK_FP32 : s->numerics.math;
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], top_k = mfu_routed_rows(s, n->op->attribute[TOP_K]);
     bool wide = n->op->attribute[FP32] > 0;
     int given = mfu_node_input(s, n, SCORED), x = wide ? mfu_emit_cast(s, given, MFU_F32) : given;
@@ -86,9 +85,8 @@ static void forward(struct mfu_builder *s, int index)
         n->out = mfu_emit_broadcast(s, "weigh", mfu_view_type(s, given), 1, mfu_node_save(s, n, n->out), scores);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], width = n->op->in_width[0];
     int x = n->saved[SAVED_INPUT], g = n->gradient;
     double rows = mfu_view_rows(s, x);
@@ -145,8 +143,7 @@ const struct mfu_primitive mfu_primitive_route = {
             [GROUPS] = {"groups", "1", NULL, "groups of experts, side by side, of which a token first chooses"},
             [TOP_GROUPS] = {"top_groups", "1", NULL, "how many of these"},
         },
-    .least_inputs = 1,
-    .most_inputs = 2,
+    .inputs = {1, 2},
     .traits = MFU_MULTIPLIES | MFU_ROUTES,
     .shape = shape,
     .params = params,

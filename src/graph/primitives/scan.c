@@ -298,9 +298,8 @@ static void backward_whole(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, X, mfu_emit_laid(s, "cat", 1, z.rows, mixed(n->op), 3, parts));
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int in = mfu_node_input(s, n, X), dt = mfu_node_input(s, n, DT);
     struct sizes z = measure(s, n, in);
     enum mfu_type step_type = s->numerics.autocast ? MFU_F32 : mfu_view_type(s, dt);
@@ -401,9 +400,8 @@ static int factor(struct mfu_builder *s, const char *suffix, int g, int by, int 
     return d;
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     const int *kept = n->saved;
     struct sizes z = measure(s, n, mfu_node_input(s, n, X));
     enum mfu_type type = mfu_view_type(s, mfu_node_input(s, n, X));
@@ -481,8 +479,7 @@ const struct mfu_primitive mfu_primitive_scan = {
             [GROUPS] = {"groups", "1", NULL, "of heads that share B and C", 1},
             [CHUNK] = {"chunk", "256", NULL, "tokens that are computed together", 1},
         },
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .traits = MFU_PASSES_STATES,
     .shape = shape,
     .params = params,

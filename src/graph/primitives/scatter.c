@@ -18,9 +18,8 @@ static double shape(const struct mfu_operation *op)
     return op->in_width[INTO];
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int into = mfu_node_input(s, n, INTO), rows = mfu_node_input(s, n, ROWS);
     double tokens = mfu_view_rows(s, rows) / s->config->batch;
     int mask = mfu_tensor_new(s, mfu_view_rows(s, into), 1, MFU_U8, MFU_PART_ACTIVATIONS);
@@ -37,9 +36,8 @@ static void forward(struct mfu_builder *s, int index)
     n->out = mfu_emit_rows(s, "", mfu_view_rows(s, into), into, rows);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient, mask = n->saved[SAVED_MASK], rows = mfu_node_input(s, n, ROWS), d;
 
     if (mfu_wants_gradient(s, n, INTO))
@@ -54,8 +52,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_scatter = {
     .name = "scatter",
     .summary = "rows of one input in place of some of another's (patches of an image in a text)",
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .inputs = {2, 2},
     .shape = shape,
     .forward = forward,
     .backward = backward,

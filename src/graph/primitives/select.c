@@ -2,21 +2,14 @@
  * select - a few rows of each sequence: the first token for a pooler, the
  * masked ones for a language-model head.
  */
-#include <math.h>
 #include <stddef.h>
 
 #include "graph/builder.h"
 
 enum { ROWS, COPIED };
 
-static double shape(const struct mfu_operation *op)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    return op->in_width[0];
-}
-
-static void forward(struct mfu_builder *s, int index)
-{
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
     double few = n->op->attribute[ROWS], all = mfu_view_rows(s, x) / s->config->batch,
            rows = s->config->batch * (mfu_compare(s, few, all) < 0 ? few : all);
@@ -29,9 +22,8 @@ static void forward(struct mfu_builder *s, int index)
         n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), 0, n->out, MFU_NO_VIEW, MFU_NO_VIEW);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
     int full =
         mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
@@ -51,9 +43,7 @@ const struct mfu_primitive mfu_primitive_select = {
     .summary = "a few rows of each sequence",
     .attributes = {[ROWS] = {"rows", "1", NULL, "rows per sequence"},
                    [COPIED] = {"copied", "0", NULL, "whether those of several sequences are copied, for a product"}},
-    .least_inputs = 1,
-    .most_inputs = 1,
-    .shape = shape,
+    .inputs = {1, 1},
     .forward = forward,
     .backward = backward,
 };

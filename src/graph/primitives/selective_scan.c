@@ -82,9 +82,8 @@ static double states(const struct mfu_builder *s, const struct mfu_node *n, int 
         * (s->phase == MFU_FORWARD || s->recomputing ? FLOPS : BACKWARD_FLOPS);
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     bool inner = n->op->attribute[INNER] > 0;
     int u = mfu_node_input(s, n, U), dt = mfu_node_input(s, n, DT), bc = mfu_node_input(s, n, BC);
     int z = mfu_node_input(s, n, Z), in[6], out[3];
@@ -135,9 +134,8 @@ static void forward(struct mfu_builder *s, int index)
     n->out = out[2];
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     const int *kept = n->saved;
     bool inner = n->op->attribute[INNER] > 0;
     int u = kept[SAVED_U], dt = kept[SAVED_DT], bc = kept[SAVED_BC], g = n->gradient, d[4], in[8], dw;
@@ -190,8 +188,7 @@ const struct mfu_primitive mfu_primitive_selective_scan = {
             [INNER] = {"inner", "0", NULL, "whether convolution, products and scan are one function, which keeps less"},
             [NORMS] = {"norms", "0", NULL, "whether B, C and dt are normalised, without weights"},
         },
-    .least_inputs = 4,
-    .most_inputs = 4,
+    .inputs = {4, 4},
     .traits = MFU_PASSES_STATES,
     .shape = shape,
     .params = params,

@@ -9,11 +9,6 @@
 
 enum { HEADS };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[0];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double n = op->attribute[HEADS];
@@ -21,17 +16,15 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = n, .active = n};
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
 
     n->out = mfu_view_slice(s, x, mfu_view_rows(s, x), mfu_view_columns(s, x));
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
     int g = n->gradient;
 
     if (mfu_trains(s, n, 0))
@@ -43,11 +36,9 @@ const struct mfu_primitive mfu_primitive_sinks = {
     .name = "sinks",
     .summary = "a learned score per head that takes part in the softmax",
     .attributes = {[HEADS] = {"heads", "n_head", NULL, "query heads", 1}},
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .inputs = {1, 1},
     .split_columns = 1u << HEADS,
     .traits = MFU_ELEMENTWISE,
-    .shape = shape,
     .params = params,
     .forward = forward,
     .backward = backward,

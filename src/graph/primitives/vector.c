@@ -19,17 +19,13 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = op->attribute[WIDTH], .active = op->attribute[WIDTH]};
 }
 
-static void forward(struct mfu_builder *s, int index)
+static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     n->out = mfu_view_as(s, 0, 1, n->op->attribute[WIDTH], s->numerics.weight);
 }
 
-static void backward(struct mfu_builder *s, int index)
+static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
-
     if (mfu_trains(s, n, 0))
         mfu_param_grad_add(s, n, 0, n->gradient);
 }

@@ -4,7 +4,6 @@
  */
 #include "read/logs/log_format.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

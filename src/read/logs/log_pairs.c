@@ -11,9 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/once.h"
-#include "base/suggest.h"
 #include "scenario/scenario.h"
-#include "scenario/setting.h"
 
 enum fact { FACT_FIGURE, FACT_PARAMS, FACT_TOKENS, FACT_SAMPLES, FACT_PEAK, FACT_GPU, FACT_MODEL, FACT_IGNORED };
 

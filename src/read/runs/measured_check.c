@@ -7,7 +7,6 @@
 
 #include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
-#include "cost/collective.h"
 #include "cost/sample.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"

@@ -1,7 +1,6 @@
 /*
  * measured_dims.c - the dimensions of a row's model: columns, notes, what is usual, and what a program makes of them.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
  * measured_mfu.c - the step time behind a stated MFU, by the stated convention.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

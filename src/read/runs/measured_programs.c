@@ -2,10 +2,8 @@
  * measured_programs.c - what programs do that no column of a table of runs says, and the software that columns name.
  */
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "kernel/attention_kind.h"
 #include "read/runs/measured_reading.h"

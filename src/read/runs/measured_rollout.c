@@ -10,7 +10,6 @@
 
 #include "base/csv.h"
 #include "base/error.h"
-#include "base/suggest.h"
 #include "descriptor/catalog.h"
 #include "read/runs/measured_reading.h"
 

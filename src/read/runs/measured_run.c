@@ -1,7 +1,6 @@
 /*
  * measured_run.c - maps the columns of published runs to settings.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include "base/error.h"
 #include "cost/collective.h"
 #include "cost/cost.h"
-#include "descriptor/catalog.h"
 #include "descriptor/maker.h"
 #include "scenario/adapter.h"
 #include "scenario/key_names.h"

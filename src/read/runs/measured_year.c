@@ -13,7 +13,6 @@
 
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
-#include "kernel/attention_kind.h"
 #include "read/runs/measured_reading.h"
 #include "read/runs/measured_run.h"
 #include "scenario/setting.h"

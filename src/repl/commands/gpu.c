@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/json/json.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/describe.h"

@@ -3,7 +3,6 @@
 #include "base/quantity.h"
 #include "base/suggest.h"
 #include "plan/memory_timeline.h"
-#include "report/json/json.h"
 #include "report/export/snapshot.h"
 #include "report/timeline.h"
 #include "repl/command.h"

@@ -1,4 +1,3 @@
-#include "report/json/json.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/describe.h"

@@ -9,7 +9,6 @@
 #include "repl/describe.h"
 #include "repl/pager.h"
 #include "repl/output.h"
-#include "repl/tokenize.h"
 #include "report/report.h"
 #include "answer/fields/fields.h"
 

@@ -11,7 +11,6 @@
 #include "repl/output.h"
 #include "scenario/keys.h"
 #include "repl/tokenize.h"
-#include "report/report.h"
 
 /* "7.52 GiB (8074035200 B)": readable and exact. */
 static void show(struct mfu_session *s, const struct mfu_evaluated *e)

@@ -10,7 +10,6 @@
 #include "report/text/text.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
-#include "report/report.h"
 
 /* ---- settings ------------------------------------------------------------ */
 

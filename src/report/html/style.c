@@ -3,7 +3,6 @@
  * screens and on paper.
  */
 #include "report/draw/canvas.h"
-#include "report/html/html.h"
 #include "report/html/section.h"
 
 static const char *const day = "--paper:#fff;--panel:#f4f6f8;--ink:#1c2126;--faint:#59626b;--rule:#d5dade;--link:#"

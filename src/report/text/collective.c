@@ -1,7 +1,6 @@
 /*
  * collective.c - one collective by itself, or a table of sizes, as nccl-tests have it.
  */
-#include <math.h>
 
 #include "descriptor/cluster.h"
 #include "plan/single_kernel.h"

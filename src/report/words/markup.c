@@ -4,9 +4,6 @@
 #include "report/words/markup.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "report/text/text.h"
 
 /* Bytes of the UTF-8 sequence at `s` that XML allows, or 0. */
 static int sequence(const unsigned char *s)

@@ -14,7 +14,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/expression.h"
-#include "base/suggest.h"
 #include "scenario/setting.h"
 
 void mfu_subject_change(struct mfu_subject *s, const struct mfu_scenario *scenario, const struct mfu_plan *plan)

@@ -2,7 +2,6 @@
  * deepspeed.c - a DeepSpeed configuration: JSON.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

@@ -2,7 +2,6 @@
  * nanogpt.c - karpathy/nanoGPT, config/NAME.py: assignments over train.py's own.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "read/config/import.h"

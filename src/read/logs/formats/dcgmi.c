@@ -8,7 +8,6 @@
  * Titles stand again every few lines.  Shares are of cycles (DCGM's user guide, profiling metrics); memory is
  * in MiB, clocks in MHz.  Instances of a GPU (GPU-I, GPU-CI) are left out: the GPU's own line holds them.
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 

@@ -16,7 +16,6 @@
  * read pair by pair: it may hold NaN, which is not JSON, and is often longer
  * than what the reader of descriptors takes.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
