@@ -45,7 +45,7 @@ static void check_op(const struct mfu_model *m, int op, const double *values)
     const struct mfu_model_op *o = &m->ops[op];
     const struct mfu_primitive *p = o->primitive;
 
-    if (!p || !o->name || o->n_in < p->least_inputs || o->n_in > p->most_inputs || o->shares >= op)
+    if (!p || !o->name || o->n_in < p->inputs[0] || o->n_in > p->inputs[1] || o->shares >= op)
         abort();
     for (int i = 0; i < o->n_in; i++)
         if (o->in[i] >= op || o->in[i] < MFU_SECTION_INPUT)
