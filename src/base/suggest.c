@@ -36,6 +36,27 @@ int mfu_same_name(const char *a, const char *b)
     }
 }
 
+bool mfu_next_word(const char **words, char *word, size_t size)
+{
+    const char *begin = *words + strspn(*words, " ");
+    size_t n = strcspn(begin, " "), room = n < size ? n : size - 1;
+
+    memcpy(word, begin, room);
+    word[room] = '\0';
+    *words = begin + n + strspn(begin + n, " ");
+    return n > 0;
+}
+
+bool mfu_is_among(const char *words, const char *name)
+{
+    char word[LONGEST];
+
+    while (words && mfu_next_word(&words, word, sizeof word))
+        if (mfu_same_name(word, name))
+            return true;
+    return false;
+}
+
 /* Writes the letters that matter; returns how many, LONGEST if too many. */
 static int fold(char folded[LONGEST], const char *name)
 {

@@ -33,4 +33,10 @@ size_t mfu_names_count(const char *const *names);
 /* Whether two names are the same but for case, '-', '_' and blanks. */
 int mfu_same_name(const char *a, const char *b);
 
+/* The next of words separated by blanks, or as much of it as has room; false behind the last. */
+bool mfu_next_word(const char **words, char *word, size_t size);
+
+/* Whether a name is one of such words, as mfu_same_name() has it; of NULL none is. */
+bool mfu_is_among(const char *words, const char *name);
+
 #endif

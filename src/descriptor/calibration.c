@@ -17,6 +17,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/suggest.h"
 #include "descriptor/covariance.h"
 #include "descriptor/yaml.h"
 
@@ -50,12 +51,11 @@ static bool apart(const char *a, const char *b)
 
 static bool share_a_card(const char *a, const char *b)
 {
-    for (size_t n; *a; a += n + strspn(a + n, " ")) {
-        n = strcspn(a, " ");
-        for (const char *at = b; *at; at += strcspn(at, " "), at += strspn(at, " "))
-            if (strcspn(at, " ") == n && strncmp(a, at, n) == 0)
-                return true;
-    }
+    char card[64];
+
+    while (mfu_next_word(&a, card, sizeof card))
+        if (mfu_is_among(b, card))
+            return true;
     return false;
 }
 

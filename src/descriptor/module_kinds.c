@@ -37,31 +37,23 @@ static const struct group {
 /* Whether `text` of n characters is one of the blank-separated words. */
 static bool among(const char *words, const char *text, size_t n)
 {
-    char one[40], other[40];
+    char one[40];
 
     snprintf(one, sizeof one, "%.*s", (int)n, text);
-    for (const char *p = words; *p; p += strspn(p, " ")) {
-        size_t length = strcspn(p, " ");
-
-        snprintf(other, sizeof other, "%.*s", (int)length, p);
-        if (mfu_same_name(one, other))
-            return true;
-        p += length;
-    }
-    return false;
+    return mfu_is_among(words, one);
 }
 
 /* Whether a name ends with one of the words, where a part of it begins. */
 static bool ends(const char *words, const char *name)
 {
     size_t all = strlen(name);
+    char word[40];
 
-    for (const char *p = words; *p; p += strspn(p, " ")) {
-        size_t n = strcspn(p, " ");
+    while (mfu_next_word(&words, word, sizeof word)) {
+        size_t n = strlen(word);
 
-        if (n <= all && strncmp(name + all - n, p, n) == 0 && (n == all || strchr("._", name[all - n - 1])))
+        if (n <= all && strcmp(name + all - n, word) == 0 && (n == all || strchr("._", name[all - n - 1])))
             return true;
-        p += n;
     }
     return false;
 }

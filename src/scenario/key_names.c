@@ -138,21 +138,6 @@ static const struct synonym {
 #define N_DIMS (sizeof dims / sizeof dims[0])
 #define N_SYNONYMS (sizeof synonyms / sizeof synonyms[0])
 
-/* ---- words --------------------------------------------------------------- */
-
-/* The next of words separated by blanks; false behind the last. */
-static bool next_word(const char **words, char word[MFU_KEY_NAME])
-{
-    size_t n = strcspn(*words, " ");
-
-    if (n == 0)
-        return false;
-    memcpy(word, *words, n < MFU_KEY_NAME ? n : MFU_KEY_NAME - 1);
-    word[n < MFU_KEY_NAME ? n : MFU_KEY_NAME - 1] = '\0';
-    *words += n + strspn(*words + n, " ");
-    return true;
-}
-
 /* ---- finding ------------------------------------------------------------- */
 
 enum sort { SORT_SETTING, SORT_DIM, SORT_SYNONYM, SORTS };
@@ -301,7 +286,7 @@ static bool matters_not(const char *name)
 {
     char word[MFU_KEY_NAME];
 
-    for (const char *at = no_matter; next_word(&at, word);)
+    for (const char *at = no_matter; mfu_next_word(&at, word, sizeof word);)
         if (mfu_same_name(word, name))
             return true;
     return false;
@@ -344,7 +329,7 @@ static const char *translate_word(const char *values, const char *theirs)
 {
     char word[MFU_KEY_NAME];
 
-    for (const char *at = values, *begin = at; next_word(&at, word); begin = at) {
+    for (const char *at = values, *begin = at; mfu_next_word(&at, word, sizeof word); begin = at) {
         char *equals = strchr(word, '=');
 
         if (!equals)
@@ -374,7 +359,7 @@ struct mfu_key mfu_key_find_set(const struct mfu_model *model, const char *name,
     const char *by_value = other && other->keys && value ? translate(other->keys, value) : NULL;
     char word[MFU_KEY_NAME];
 
-    if (by_value && next_word(&by_value, word))
+    if (by_value && mfu_next_word(&by_value, word, sizeof word))
         return mfu_key_find(model, word, err);
     return key.kind != MFU_KEY_NONE ? key : mfu_key_find(model, other ? other->key : name, err);
 }
@@ -388,9 +373,9 @@ const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY
 
     if (!other || (!word && other->any))
         return value;
-    if (word && next_word(&word, ours))
+    if (word && mfu_next_word(&word, ours, MFU_KEY_NAME))
         return ours;
-    for (const char *at = other->values; next_word(&at, one) && n < sizeof list;)
+    for (const char *at = other->values; mfu_next_word(&at, one, sizeof one) && n < sizeof list;)
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", n ? ", " : "", (int)strcspn(one, "="), one);
     mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected one of %s", name, value, list);
     return NULL;
@@ -412,7 +397,7 @@ static bool nth_key(const struct synonym *other, size_t i, char key[MFU_KEY_NAME
 
     snprintf(key, MFU_KEY_NAME, "%s", other->key);
     for (; found && i > 0; i--)
-        if ((found = next_word(&keys, key)))
+        if ((found = mfu_next_word(&keys, key, MFU_KEY_NAME)))
             memmove(key, key + strcspn(key, "=") + 1, strlen(key + strcspn(key, "=")));
     return found;
 }
@@ -484,7 +469,7 @@ static void spell(const char *name, const char *aliases, void (*each)(void *, co
     char word[MFU_KEY_NAME];
 
     each(what, name);
-    while (next_word(&aliases, word))
+    while (mfu_next_word(&aliases, word, sizeof word))
         each(what, word);
 }
 
@@ -516,7 +501,7 @@ static void may_be_alias(struct candidates *c, const char *aliases)
 {
     char word[MFU_KEY_NAME];
 
-    while (next_word(&aliases, word) && c->used + sizeof word <= sizeof c->letters) {
+    while (mfu_next_word(&aliases, word, sizeof word) && c->used + sizeof word <= sizeof c->letters) {
         may_be(c, strcpy(c->letters + c->used, word));
         c->used += strlen(word) + 1;
     }

@@ -46,25 +46,9 @@ const struct mfu_setting mfu_settings[MFU_SETTING_COUNT] = {
 };
 // clang-format on
 
-/* Whether `text` is one of the blank-separated words (NULL: none). */
-static bool is_among(const char *words, const char *text)
-{
-    char word[64];
-
-    for (const char *p = words ? words : ""; *p; p += strspn(p, " ")) {
-        size_t n = strcspn(p, " ");
-
-        snprintf(word, sizeof word, "%.*s", (int)n, p);
-        if (mfu_same_name(word, text))
-            return true;
-        p += n;
-    }
-    return false;
-}
-
 int mfu_switch_in(const char *text)
 {
-    return is_among("on 1 true yes", text) ? 1 : is_among("off 0 false no", text) ? 0 : -1;
+    return mfu_is_among("on 1 true yes", text) ? 1 : mfu_is_among("off 0 false no", text) ? 0 : -1;
 }
 
 int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_for)
@@ -85,8 +69,8 @@ int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_fo
     for (int i = 0; choices && choices[i]; i++) {
         struct mfu_other_names names = mfu_choice_other_names(choices, i);
 
-        *stands_for = is_among(names.stands_for, text);
-        if (*stands_for || is_among(names.aliases, text))
+        *stands_for = mfu_is_among(names.stands_for, text);
+        if (*stands_for || mfu_is_among(names.aliases, text))
             return i;
     }
     return -1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "answer/observe/observe.h"
+#include "base/suggest.h"
 #include "read/config/import.h"
 #include "base/error.h"
 #include "descriptor/module_kinds.h"
@@ -1019,14 +1020,19 @@ static void every_row_of_a_format_is_read(void **state)
     for (size_t f = 0; f < mfu_import_format_count; f++) {
         const struct mfu_import_row *rows = mfu_import_formats[f]->rows;
 
-        for (int i = 0; rows && rows[i].name; i++) {
-            const char *star = strchr(rows[i].name, '*');
+        for (int i = 0; rows && rows[i].names; i++) {
+            char name[96], before[96];
 
-            if (star && star[1])
-                fail_msg("%s: %s", mfu_import_formats[f]->name, rows[i].name);
-            for (int k = 0; k < i; k++)
-                if (covers(rows[k].name, rows[i].name))
-                    fail_msg("%s: %s never counts behind %s", mfu_import_formats[f]->name, rows[i].name, rows[k].name);
+            for (const char *at = rows[i].names, *here = at; mfu_next_word(&at, name, sizeof name); here = at) {
+                const char *star = strchr(name, '*');
+
+                if (star && star[1])
+                    fail_msg("%s: %s", mfu_import_formats[f]->name, name);
+                for (int k = 0; k <= i; k++)
+                    for (const char *p = rows[k].names; p != here && mfu_next_word(&p, before, sizeof before);)
+                        if (covers(before, name))
+                            fail_msg("%s: %s never counts behind %s", mfu_import_formats[f]->name, name, before);
+            }
         }
     }
 }

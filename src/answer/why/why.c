@@ -51,24 +51,10 @@ void mfu_why_add(struct mfu_why *w, const char *name, double fraction, double am
 
 /* ---- finding the topic --------------------------------------------------- */
 
-static bool is_one_of(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *p = words; *p; p += strspn(p, " ")) {
-        size_t length = strcspn(p, " ");
-
-        if (length == n && strncasecmp(p, word, n) == 0)
-            return true;
-        p += length;
-    }
-    return false;
-}
-
 static const struct mfu_why_topic *find(const char *name)
 {
     for (size_t i = 0; i < mfu_why_topic_count; i++)
-        if (mfu_same_name(mfu_why_topics[i].name, name) || is_one_of(mfu_why_topics[i].aliases, name))
+        if (mfu_same_name(mfu_why_topics[i].name, name) || mfu_is_among(mfu_why_topics[i].aliases, name))
             return &mfu_why_topics[i];
     return NULL;
 }

@@ -340,11 +340,17 @@ bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
 
 /* ---- what names mean ----------------------------------------------------- */
 
-static bool matches(const char *pattern, const char *name)
+static bool matches(const char *names, const char *name)
 {
-    size_t n = strlen(pattern);
+    char one[96];
 
-    return n > 0 && pattern[n - 1] == '*' ? strncmp(pattern, name, n - 1) == 0 : mfu_same_name(pattern, name);
+    while (mfu_next_word(&names, one, sizeof one)) {
+        size_t n = strlen(one);
+
+        if (one[n - 1] == '*' ? strncmp(one, name, n - 1) == 0 : mfu_same_name(one, name))
+            return true;
+    }
+    return false;
 }
 
 /* Finds `value` among "theirs=ours ..."; copies ours.  Case does not matter. */
@@ -395,9 +401,9 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
     bool assumed = e->fate == MFU_ASSUMED;
     char ours[64];
 
-    while (row->name && !matches(row->name, e->name))
+    while (row->names && !matches(row->names, e->name))
         row++;
-    if (!row->name) {
+    if (!row->names) {
         mfu_import_leave(e, MFU_UNMODELLED, "not known here");
         return;
     }
@@ -436,15 +442,12 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
 /* Whether the file gives a value to one of these names, separated by blanks. */
 static bool is_given(struct mfu_import *m, const char *names)
 {
-    for (const char *p = names; *p; p += strspn(p, " ")) {
-        size_t n = strcspn(p, " ");
+    char one[96];
 
+    while (mfu_next_word(&names, one, sizeof one))
         for (int i = 0; i < m->n; i++)
-            if (strlen(m->entries[i].name) == n && strncmp(m->entries[i].name, p, n) == 0
-                && !is_unset(m->entries[i].value))
+            if (strcmp(m->entries[i].name, one) == 0 && !is_unset(m->entries[i].value))
                 return true;
-        p += n;
-    }
     return false;
 }
 

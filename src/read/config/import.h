@@ -54,9 +54,9 @@ struct mfu_import {
     bool failed; /* out of memory, or too many entries */
 };
 
-/* What a name means.  Tables end with a name NULL. */
+/* What names mean.  The first row that has a name counts; tables end with names NULL. */
 struct mfu_import_row {
-    const char *name;   /* "batch_size"; "wandb_*" are all that begin so */
+    const char *names;  /* apart by blanks: "batch_size"; "wandb_*" are all that begin so */
     const char *key;    /* ours; NULL: ignored or, with `unmodelled`, not modelled */
     const char *values; /* "True=compile False=eager"; NULL: a number, as it is;
                                    a value "-" is one that sets nothing: without a note

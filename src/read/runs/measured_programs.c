@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "kernel/attention_kind.h"
 #include "read/runs/measured_reading.h"
 #include "read/runs/measured_run.h"
@@ -102,12 +103,10 @@ static int set_software_parts(struct mfu_row *r, const char *words)
     int known = 0;
     char word[48];
 
-    for (size_t n; *(words += strspn(words, " ")); words += n) {
-        int one;
+    while (mfu_next_word(&words, word, sizeof word)) {
+        int one = set_software_word(r, word);
 
-        n = strcspn(words, " ");
-        snprintf(word, sizeof word, "%.*s", (int)n, words);
-        if ((one = set_software_word(r, word)) == 0 && strchr(word, '-')) {
+        if (one == 0 && strchr(word, '-')) {
             for (char *p = word; (p = strchr(p, '-'));)
                 *p = ' ';
             one = set_software_parts(r, word);
