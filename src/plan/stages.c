@@ -408,6 +408,8 @@ static int run_schedule(struct mfu_plan *p, double *time_s, struct mfu_error *er
 {
     struct mfu_pipeline_step step;
     double summed_s = 0, update_s = 0, first_s = INFINITY, chain_s = 0;
+    bool norm_later =
+        p->config.pipeline.schedule->norm_later && !mfu_trainers[p->config.trainer].torch_fsdp; /* which clips first */
     int status;
 
     status = mfu_stages_run(p, p->pipelines[0], MFU_PIPELINE_COUNT, &step, err);
@@ -424,7 +426,7 @@ static int run_schedule(struct mfu_plan *p, double *time_s, struct mfu_error *er
         double sums_s;
 
         chain_s += chained_s(p, s, &sums_s);
-        summed_s = fmax(summed_s, r->end_s - (p->config.pipeline.schedule->norm_later ? r->first_s : first_s) + sums_s);
+        summed_s = fmax(summed_s, r->end_s - (norm_later ? r->first_s : first_s) + sums_s);
         update_s = fmax(update_s, s->after_s - s->sums_s);
     }
     if (status == 0) {

@@ -1,13 +1,15 @@
 """What each rank of a pipeline runs, as the trainers' own code says it.
 
-    pipeline_orders.py dualpipe-checkout > pipeline_orders.csv
+    pipeline_orders.py dualpipe-checkout primus-checkout > pipeline_orders.csv
 
 PyTorch's schedules (torch.distributed.pipelining.schedules) are asked for their
 orders; DeepSeek's DualPipe and DualPipeV (a checkout of deepseek-ai/DualPipe)
-run their step with passes that only note what is called.  Passes: F forward, B
+run their step with passes that only note what is called; Primus' V-shaped ones
+(a checkout of AMD-AGI/Primus) are laid by its scheduler.  Passes: F forward, B
 gradient of the input, W of the weights, BW both, FBW a forward merged with the
 backward of the other chunk; the number is the chunk of the rank.
 """
+import importlib
 import re
 import subprocess
 import sys
@@ -126,11 +128,35 @@ def deepseek_module(checkout, name):
     return module
 
 
-def main(checkout):
+def from_primus(checkout):
+    """Its scheduler without what it imports of the rest."""
+    at = "primus.core.pipeline_parallel.scheduler.algorithms"
+    for name in "primus", "primus.core", "primus.core.utils", *(at.rsplit(".", n)[0] for n in (2, 1, 0)):
+        sys.modules[name] = types.ModuleType(name)  # whose __init__ does not run
+        sys.modules[name].__path__ = [f"{checkout}/{name.replace('.', '/')}"]
+    sys.modules["primus.core.utils.module_utils"] = types.SimpleNamespace(log_rank_0=print)
+    greedy = importlib.import_module(at + ".zbv_greedy").ScheduleZBVGreedy
+    version = "Primus " + revision(checkout)
+    for pp in (1, 2, 3, 4, 6, 8):
+        for m in (1, pp, 2 * pp + 3, 4 * pp):
+            for kind in ("half", "min"):
+                schedule = greedy(pp, 2, m, kind)
+                ranks = schedule.schedule_from_pattern(getattr(schedule, "stable_pattern_v_" + kind)(), m)
+                for rank, places in enumerate(ranks):
+                    nodes = [places[time] for time in sorted(places)]
+                    in_order([(n.chunk, n.func_type.name, n.mini_batch) for n in nodes])
+                    row(version, "v-" + kind, pp, 2, m, rank, [f"{n.func_type.name}{n.chunk}" for n in nodes])
+
+
+def revision(checkout):
+    return subprocess.run(["git", "-C", checkout, "rev-parse", "--short=8", "HEAD"], check=True, capture_output=True,
+                          text=True).stdout.strip()
+
+
+def main(checkout, primus):
     loop = lambda stage, pp: stage // pp
     fold = lambda stage, pp: int(stage >= pp)
-    version = "DualPipe " + subprocess.run(["git", "-C", checkout, "rev-parse", "--short=8", "HEAD"], check=True,
-                                           capture_output=True, text=True).stdout.strip()
+    version = "DualPipe " + revision(checkout)
     print("source,schedule,pp,vpp,microbatches,rank,order")
     for pp in (2, 3, 4):
         for m in (1, 2, pp, 2 * pp, 2 * pp + 2, 2 * pp + 3, 3 * pp):
@@ -149,6 +175,7 @@ def main(checkout):
     for pp in (1, 2, 3, 5):
         for m in (2 * pp, 2 * pp + 3):
             from_deepseek(dualpipev, dualpipev.DualPipeV, "dualpipev", pp, 2, m, version)
+    from_primus(primus)
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

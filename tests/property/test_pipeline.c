@@ -511,6 +511,10 @@ static void memory_is_what_the_schedule_promises(void **unused)
                 assert_int_equal(rank->held, 2 * p - 1);
             else if (mfu_same_name(name, "zb-v"))
                 assert_true(rank->held <= 2 * p && (m < 2 * p - 1 || rank->held == 2 * p));
+            else if (mfu_same_name(name, "v-half")) /* of 2 p halves of a rank's layers */
+                assert_true(rank->held <= p + 2);
+            else if (mfu_same_name(name, "v-min"))
+                assert_true(rank->held <= (2 * p + 2) / 3 + 2);
             else if (mfu_same_name(name, "dualpipe"))
                 assert_int_equal(rank->held, p + 1);
             else if (mfu_same_name(name, "dualpipev"))

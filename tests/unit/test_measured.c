@@ -419,6 +419,33 @@ static void words_that_are_settings_are_set(void **state)
     }
 }
 
+/* A pipeline's schedule by any of its names; another is named, that of something else is not. */
+static void schedules_are_read_from_notes(void **state)
+{
+    static const struct {
+        const char *notes, *assumed; /* NULL: nothing of a schedule */
+    } rows[] = {
+        {"schedule zbv-formatted", "schedule=zb-v, by the notes"},
+        {"pipeline schedule: V-Half", "schedule=v-half, by the notes"},
+        {"good; schedule v-min", "schedule=v-min, by the notes"},
+        {"schedule zbq (ours); good", "schedule: 'zbq' is not modelled"},
+        {"lr schedule linear", NULL},
+        {"cosine schedule", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all =
+            table("gpu,n_gpus,model,seq_len,micro_batch,grad_accum,pp,compile,step_time_ms,notes\n"
+                  "h100-sxm,8,llama-2-7b,4096,1,32,8,megatron,3000,%s\n",
+                  rows[i].notes);
+
+        assert_string_equal(all->rows[0].skipped, "");
+        if (!strstr(all->rows[0].assumed, rows[i].assumed ? rows[i].assumed : "schedule") == !!rows[i].assumed)
+            fail_msg("%s: assumed '%s'", rows[i].notes, all->rows[0].assumed);
+    }
+}
+
 /* Adapters by their columns: less memory than full training, other memory on a quantised base; words that stand for
  * the same are the same; what cannot be planned is named. */
 static void adapters_are_read_by_their_columns(void **state)
@@ -2547,6 +2574,7 @@ int main(void)
         cmocka_unit_test(what_is_another_machine_is_left_out),
         cmocka_unit_test(words_name_what_is_not_modelled),
         cmocka_unit_test(words_that_are_settings_are_set),
+        cmocka_unit_test(schedules_are_read_from_notes),
         cmocka_unit_test(encoders_are_read_by_their_task),
         cmocka_unit_test(images_are_decoded_where_they_are_real),
         cmocka_unit_test(adapters_are_read_by_their_columns),

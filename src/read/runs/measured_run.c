@@ -468,16 +468,23 @@ static bool check_said(struct mfu_row *r)
     return set_offload_column(r);
 }
 
-/* "schedule ZB-1p" in the notes, by any of the names that the schedule has. */
+/* "schedule ZB-1p" in the notes, by any of the names that the schedule has; one that has none here is named. */
 static bool set_schedule(struct mfu_row *r)
 {
-    const char *at = mfu_behind_said(mfu_row_cell(r, "notes"), "schedule");
-    int choice;
+    const char *notes = mfu_row_cell(r, "notes"), *at = mfu_behind_said(notes, "schedule"), *name;
+    int choice, length;
 
-    if (!at || r->run->scenario.setting[MFU_S_PP] <= 1
-        || !mfu_choice_at(MFU_S_SCHEDULE, 0, at + strspn(at, " :="), &choice))
+    if (!at || r->run->scenario.setting[MFU_S_PP] <= 1)
         return true;
-    return mfu_row_take(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+    name = at + strspn(at, " :=");
+    if (mfu_choice_at(MFU_S_SCHEDULE, 0, name, &choice))
+        return mfu_row_take(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+    length = (int)strcspn(name, " ,;.()");
+    for (at -= strlen("schedule"); at > notes && at[-1] == ' ';)
+        at--;
+    if (length > 0 && (at == notes || strchr(",;", at[-1]))) /* else that of something, as of the learning rate */
+        mfu_row_assume(r, "schedule: '%.*s' is not modelled", length < 20 ? length : 20, name);
+    return true;
 }
 
 /* How far attention sees, and documents in a sequence, of whose lengths nothing is known, by the notes. */

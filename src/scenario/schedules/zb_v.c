@@ -51,7 +51,7 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_zb_v = {
     .name = "zb-v",
     .summary = "zero bubble with two chunks per rank in a V: no bubble if F = B = W, 1f1b's memory on all ranks",
-    .aliases = "zbv zbv-zero-bubble zero-bubble-v",
+    .aliases = "zbv zbv-zero-bubble zbv-formatted zero-bubble-v",
     .placement = MFU_PLACE_V,
     .least_vpp = 2,
     .most_vpp = 2,
