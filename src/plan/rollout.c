@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "descriptor/maker.h"
 #include "scenario/adapter.h"
+#include "scenario/runtime.h"
 #include "scenario/setting.h"
 
 const char *const mfu_held_names[] = {"bf16", "fp8", "int8", "int4", "fp4", NULL};
@@ -311,6 +313,7 @@ static int prefill(const struct mfu_scenario *from, struct mfu_plan *p, struct m
 int mfu_rollout(const struct mfu_scenario *from, const struct mfu_rollout_options *o, struct mfu_plan *p,
                 struct mfu_rollout *r, struct mfu_error *err)
 {
+    const struct mfu_maker *maker = mfu_maker(from->gpu->vendor);
     struct pass step = {o, 1, 1, o->prompt}, prompt = {o, 1, o->prompt, 0};
     struct sizes z, first;
 
@@ -321,6 +324,8 @@ int mfu_rollout(const struct mfu_scenario *from, const struct mfu_rollout_option
         return mfu_fail(err, MFU_EINPUT, "a rollout over a pipeline (pp) is not modelled; tp is");
     if (from->setting_given[MFU_S_ADAPTER] && mfu_method_precedes(&mfu_methods[(int)from->setting[MFU_S_ADAPTER]]))
         return mfu_fail(err, MFU_EINPUT, "a rollout with learned tokens is not modelled");
+    if (o->sender == MFU_SENDER_ENGINE && mfu_runtimes[MFU_FUSED].lacks & MFU_ON(maker->software))
+        return mfu_fail(err, MFU_EINPUT, "an engine (vLLM) on cards of %s is not modelled", maker->vendor);
     if (price(from, &step, p, &z, err) < 0)
         return -1;
     if (!(z.kv_token_bytes > 0))

@@ -14,6 +14,7 @@
 
 #include "answer/validate/validate.h"
 #include "answer/fields/fields.h"
+#include "descriptor/maker.h"
 #include "report/json/json.h"
 #include "report/report.h"
 #include "report/text/text.h"
@@ -529,6 +530,63 @@ static void bars_have_eighths_or_hashes(void **state)
     }
 }
 
+/* Each line of the block behind the first empty line has its share in one column; what a meter hides may go on below it. */
+static void check_columns(const char *gpu, const char *text)
+{
+    const char *line = strstr(text, "\n\n");
+    size_t column = 0;
+
+    assert_non_null(line);
+    for (line += 2; *line && *line != '\n'; line = strchr(line, '\n') + 1) {
+        size_t at = strcspn(line, "%");
+
+        if (*line == ' ' || strncmp(line, "power", 5) == 0) /* which may be unknown */
+            continue;
+        column = column ? column : at;
+        if (at != column)
+            fail_msg("%s: %zu, not %zu: %.60s", gpu, at, column, line);
+    }
+    assert_true(column > 0);
+}
+
+static void meters_of_all_makers_stand_in_columns(void **state)
+{
+    static const char *const gpus[] = {"h100-sxm", "mi300x", "m4-max", "max-1550", "gaudi3"};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(gpus); i++) {
+        struct mfu_term t = {.width = 100};
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        plan(&p, gpus[i], "gpt2", NULL);
+        t.words = mfu_maker(p.config.gpu->vendor)->words;
+        mfu_text_metrics(out, &t, &p);
+        fclose(out);
+        check_columns(gpus[i], text);
+        free(text);
+    }
+}
+
+/* What no token has, no convention of language models counts. */
+static void conventions_are_those_of_models_with_tokens(void **state)
+{
+    static const char *const models[] = {"gpt2", "resnet-50"};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(models); i++) {
+        json_t *o;
+
+        plan(&p, "h100-sxm", models[i], NULL);
+        o = mfu_json(&mfu_record_mfu, &p);
+        assert_int_equal(json_array_size(json_object_get(o, "conventions")) > 0, i == 0);
+        json_decref(o);
+    }
+}
+
 static void widths_count_characters(void **state)
 {
     char buf[16];
@@ -573,6 +631,8 @@ int main(void)
         cmocka_unit_test(validation_lists_every_row),
         cmocka_unit_test(bars_have_eighths_or_hashes),
         cmocka_unit_test(widths_count_characters),
+        cmocka_unit_test(meters_of_all_makers_stand_in_columns),
+        cmocka_unit_test(conventions_are_those_of_models_with_tokens),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

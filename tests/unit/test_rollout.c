@@ -145,6 +145,9 @@ static void what_is_not_modelled_is_refused(void **state)
     s = scenario_of("h100-sxm", "bert-base", "");
     assert_int_equal(mfu_rollout(&s, &o, &plan, &r, &err), -1);
     assert_non_null(strstr(err.text, "writes no text"));
+    s = scenario_of("m4-max", "gpt2", ""); /* the engine is named, not a runtime that nobody set */
+    assert_int_equal(mfu_rollout(&s, &o, &plan, &r, &err), -1);
+    assert_non_null(strstr(err.text, "engine"));
 }
 
 static void measured_rows(void **state)

@@ -114,7 +114,7 @@ static void make_conventions(const struct mfu_plan *p, struct mfu_value *v)
     struct mfu_convention *list = mfu_value_own(v, MFU_CONVENTIONS_MAX, sizeof *list);
 
     if (list)
-        v->n = mfu_conventions(p, list);
+        v->n = mfu_model_samples(p->config.model) ? 0 : mfu_conventions(p, list);
 }
 
 /* Peaks are rated; cards may run faster. */
@@ -136,7 +136,7 @@ static double observed_peak(const struct mfu_plan *p)
     X(NUMBER, achieved_flops,       MFU_FLOP_PER_S, p->mfu.achieved_flops, "model FLOPs per second") \
     X(NUMBER, use_of_sustained_peak, MFU_RATIO,     mfu_use_of_sustained_peak(p),  "model FLOPs over what large matmuls sustain") \
     X(MAYBE_MADE_TEXT, above_one,   0,              mfu_above_one(p, v->buf, sizeof v->buf), "why a share is above 100 %") \
-    X(MADE_LIST, conventions,       &convention,    make_conventions(p, v), "what other programs would print for the same run")
+    X(MADE_LIST, conventions,       &convention,    make_conventions(p, v), "what other programs would print for the same run; none for models without tokens")
 MFU_FIELDS(mfu, const struct mfu_plan *p, MFU)
 const struct mfu_record mfu_record_mfu = MFU_RECORD(mfu, .command = "mfu", .rows = "conventions");
 

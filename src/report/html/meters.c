@@ -90,6 +90,7 @@ int mfu_html_meters(FILE *out, const struct mfu_html_report *page, struct mfu_er
             meter(out, &mfu_meters[i], mfu_meter_value(&mfu_meters[i], &m));
     power(out, &m);
     fputs("</table></div>\n", out);
-    conventions(out, page->plan);
+    if (!mfu_model_samples(page->plan->config.model))
+        conventions(out, page->plan);
     return 0;
 }

@@ -11,7 +11,7 @@
 #include "report/text/text.h"
 #include "base/short.h"
 
-#define NAME 18
+#define NAME 18 /* a column of names, at least: a maker's own may be longer */
 #define NUMBER 8
 #define BAR 10
 
@@ -26,13 +26,14 @@ static const char *percent(char buf[16], double share)
 }
 
 /* "SM activity   54.3 %  ######      an SM has a warp: computing or waiting" */
-static void meter(FILE *out, const struct mfu_term *t, const char *name, double share, bool bar, const char *says)
+static void meter(FILE *out, const struct mfu_term *t, int width, const char *name, double share, bool bar,
+                  const char *says)
 {
     char number[16];
-    int column = NAME + NUMBER + 2;
+    int column = width + NUMBER + 2;
     struct mfu_flow f;
 
-    fprintf(out, "%-*s%*s  ", NAME, name, NUMBER, percent(number, share));
+    fprintf(out, "%-*s%*s  ", width, name, NUMBER, percent(number, share));
     if (bar) {
         int used = mfu_text_bar(out, t, share, BAR);
 
@@ -45,28 +46,44 @@ static void meter(FILE *out, const struct mfu_term *t, const char *name, double 
     mfu_flow_end(&f);
 }
 
-static void power(FILE *out, const struct mfu_term *t, const struct mfu_metrics *m)
+static void power(FILE *out, const struct mfu_term *t, int width, const struct mfu_metrics *m)
 {
     char says[120];
     double range = m->board_w > 0 ? m->power_w / m->board_w : NAN;
 
     if (!(m->power_w > 0)) {
-        fprintf(out, "%-*s%*s\n", NAME, "power", NUMBER, "unknown");
+        fprintf(out, "%-*s%*s\n", width, "power", NUMBER, "unknown");
         return;
     }
     snprintf(says, sizeof says, "%s of %s; idle %s, estimated", Q(m->power_w, MFU_WATTS), Q(m->board_w, MFU_WATTS),
              Q(m->idle_w, MFU_WATTS));
-    meter(out, t, "power", range, mfu_text_columns(t) >= 72, says);
+    meter(out, t, width, "power", range, mfu_text_columns(t) >= 72, says);
+}
+
+/* The name of a meter in the words of the card's maker. */
+static const char *called(char *name, size_t size, const struct mfu_term *t, size_t meter)
+{
+    snprintf(name, size, "%s", mfu_meters[meter].name);
+    mfu_words_exchange(name, size, t->words);
+    return name;
 }
 
 static void meters(FILE *out, const struct mfu_term *t, const struct mfu_metrics *m)
 {
     bool bars = mfu_text_columns(t) >= 72;
+    char name[48];
+    int width = NAME;
 
+    for (size_t i = 0; i < mfu_meter_count; i++) {
+        int wide = (int)strlen(called(name, sizeof name, t, i));
+
+        width = !isnan(mfu_meter_value(&mfu_meters[i], m)) && wide > width ? wide : width;
+    }
     for (size_t i = 0; i < mfu_meter_count; i++)
         if (!isnan(mfu_meter_value(&mfu_meters[i], m)))
-            meter(out, t, mfu_meters[i].name, mfu_meter_value(&mfu_meters[i], m), bars, mfu_meters[i].hides);
-    power(out, t, m);
+            meter(out, t, width, called(name, sizeof name, t, i), mfu_meter_value(&mfu_meters[i], m), bars,
+                  mfu_meters[i].hides);
+    power(out, t, width, m);
 }
 
 void mfu_text_metrics(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

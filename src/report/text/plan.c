@@ -303,7 +303,10 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     if (p->limit == MFU_LIMIT_INPUT)
         mfu_flow_words(&f, MFU_PLAIN, "the loader takes %s per micro-batch, %s per step.",
                        Q(mfu_plan_micro_loader_s(p), MFU_SECONDS), Q(mfu_plan_loader_s(p), MFU_SECONDS));
-    if (known)
+    if (known && next.share > matmul)
+        mfu_flow_words(&f, MFU_PLAIN, "%s, %s-bound, %s of the step; matrix products and attention at full rate: %s",
+                       mfu_kinds[next.kind].plural, mfu_bound_names[next.price.bound], P(next.share), P(matmul));
+    else if (known)
         mfu_flow_words(&f, MFU_PLAIN,
                        "%s of the step in matrix products and attention at full rate; next: %s, %s-bound, %s",
                        P(matmul), mfu_kinds[next.kind].plural, mfu_bound_names[next.price.bound], P(next.share));
