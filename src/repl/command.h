@@ -11,6 +11,7 @@
 struct mfu_error;
 struct mfu_record;
 struct mfu_session;
+struct mfu_view_of; /* plan_view.h */
 
 /* Candidates for an argument: the i-th, or NULL after the last. */
 typedef const char *mfu_offer_fn(struct mfu_session *, size_t i);
@@ -25,6 +26,8 @@ struct mfu_command {
     const char *compares;                    /* `>` is no redirection: "always", or behind this word; or NULL */
     mfu_offer_fn *offer[2];                  /* what Tab proposes for odd and even arguments */
     const struct mfu_record *const *answers; /* to programs: a list that ends with NULL; NULL: none */
+    bool pages;                              /* a long answer is shown a screen at a time */
+    const struct mfu_view_of *view;          /* of the plan, that it shows; else */
     int (*run)(struct mfu_session *, int argc, char **argv, struct mfu_error *);
 };
 #define MFU_ANSWERS(...) ((const struct mfu_record *const[]){__VA_ARGS__, NULL})

@@ -18,6 +18,8 @@
 #include "repl/line.h"
 #include "repl/session.h"
 #include "repl/output.h"
+#include "repl/pager.h"
+#include "repl/plan_view.h"
 #include "repl/shell.h"
 #include "repl/tokenize.h"
 
@@ -101,6 +103,18 @@ static int redirect(struct mfu_session *s, const struct mfu_command *c, struct m
     return 1;
 }
 
+int mfu_command_run(struct mfu_session *s, const struct mfu_command *c, int argc, char **argv, struct mfu_error *err)
+{
+    int status;
+
+    if (c->pages)
+        mfu_pager_begin(s);
+    status = c->view ? mfu_view(s, c->view, err) : c->run(s, argc, argv, err);
+    if (c->pages)
+        mfu_pager_end(s);
+    return status;
+}
+
 /* Runs a command whose answer may go elsewhere. */
 static int run_command(struct mfu_session *s, const struct mfu_command *c, struct mfu_words *w, struct mfu_error *err)
 {
@@ -113,7 +127,7 @@ static int run_command(struct mfu_session *s, const struct mfu_command *c, struc
     if (status >= 0)
         status = check_arguments(s, c, w->argc, w->argv, err);
     if (status == 0)
-        status = c->run(s, w->argc, w->argv, err);
+        status = mfu_command_run(s, c, w->argc, w->argv, err);
     if (diverted > 0)
         status = mfu_divert_end(s, &diversion, status, err);
     s->force = force;

@@ -3,7 +3,6 @@
  */
 #include "repl/plan_view.h"
 
-#include "repl/pager.h"
 #include "repl/output.h"
 
 int mfu_view(struct mfu_session *s, const struct mfu_view_of *view, struct mfu_error *err)
@@ -14,11 +13,9 @@ int mfu_view(struct mfu_session *s, const struct mfu_view_of *view, struct mfu_e
         return -1;
     if (s->json)
         return mfu_answer(s, view->record, &s->plan, err);
-    mfu_pager_begin(s);
     if (view->text)
         view->text(s->out, &s->term, &s->plan);
     else if (view->table(s->out, &s->term, &s->plan) < 0)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
-    mfu_pager_end(s);
     return status;
 }

@@ -19,6 +19,8 @@
 #include "report/text/term.h"
 #include "scenario/scenario.h"
 
+struct mfu_command;
+
 #define MFU_NOTED 128 /* figures of the last answers */
 #define MFU_UNDO 64
 #define MFU_KEPT 32
@@ -101,6 +103,9 @@ struct mfu_session {
  * and `errors` may be set, and are standard output and error otherwise. */
 int mfu_session_open(struct mfu_session *, const char *data_dir, const char *calibrations, struct mfu_error *err);
 void mfu_session_close(struct mfu_session *);
+
+/* Runs a command whose arguments were checked.  0, or -1 with `err`. */
+int mfu_command_run(struct mfu_session *, const struct mfu_command *, int argc, char **argv, struct mfu_error *err);
 
 /* The status of a command that has run: -1 where memory ran out for a part of its answer, or where nobody
  * was told, so that the answer, or its own error, may be another one. */

@@ -4,7 +4,6 @@
 #include "answer/advise/advise.h"
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "report/report.h"
 #include "answer/fields/fields.h"
@@ -55,11 +54,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     if (s->json)
         status = mfu_answer(s, &mfu_record_advise, &a, err);
-    else {
-        mfu_pager_begin(s);
+    else
         mfu_text_advice(s->out, &s->term, &a);
-        mfu_pager_end(s);
-    }
     mfu_advice_free(&a);
     return status;
 }
@@ -86,5 +82,6 @@ const struct mfu_command mfu_command_advise = {
     .most_args = 1,
     .offer = {offer},
     .answers = MFU_ANSWERS(&mfu_record_advise),
+    .pages = true,
     .run = run,
 };

@@ -10,7 +10,6 @@
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/output.h"
-#include "repl/pager.h"
 #include "report/report.h"
 
 #define TEXT 65536 /* bytes of a file */
@@ -46,11 +45,9 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     else
         for (int i = 1; i < argc && n < TEXT; i++)
             n += (size_t)snprintf(text + n, TEXT - n, "%s%s", i > 1 ? " " : "", argv[i]);
-    if (status == 0 && (a = mfu_audit(s->catalog, &s->memory.now, text, err)) && !s->json) {
-        mfu_pager_begin(s);
+    if (status == 0 && (a = mfu_audit(s->catalog, &s->memory.now, text, err)) && !s->json)
         mfu_text_audits(s->out, &s->term, a);
-        mfu_pager_end(s);
-    } else if (a)
+    else if (a)
         status = mfu_answer(s, &mfu_record_audit, a, err);
     free(text);
     if (!a)
@@ -81,5 +78,6 @@ const struct mfu_command mfu_command_audit = {
     .compares = "always",
     .offer = {mfu_offer_files, mfu_offer_files},
     .answers = MFU_ANSWERS(&mfu_record_audit),
+    .pages = true,
     .run = run,
 };

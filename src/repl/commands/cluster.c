@@ -3,23 +3,18 @@
 #include "repl/completers.h"
 #include "repl/describe.h"
 #include "repl/output.h"
-#include "repl/pager.h"
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
     const struct mfu_cluster *now = mfu_scenario_cluster(&s->memory.now);
     struct mfu_name_list list;
-    int status;
 
     list.names = mfu_catalog_clusters(s->catalog, &list.n);
     if (s->json)
         return mfu_list_names(s, &mfu_record_clusters, &list, "", err);
-    mfu_pager_begin(s);
     mfu_show_cluster(s, &s->memory.now);
     putc('\n', s->out);
-    status = mfu_list_names(s, &mfu_record_clusters, &list, now ? now->slug : "", err);
-    mfu_pager_end(s);
-    return status;
+    return mfu_list_names(s, &mfu_record_clusters, &list, now ? now->slug : "", err);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -58,6 +53,7 @@ const struct mfu_command mfu_command_cluster = {
             "    cluster usual",
     .most_args = 1,
     .offer = {mfu_offer_clusters},
+    .pages = true,
     .run = run,
     .answers = MFU_ANSWERS(&mfu_record_cluster, &mfu_record_clusters),
 };

@@ -5,7 +5,6 @@
 #include "repl/command.h"
 #include "repl/environment.h"
 #include "repl/show_page.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "report/text/text.h"
 #include "report/words/pages.h"
@@ -124,7 +123,6 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
 
     if (s->json)
         return mfu_answer(s, &list_record, language, err);
-    mfu_pager_begin(s);
     for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
         char title[NAME], summary[160];
         int width;
@@ -135,7 +133,6 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
         mfu_print_wrapped(s->out, &s->term, width < 24 ? 24 : width + 1, 24,
                           mfu_page_summary(p, summary, sizeof summary));
     }
-    mfu_pager_end(s);
     return 0;
 }
 
@@ -153,14 +150,12 @@ static int put(struct mfu_session *s, const struct mfu_page *p, char *text, cons
         mfu_plain_blanks(text);
     if (s->json)
         return mfu_answer(s, &page_record, &(struct term){p, text}, err);
-    mfu_pager_begin(s);
     fprintf(s->out, "%s - ", title);
     mfu_print_wrapped(s->out, &s->term, mfu_width(title, strlen(title)) + 3, 4, summary);
     fputc('\n', s->out);
     mfu_put_page(s->out, &s->term, text);
     if (*see)
         fprintf(s->out, "\n(%s)\n", see);
-    mfu_pager_end(s);
     if (problem->text[0])
         mfu_warn(s, problem);
     return 0;
@@ -260,5 +255,6 @@ const struct mfu_command mfu_command_explain = {
     .most_args = -1,
     .offer = {offer_terms},
     .answers = MFU_ANSWERS(&page_record, &list_record),
+    .pages = true,
     .run = run,
 };

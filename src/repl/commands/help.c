@@ -7,7 +7,6 @@
 #include "repl/command.h"
 #include "repl/command_lookup.h"
 #include "repl/completers.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/topics.h"
 #include "report/text/text.h"
@@ -264,12 +263,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     size_t size = 0;
     int status;
 
-    if (!s->json) {
-        mfu_pager_begin(s);
-        status = show(s, argc, argv, err);
-        mfu_pager_end(s);
-        return status;
-    }
+    if (!s->json)
+        return show(s, argc, argv, err);
     if (!(s->out = open_memstream(&text, &size))) {
         s->out = out;
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
@@ -297,5 +292,6 @@ const struct mfu_command mfu_command_help = {
     .most_args = 1,
     .offer = {mfu_offer_topics},
     .answers = MFU_ANSWERS(&record),
+    .pages = true,
     .run = run,
 };

@@ -8,7 +8,6 @@
 #include "repl/completers.h"
 #include "repl/describe.h"
 #include "repl/output.h"
-#include "repl/pager.h"
 #include "report/text/text.h"
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -157,9 +156,7 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
         return -1;
     if (s->json)
         return mfu_answer(s, &record, m, err);
-    mfu_pager_begin(s);
     tell(s, m);
-    mfu_pager_end(s);
     return 0;
 }
 
@@ -208,5 +205,6 @@ const struct mfu_command mfu_command_import = {
     .most_args = 2,
     .offer = {mfu_offer_files, offer_formats},
     .answers = MFU_ANSWERS(&record),
+    .pages = true,
     .run = run,
 };

@@ -6,7 +6,6 @@
 #include "plan/single_kernel.h"
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/pager.h"
 #include "repl/expr_scope.h"
 #include "repl/output.h"
 #include "report/report.h"
@@ -265,13 +264,10 @@ static int sweep(struct mfu_session *s, struct mfu_study_request *r, double last
     if (status == 0) {
         s->studied = list[n - 1];
         s->has_studied = true;
-        if (s->json) {
+        if (s->json)
             status = mfu_answer(s, &mfu_record_collectives, &(struct mfu_collectives){list, n}, err);
-        } else {
-            mfu_pager_begin(s);
+        else
             mfu_text_collectives(s->out, &s->term, list, n);
-            mfu_pager_end(s);
-        }
     }
     free(list);
     return status;
@@ -314,9 +310,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     s->has_studied = true;
     if (s->json)
         return mfu_answer(s, &mfu_record_single_kernel, &kernel, err);
-    mfu_pager_begin(s);
     mfu_text_single_kernel(s->out, &s->term, &kernel);
-    mfu_pager_end(s);
     return 0;
 }
 
@@ -353,5 +347,6 @@ const struct mfu_command mfu_command_kernel = {
     .most_args = -1,
     .offer = {offer, offer},
     .answers = MFU_ANSWERS(&mfu_record_single_kernel, &mfu_record_collectives),
+    .pages = true,
     .run = run,
 };

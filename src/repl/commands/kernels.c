@@ -36,5 +36,6 @@ const struct mfu_command mfu_command_kernels = {
     .most_args = 1,
     .offer = {offer},
     .answers = MFU_ANSWERS(&mfu_record_kernels),
+    .pages = true,
     .run = run,
 };

@@ -6,7 +6,6 @@
 #include "report/export/snapshot.h"
 #include "report/timeline.h"
 #include "repl/command.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/plan_view.h"
 #include "answer/fields/fields.h"
@@ -37,11 +36,8 @@ static int timeline(struct mfu_session *s, struct mfu_error *err)
         return -1;
     if (s->json)
         status = mfu_answer(s, &mfu_record_timeline, &(struct mfu_timeline_answer){&s->plan, &course}, err);
-    else {
-        mfu_pager_begin(s);
+    else
         mfu_text_timeline(s->out, &s->term, &s->plan, &course);
-        mfu_pager_end(s);
-    }
     mfu_memory_timeline_release(&course);
     return status;
 }
@@ -139,5 +135,6 @@ const struct mfu_command mfu_command_memory = {
     .most_args = 2,
     .offer = {offer},
     .answers = MFU_ANSWERS(&mfu_record_memory, &mfu_record_stages, &mfu_record_timeline, &snapshot_record),
+    .pages = true,
     .run = run,
 };

@@ -4,7 +4,6 @@
 #include "base/quantity.h"
 #include "report/metrics_over.h"
 #include "repl/command.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/plan_view.h"
 #include "answer/fields/fields.h"
@@ -31,9 +30,7 @@ static int over(struct mfu_session *s, const char *time, struct mfu_error *err)
         status = mfu_answer(s, &mfu_record_metrics_over,
                             &(struct mfu_metrics_over_answer){&s->plan, window_s, slices, n}, err);
     else {
-        mfu_pager_begin(s);
         mfu_text_metrics_over(s->out, &s->term, &s->plan, window_s, slices, n);
-        mfu_pager_end(s);
         status = 0;
     }
     free(slices);
@@ -68,5 +65,6 @@ const struct mfu_command mfu_command_metrics = {
             "    metrics --over 300ms",
     .most_args = 2,
     .answers = MFU_ANSWERS(&mfu_record_metrics, &mfu_record_metrics_over),
+    .pages = true,
     .run = run,
 };

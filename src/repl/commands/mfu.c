@@ -1,14 +1,6 @@
 #include "repl/command.h"
 #include "repl/plan_view.h"
 
-static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
-{
-    static const struct mfu_view_of view = {.record = &mfu_record_mfu, .text = mfu_text_mfu};
-
-    (void)argc, (void)argv;
-    return mfu_view(s, &view, err);
-}
-
 const struct mfu_command mfu_command_mfu = {
     .name = "mfu",
     .usage = "",
@@ -20,5 +12,6 @@ const struct mfu_command mfu_command_mfu = {
             "\n"
             "    set batch 8 accum 64 runtime compile; mfu",
     .answers = MFU_ANSWERS(&mfu_record_mfu),
-    .run = run,
+    .pages = true,
+    .view = &(const struct mfu_view_of){.record = &mfu_record_mfu, .text = mfu_text_mfu},
 };

@@ -7,7 +7,6 @@
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/describe.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "report/report.h"
 #include "answer/fields/fields.h"
@@ -140,11 +139,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     remember(s, o);
     if (s->json)
         status = mfu_answer(s, &mfu_record_observe, o, err);
-    else {
-        mfu_pager_begin(s);
+    else
         mfu_text_observation(s->out, &s->term, o);
-        mfu_pager_end(s);
-    }
     mfu_observation_free(o);
     return status;
 }
@@ -174,5 +170,6 @@ const struct mfu_command mfu_command_observe = {
     .most_args = -1,
     .offer = {mfu_offer_files, mfu_offer_keys},
     .answers = MFU_ANSWERS(&mfu_record_observe),
+    .pages = true,
     .run = run,
 };

@@ -2,7 +2,6 @@
 #include "answer/why/order.h"
 #include "repl/command.h"
 #include "repl/output.h"
-#include "repl/pager.h"
 #include "report/report.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -14,9 +13,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     if (s->json)
         return mfu_answer(s, &mfu_record_order, &o, err);
-    mfu_pager_begin(s);
     mfu_text_order(s->out, &s->term, &o);
-    mfu_pager_end(s);
     return 0;
 }
 
@@ -34,5 +31,6 @@ const struct mfu_command mfu_command_order = {
             "    set batch 8 runtime compile; order\n"
             "    order; why gemm",
     .answers = MFU_ANSWERS(&mfu_record_order),
+    .pages = true,
     .run = run,
 };

@@ -1,14 +1,6 @@
 #include "repl/command.h"
 #include "repl/plan_view.h"
 
-static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
-{
-    static const struct mfu_view_of view = {.record = &mfu_record_roofline, .table = mfu_text_roofline};
-
-    (void)argc, (void)argv;
-    return mfu_view(s, &view, err);
-}
-
 const struct mfu_command mfu_command_roofline = {
     .name = "roofline",
     .usage = "",
@@ -19,5 +11,6 @@ const struct mfu_command mfu_command_roofline = {
             "\n"
             "    set batch 8; roofline",
     .answers = MFU_ANSWERS(&mfu_record_roofline),
-    .run = run,
+    .pages = true,
+    .view = &(const struct mfu_view_of){.record = &mfu_record_roofline, .table = mfu_text_roofline},
 };

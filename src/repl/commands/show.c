@@ -5,7 +5,6 @@
 #include "repl/command.h"
 #include "repl/describe.h"
 #include "repl/completers.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "report/text/text.h"
 #include "scenario/keys.h"
@@ -272,7 +271,7 @@ static int show_thing(struct mfu_session *s, char what, struct mfu_error *err)
     return 0;
 }
 
-static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_config config;
     struct mfu_error problem = {0};
@@ -293,16 +292,6 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     return 0;
 }
 
-static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
-{
-    int status;
-
-    mfu_pager_begin(s);
-    status = show(s, argc, argv, err);
-    mfu_pager_end(s);
-    return status;
-}
-
 const struct mfu_command mfu_command_show = {
     .name = "show",
     .usage = "[KEY ... | gpu | model | coefficients]",
@@ -320,5 +309,6 @@ const struct mfu_command mfu_command_show = {
     .most_args = -1,
     .offer = {mfu_offer_shown, mfu_offer_shown},
     .answers = MFU_ANSWERS(&record, &coefficients_record, &gpu_record, &model_record, &cluster_record),
+    .pages = true,
     .run = run,
 };

@@ -2,7 +2,6 @@
 
 #include "repl/command.h"
 #include "repl/completers.h"
-#include "repl/pager.h"
 #include "repl/sweeping.h"
 #include "repl/output.h"
 #include "report/report.h"
@@ -30,11 +29,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_sweep_words_sort(&w, &r);
     if (status == 0 && s->json)
         status = mfu_answer(s, &mfu_record_sweep, &(struct mfu_sweep_answer){&w.sweep, &r}, err);
-    else if (status == 0) {
-        mfu_pager_begin(s);
+    else if (status == 0)
         mfu_text_sweep(s->out, &s->term, &w.sweep, &r, (size_t)w.top);
-        mfu_pager_end(s);
-    }
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&w.sweep);
     return status;
@@ -64,5 +60,6 @@ const struct mfu_command mfu_command_sweep = {
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_keys},
     .answers = MFU_ANSWERS(&mfu_record_sweep),
+    .pages = true,
     .run = run,
 };

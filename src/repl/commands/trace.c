@@ -8,7 +8,6 @@
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/output.h"
-#include "repl/pager.h"
 #include "report/report.h"
 
 struct traced {
@@ -38,11 +37,8 @@ static int compare(struct mfu_session *s, const char *file, struct mfu_error *er
         mfu_error_caret(s, err, 2);
     else if (s->json)
         status = mfu_answer(s, &mfu_record_trace_comparison, &c, err);
-    else {
-        mfu_pager_begin(s);
+    else
         mfu_text_trace_comparison(s->out, &s->term, &c);
-        mfu_pager_end(s);
-    }
     mfu_trace_comparison_release(&c);
     return status;
 }
@@ -102,5 +98,6 @@ const struct mfu_command mfu_command_trace = {
     .most_args = 2,
     .offer = {offer, mfu_offer_files},
     .answers = MFU_ANSWERS(&record, &mfu_record_trace_comparison),
+    .pages = true,
     .run = run,
 };

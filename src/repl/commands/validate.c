@@ -7,7 +7,6 @@
 #include "descriptor/catalog.h"
 #include "repl/command.h"
 #include "repl/completers.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "report/report.h"
 #include "answer/fields/fields.h"
@@ -24,11 +23,8 @@ static int kernels(struct mfu_session *s, const char *folder, struct mfu_error *
         return -1;
     if (s->json)
         status = mfu_answer(s, &mfu_record_alignment, a, err);
-    else {
-        mfu_pager_begin(s);
+    else
         mfu_text_alignment(s->out, &s->term, a);
-        mfu_pager_end(s);
-    }
     mfu_alignment_free(a);
     return status;
 }
@@ -55,11 +51,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     if (s->json)
         status = mfu_answer(s, &mfu_record_validate, v, err);
-    else {
-        mfu_pager_begin(s);
+    else
         mfu_text_validation(s->out, &s->term, v);
-        mfu_pager_end(s);
-    }
     mfu_validation_free(v);
     return status;
 }
@@ -83,5 +76,6 @@ const struct mfu_command mfu_command_validate = {
     .most_args = 2,
     .offer = {mfu_offer_files},
     .answers = MFU_ANSWERS(&mfu_record_validate, &mfu_record_alignment),
+    .pages = true,
     .run = run,
 };

@@ -4,7 +4,6 @@
 #include "plan/kernels.h"
 #include "answer/why/why.h"
 #include "repl/command.h"
-#include "repl/pager.h"
 #include "repl/output.h"
 #include "report/report.h"
 #include "answer/fields/fields.h"
@@ -21,11 +20,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         status = argc > 1 ? mfu_error_caret(s, err, 1) : -1;
     if (status == 0 && s->json)
         status = mfu_answer(s, &mfu_record_why, w, err);
-    else if (status == 0) {
-        mfu_pager_begin(s);
+    else if (status == 0)
         mfu_text_why(s->out, &s->term, w);
-        mfu_pager_end(s);
-    }
     free(w);
     return status;
 }
@@ -73,5 +69,6 @@ const struct mfu_command mfu_command_why = {
     .most_args = 1,
     .offer = {offer},
     .answers = MFU_ANSWERS(&mfu_record_why),
+    .pages = true,
     .run = run,
 };

@@ -138,7 +138,7 @@ static int call(struct mfu_session *s, const struct tool *t, json_t *arguments, 
     if (status == 0 && (argc - 1 < c->least_args || (c->most_args >= 0 && argc - 1 > c->most_args)))
         status = mfu_fail(err, MFU_EINPUT, "words: expected '%s %s'", c->name, c->usage);
     if (status == 0)
-        status = c->run(s, argc, argv, err);
+        status = mfu_command_run(s, c, argc, argv, err);
     status = mfu_check_memory(s, status, err);
     if (fclose(s->out) != 0 && status == 0)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
