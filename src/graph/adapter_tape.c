@@ -404,11 +404,8 @@ int mfu_tape_add_in_place(struct mfu_tape *t, int a, int b)
     if (emits(t)) {
         t->value[p->out].view = mfu_view_slice(t->s, v.view, v.rows, v.columns);
         mfu_emit(t->s,
-                 &(struct mfu_emission){.suffix = "adapter_add",
-                                        .kind = MFU_POINTWISE,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
-                                        .fusion = MFU_MAP,
-                                        .flops = v.rows * v.columns},
+                 &(struct mfu_emission){
+                     .suffix = "adapter_add", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = v.rows * v.columns},
                  2, (int[]){v.view, t->value[b].view}, 1, &t->value[p->out].view);
     }
     return p->out;
@@ -443,11 +440,7 @@ int mfu_tape_map(struct mfu_tape *t, const char *suffix, int a, double rows, dou
     if (saves > 0 && emits(t))
         kept = mfu_tensor_new(t->s, 1, saves, MFU_F32, MFU_PART_ACTIVATIONS);
     if (kept != MFU_NO_VIEW)
-        mfu_emit(
-            t->s,
-            &(struct mfu_emission){
-                .suffix = "adapter_index", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
-            0, NULL, 1, &kept);
+        mfu_emit(t->s, &(struct mfu_emission){.suffix = "adapter_index", .kind = MFU_POINTWISE}, 0, NULL, 1, &kept);
     if (saves > 0)
         p->saved[0] = save(t, t->value[a].trains, kept);
     return p->out;
@@ -475,10 +468,7 @@ int mfu_tape_fill(struct mfu_tape *t, const char *suffix, double rows, double co
     if (!emits(t))
         return v;
     *view = mfu_tensor_new(t->s, rows, columns, type, MFU_PART_ACTIVATIONS);
-    mfu_emit(t->s,
-             &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
-             0, NULL, 1, view);
+    mfu_emit(t->s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_POINTWISE}, 0, NULL, 1, view);
     return v;
 }
 

@@ -199,6 +199,7 @@ void mfu_tensor_extend(struct mfu_builder *, int view);
 void mfu_tensor_retain(struct mfu_builder *, int view);
 
 /* ---- launches ---- */
+/* What is not said: a kernel by itself, once, with the traffic of pointwise kernels and the name of its operation. */
 struct mfu_emission {
     const char *suffix;
     enum mfu_kind kind;
@@ -207,7 +208,7 @@ struct mfu_emission {
     double flops;
     double extra_read_bytes, temporary_bytes;
     double reread_bytes; /* later passes over rows that were read once */
-    double launches;     /* 0: one */
+    double launches;
     bool random, cast;
 };
 /* Reads `in` and writes `out` (MFU_NO_VIEW entries are passed over). */

@@ -335,7 +335,7 @@ static bool stays_eager(const struct mfu_builder *s, const struct mfu_launch *l)
 
 void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
 {
-    struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
+    struct mfu_launch *l = append(s, e->suffix ? e->suffix : "", n_in, in, n_out, out);
     struct mfu_work w;
     double read = e->extra_read_bytes, write = 0, half = 0, rows = 0, columns = 0, times = 1;
     int shape = MFU_NO_VIEW;
@@ -359,7 +359,8 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && l->op[0])
         times = mfu_is(s->nodes[s->node].op, MFU_MULTIPLIES) ? 1 : mfu_logits_chunks(s, &s->nodes[s->node]);
     memset(&w, 0, sizeof w); /* it is compared as a whole */
-    mfu_kernel_set_stream(&w.kernel, e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
+    mfu_kernel_set_stream(&w.kernel, e->kind, e->traffic ? e->traffic : MFU_C_DRAM_POINTWISE, rows, columns,
+                          times * e->flops, times * read, times * write);
     w.kernel.half_share = half > 0 ? half / (read + write) : 0;
     w.half_bytes = half;
     w.half_of_bytes = read + write;
@@ -530,8 +531,7 @@ int mfu_emit_gather(struct mfu_builder *s, double rows, double width, enum mfu_t
     int out = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
 
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_EMBEDDING,
+             &(struct mfu_emission){.kind = MFU_EMBEDDING,
                                     .traffic = MFU_C_DRAM_EMBEDDING,
                                     .fusion = MFU_MAP,
                                     .random = true, /* never gathered again */
@@ -547,7 +547,6 @@ void mfu_emit_scatter(struct mfu_builder *s, double indices, int gradient, int t
              &(struct mfu_emission){.suffix = "grad",
                                     .kind = MFU_EMBEDDING,
                                     .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
                                     .temporary_bytes = 4 * mfu_type_bytes[MFU_I64] * indices,
                                     .launches = 6,
                                     .flops = mfu_view_rows(s, gradient) * mfu_view_columns(s, gradient)},
@@ -562,10 +561,8 @@ int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum m
     if (same)
         return same->out[0];
     out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, part);
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE, .fusion = fusion, .cast = true},
-             1, &view, 1, &out);
+    mfu_emit(s, &(struct mfu_emission){.suffix = "cast", .kind = MFU_CAST, .fusion = fusion, .cast = true}, 1, &view, 1,
+             &out);
     return out;
 }
 
@@ -596,7 +593,6 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_CAST,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = fusion,
                                     .flops = (1 + row->scans) * rows * columns,
                                     .extra_read_bytes = row->scans * view_bytes(s, view),
@@ -622,11 +618,8 @@ static void transpose(struct mfu_builder *s, int weight, int copies[2])
 {
     copies[0] = MFU_NO_VIEW;
     copies[1] = mfu_tensor_new(s, 1, mfu_view_columns(s, weight), s->numerics.operand, MFU_PART_WEIGHT_CASTS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = "transpose_weight", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_PARAMETER},
-        1, &weight, 1, &copies[1]);
+    mfu_emit(s, &(struct mfu_emission){.suffix = "transpose_weight", .kind = MFU_COPY, .fusion = MFU_PARAMETER}, 1,
+             &weight, 1, &copies[1]);
 }
 
 /* What is emitted last serves all micro-steps. */
@@ -654,7 +647,6 @@ static void fill_both(struct mfu_builder *s, struct mfu_parameter *p)
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "quantise_weight",
                                     .kind = MFU_CAST,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_PARAMETER,
                                     .flops = p->elements,
                                     .extra_read_bytes = p->elements * mfu_type_bytes[p->type],

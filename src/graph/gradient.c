@@ -61,7 +61,6 @@ int mfu_grad_sum(struct mfu_builder *s, int gradient, int view)
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "add",
                                     .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_MAP,
                                     .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
              2, (int[]){gradient, view}, 1, &sum);
@@ -186,7 +185,6 @@ static int unpack(struct mfu_builder *s, const struct mfu_parameter *p)
                  &(struct mfu_emission){.suffix = passes[i].name,
                                         .kind = MFU_CAST,
                                         .traffic = passes[i].traffic,
-                                        .fusion = MFU_ALONE,
                                         .extra_read_bytes = i == 0 ? p->elements * p->packed_bytes : 0,
                                         .flops = i == 1 ? 0 : p->elements,
                                         .launches = passes[i].launches},
@@ -209,7 +207,6 @@ static int dequantise(struct mfu_builder *s, const struct mfu_parameter *p)
              &(struct mfu_emission){.suffix = "dequantise",
                                     .kind = MFU_CAST,
                                     .traffic = MFU_C_DRAM_DEQUANTISE,
-                                    .fusion = MFU_ALONE,
                                     .extra_read_bytes = p->elements * p->packed_bytes,
                                     .launches = base->kernels},
              0, NULL, 1, &out);
@@ -295,11 +292,8 @@ void mfu_accumulate(struct mfu_builder *s, int view)
     struct mfu_work w;
 
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "accumulate",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_PARAMETER,
-                                    .flops = elements},
+             &(struct mfu_emission){
+                 .suffix = "accumulate", .kind = MFU_POINTWISE, .fusion = MFU_PARAMETER, .flops = elements},
              1, &view, 0, NULL);
     if (s->failed)
         return;
@@ -364,11 +358,8 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
 
         mfu_tensor_of(s, p->gradient)->last = 0;
         mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "add",
-                                        .kind = MFU_POINTWISE,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
-                                        .fusion = MFU_PARAMETER,
-                                        .flops = p->elements},
+                 &(struct mfu_emission){
+                     .suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_PARAMETER, .flops = p->elements},
                  2, (int[]){p->gradient, view}, 1, &sum);
         view = sum;
     }

@@ -350,11 +350,9 @@ static int laid_out(struct mfu_builder *s, const char *suffix, int view)
     int out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
                              MFU_PART_ACTIVATIONS);
 
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .fusion = MFU_ALONE, .launches = 2},
-        1, &view, 1, &out);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2},
+             1, &view, 1, &out);
     return out;
 }
 
@@ -456,7 +454,6 @@ static int own_heads(struct mfu_builder *s, const struct mfu_node *n, bool backw
                  .suffix = "heads",
                  .kind = MFU_COPY,
                  .traffic = MFU_C_DRAM_IRREGULAR,
-                 .fusion = MFU_ALONE,
                  .launches = 2,
                  .extra_read_bytes = 2 * mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)],
                  .temporary_bytes = mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)]},

@@ -167,7 +167,6 @@ static int beside_fused(struct mfu_builder *s, const char *suffix, bool joins, i
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = joins ? MFU_COPY : MFU_POINTWISE,
                                     .traffic = joins ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
-                                    .fusion = MFU_ALONE,
                                     .flops = joins ? 0 : mfu_view_rows(s, a) * mfu_view_columns(s, a)},
              b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
     return out;

@@ -266,7 +266,6 @@ static void give_bias(struct mfu_builder *s, struct mfu_node *n, const struct mf
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "bias_grad",
                                     .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_COLUMN,
                                     .flops = mfu_view_rows(s, scores) * a->keys},
              1, &scores, 1, &sum);
@@ -315,8 +314,6 @@ static void merge_steps(struct mfu_builder *s, const struct mfu_attention *a, in
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "merge_steps",
                                     .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
                                     .launches = 2 * a->steps - 1,
                                     .reread_bytes = passes * mfu_view_rows(s, out[0]) * mfu_view_columns(s, out[0])
                                         * mfu_type_bytes[sum],
@@ -336,8 +333,6 @@ static void add_steps(struct mfu_builder *s, const struct mfu_attention *a, int 
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "add_steps",
                                     .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
                                     .launches = 2 * (a->steps - 1),
                                     .extra_read_bytes = 3 * 0.75 * (a->steps - 1) * bytes},
              0, NULL, 0, NULL);
@@ -367,10 +362,7 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     } else if (window_is_mask(s, n) || mfu_has_prefix(s, n)) { /* in rows of 16 bytes */
         bias = mfu_tensor_new(s, a.sequences * a.seq / a.ranks, ceil(a.keys / 8) * 8, s->numerics.compute,
                               MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "mask", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
-                 0, NULL, 1, &bias);
+        mfu_emit(s, &(struct mfu_emission){.suffix = "mask", .kind = MFU_POINTWISE}, 0, NULL, 1, &bias);
     }
     a.head_dim = padded(&a, a.head_dim);
     a.value_dim = value;
@@ -692,7 +684,6 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
             mfu_emit(s,
                      &(struct mfu_emission){.suffix = "sum_heads",
                                             .kind = MFU_REDUCTION,
-                                            .traffic = MFU_C_DRAM_POINTWISE,
                                             .fusion = MFU_MAP,
                                             .flops = mfu_view_rows(s, d[i]) * mfu_view_columns(s, d[i])},
                      1, &d[i], 1, &sum);

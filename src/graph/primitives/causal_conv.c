@@ -21,8 +21,6 @@ static void emit(struct mfu_builder *s, const struct mfu_node *n, const char *su
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
                                     .flops = passes * (2 * n->op->attribute[TAPS] + 4) * mfu_view_rows(s, in[0])
                                         * mfu_view_columns(s, in[0])},
              n_in, in, n_out, out);

@@ -19,10 +19,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         mfu_node_save(s, n, x);
     n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_COPY,
+             &(struct mfu_emission){.kind = MFU_COPY,
                                     .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
                                     .launches = 2,
                                     .flops = 2 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
              1, &x, 1, &n->out);
@@ -38,7 +36,6 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
              &(struct mfu_emission){.suffix = "grad",
                                     .kind = MFU_COPY,
                                     .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
                                     .launches = 2,
                                     .flops = (n->n_saved ? 4 : 0) * rows * columns},
              n->n_saved ? 2 : 1, in, 1, &dx);

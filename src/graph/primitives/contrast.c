@@ -40,7 +40,6 @@ static int rows(struct mfu_builder *s, const char *suffix, int view, double colu
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_ROW,
                                     .flops = flops * mfu_view_rows(s, view) * mfu_view_columns(s, view)},
              1, &view, 1, &out);
@@ -114,7 +113,6 @@ static void give_parameter(struct mfu_builder *s, struct mfu_node *n, int which,
              &(struct mfu_emission){.suffix = which ? "bias_grad" : "factor_grad",
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_ALONE,
                                     .flops = 2 * mfu_view_rows(s, view) * mfu_view_columns(s, view)},
              1, &view, 1, &sum);
     mfu_param_grad_add(s, n, which, sum);

@@ -160,22 +160,17 @@ static void transpose(struct mfu_builder *s, const struct mfu_node *n, const cha
                  &(struct mfu_emission){.suffix = suffix,
                                         .kind = MFU_COPY,
                                         .traffic = MFU_C_DRAM_TRANSPOSE,
-                                        .fusion = MFU_ALONE,
                                         .extra_read_bytes = both + elements * mfu_type_bytes[s->numerics.compute],
                                         .temporary_bytes = both,
                                         .launches = 2},
                  0, NULL, 0, NULL);
         return;
     }
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
-                                    .extra_read_bytes = 2 * both,
-                                    .temporary_bytes = both,
-                                    .launches = 2},
-             0, NULL, 0, NULL);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){
+            .suffix = suffix, .kind = MFU_COPY, .extra_read_bytes = 2 * both, .temporary_bytes = both, .launches = 2},
+        0, NULL, 0, NULL);
 }
 
 static int input(struct mfu_builder *s, struct mfu_node *n)
@@ -196,8 +191,6 @@ static void standardise(struct mfu_builder *s, const struct mfu_node *n, const c
         mfu_emit(s,
                  &(struct mfu_emission){.suffix = suffix,
                                         .kind = MFU_NORM,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
-                                        .fusion = MFU_ALONE,
                                         .extra_read_bytes = (passes - (out != MFU_NO_VIEW)) * params(n->op).weight
                                             * mfu_type_bytes[s->numerics.weight],
                                         .launches = 2},

@@ -142,7 +142,6 @@ static int solve(struct mfu_builder *s, const struct sizes *z, const char *suffi
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .fusion = MFU_ALONE,
                                     .launches = 2,
                                     .flops = mfu_view_rows(s, b) * mfu_view_columns(s, b) * z->length},
              2, in, 1, &out);
@@ -262,17 +261,15 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
                  &(struct mfu_emission){.suffix = "state",
                                         .kind = MFU_POINTWISE,
                                         .traffic = MFU_C_DRAM_IRREGULAR,
-                                        .fusion = MFU_ALONE,
                                         .launches = (int)(2 * z.chunks),
                                         .flops = 2 * batch * z.states},
                  2, read, 1, &states);
     }
     n->out = mfu_tensor_new(s, z.rows, z.v, type, MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = "", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .flops = z.rows * z.v},
-        1, &out, 1, &n->out);
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .flops = z.rows * z.v},
+             1, &out, 1, &n->out);
     { /* names of the function hold until it returns */
         const int names[] = {q, k, v_beta, k_beta, system, sums, pairs, out, beta};
 
@@ -343,8 +340,6 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
             mfu_emit(s,
                      &(struct mfu_emission){.suffix = "dslice",
                                             .kind = MFU_POINTWISE,
-                                            .traffic = MFU_C_DRAM_POINTWISE,
-                                            .fusion = MFU_ALONE,
                                             .launches = (int)(3 * z.chunks),
                                             .extra_read_bytes = 4 * (z.chunks - 1) * mfu_view_rows(s, of[i])
                                                 * mfu_view_columns(s, of[i]) * mfu_type_bytes[MFU_F32]},

@@ -98,10 +98,7 @@ static int joined(struct mfu_builder *s, const char *suffix, int view)
     int out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
                              MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
-             1, &view, 1, &out);
+    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY}, 1, &view, 1, &out);
     return out;
 }
 
@@ -114,8 +111,6 @@ static int add_weighed_bias(struct mfu_builder *s, const struct mfu_node *n, int
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "bias",
                                     .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
                                     .flops = 2 * elements_of(s, view),
                                     .extra_read_bytes = 2 * product,
                                     .launches = 2 * experts_of(n)},
@@ -135,7 +130,6 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
              &(struct mfu_emission){.suffix = "bias_grad",
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_ALONE,
                                     .flops = 4 * elements_of(s, wide),
                                     .extra_read_bytes = 5 * elements_of(s, wide) * mfu_type_bytes[weights_type(s)],
                                     .launches = 4 * experts},

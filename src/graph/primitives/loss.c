@@ -35,7 +35,6 @@ static void row_kernel(struct mfu_builder *s, const char *suffix, double flops_p
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_ROW,
                                     .flops = flops_per_element * mfu_view_rows(s, x) * mfu_view_columns(s, x),
                                     .launches = launches,
@@ -60,7 +59,6 @@ static void cross_entropy(struct mfu_builder *s, int x, const char *softmax, con
              &(struct mfu_emission){/* one 32-byte sector of each row */
                                     .suffix = pick,
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_ROW,
                                     .flops = mfu_view_rows(s, x),
                                     .launches = 2,
@@ -179,8 +177,6 @@ static void entropy(struct mfu_builder *s, int logits)
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "entropy",
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
                                     .flops = 9 * rows * columns,
                                     .launches = copied + 4 * ceil(rows / ENTROPY_ROWS),
                                     .reread_bytes = (2 * copied + 9) * rows * columns * bytes,
@@ -209,7 +205,6 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
     mfu_emit(s,
              &(struct mfu_emission){.suffix = wide ? "logsumexp" : "log_softmax",
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_ROW,
                                     .flops = 5 * all,
                                     .launches = 3 * s->config->batch,
@@ -237,7 +232,6 @@ static int pass(struct mfu_builder *s, const char *suffix, double temporary_byte
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_ROW,
                                     .flops = mfu_view_rows(s, out) * mfu_view_columns(s, out),
                                     .launches = s->config->batch,
@@ -284,7 +278,6 @@ static void squares(struct mfu_builder *s, const char *suffix, int x, int out)
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_MAP,
                                     .flops = 3 * elements,
                                     .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]},
@@ -347,17 +340,13 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
          * gradient of zeros for them. */
         int zeros = like(s, logits, mfu_view_type(s, logits));
 
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "zeros", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
-                 0, NULL, 1, &zeros);
+        mfu_emit(s, &(struct mfu_emission){.suffix = "zeros", .kind = MFU_LOSS}, 0, NULL, 1, &zeros);
         n->gradient = zeros;
     }
     d = like(s, n->saved[SAVED_NLL_INPUT], mfu_view_type(s, n->saved[SAVED_NLL_INPUT]));
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "nll_grad",
                                     .kind = MFU_LOSS,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_MAP,
                                     .launches = 2}, /* zeros, then one element per row */
              0, NULL, 1, &d);
@@ -371,10 +360,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         int sum = mfu_view_slice(s, d, mfu_view_rows(s, d), mfu_view_columns(s, d));
 
         in[0] = d, in[1] = n->gradient;
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "add", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
-                 2, in, 1, &sum);
+        mfu_emit(s, &(struct mfu_emission){.suffix = "add", .kind = MFU_LOSS, .fusion = MFU_MAP}, 2, in, 1, &sum);
         d = sum;
     }
     mfu_grad_add(s, n, 0, d);

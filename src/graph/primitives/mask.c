@@ -20,10 +20,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 
     n->out = mfu_tensor_new(s, tokens, tokens, s->numerics.residual, MFU_PART_ACTIVATIONS);
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
+             &(struct mfu_emission){.kind = MFU_POINTWISE,
                                     .launches = 1 + s->config->batch}, /* whole, then each image's part */
              0, NULL, 1, &n->out);
 }

@@ -52,7 +52,6 @@ static void backward_in_place(struct mfu_builder *s, struct mfu_node *n)
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "grad",
                                     .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = MFU_MAP,
                                     .flops = BACKWARD_FLOPS * mfu_view_rows(s, a) * mfu_view_columns(s, a)},
              3, (int[]){n->gradient, a, b}, 2, d);

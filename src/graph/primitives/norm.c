@@ -48,11 +48,8 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
     if (kind == LAYER_1P) {
         shifted = mfu_tensor_new(s, 1, mfu_view_columns(s, x), s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "weight",
-                                        .kind = MFU_POINTWISE,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
-                                        .fusion = MFU_MAP,
-                                        .flops = mfu_view_columns(s, x)},
+                 &(struct mfu_emission){
+                     .suffix = "weight", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = mfu_view_columns(s, x)},
                  0, NULL, 1, &shifted);
     }
     if (s->numerics.widens)
@@ -60,8 +57,7 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
     out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     out[1] = row_statistics(s, n, x, kind == LAYER || kind == LAYER_1P ? 2 : 1);
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_NORM,
+             &(struct mfu_emission){.kind = MFU_NORM,
                                     .traffic = MFU_C_DRAM_NORM,
                                     .fusion = MFU_ROW,
                                     .flops = 8 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
@@ -140,12 +136,8 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
                                     .flops = rows * columns},
              1, &square, 1, &mean);
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "rsqrt",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .flops = 2 * rows,
-                                    .launches = 2},
+             &(struct mfu_emission){
+                 .suffix = "rsqrt", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = 2 * rows, .launches = 2},
              1, &mean, 1, &rstd);
     if (centred != x) /* once more, for the result */
         x = mfu_emit_broadcast(s, "sub", MFU_F32, 1, x, MFU_NO_VIEW);
@@ -218,11 +210,7 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_tensor_extend(s, power);
     dx = mfu_view_slice(s, dsum, rows, columns);
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "add",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .flops = rows * columns},
+             &(struct mfu_emission){.suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = rows * columns},
              2, (int[]){dsum, square}, 1, &dx);
     if (n->saved[SAVED_CENTRED] != MFU_NO_VIEW) { /* and of the mean */
         int sum = row_statistics(s, n, x, 1);
@@ -356,14 +344,9 @@ static void change_layout(struct mfu_builder *s, const struct mfu_node *n, const
     double bytes = mfu_view_rows(s, x) * mfu_view_columns(s, x) * mfu_type_bytes[mfu_view_type(s, x)];
 
     if (n->op->attribute[KIND] == GROUP && n->op->attribute[CHANNELS_LAST] > 0)
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = suffix,
-                                        .kind = MFU_COPY,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
-                                        .fusion = MFU_ALONE,
-                                        .extra_read_bytes = 4 * bytes,
-                                        .launches = 2},
-                 0, NULL, 0, NULL);
+        mfu_emit(
+            s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .extra_read_bytes = 4 * bytes, .launches = 2},
+            0, NULL, 0, NULL);
 }
 
 /* PyTorch's batch norm: the type of its input, two numbers per column kept. */
@@ -380,10 +363,7 @@ static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
     out[1] = mfu_node_save(s, n, mfu_tensor_new(s, 1, 2 * kept, MFU_F32, MFU_PART_ACTIVATIONS));
     change_layout(s, n, "layout", x);
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "",
-                                    .kind = MFU_NORM,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
+             &(struct mfu_emission){.kind = MFU_NORM,
                                     .flops = 6 * elements,
                                     .extra_read_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)],
                                     .launches = 2},
@@ -405,8 +385,6 @@ static void batch_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "grad",
                                     .kind = MFU_NORM,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
                                     .flops = 10 * elements,
                                     .extra_read_bytes = 2 * elements * mfu_type_bytes[mfu_view_type(s, x)],
                                     .launches = 2},

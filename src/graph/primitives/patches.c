@@ -61,10 +61,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     mfu_emit_matmul(s, "", s->numerics.math, mfu_view_rows(s, x), width, features, 1, x, w, n->out);
     if (n->op->attribute[EXTRA] > 0) {
         all = mfu_tensor_new(s, tokens(s, n), width, s->numerics.residual, MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
-                 1, &n->out, 1, &all);
+        mfu_emit(s, &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .fusion = MFU_MAP}, 1, &n->out, 1, &all);
         n->out = all;
     }
 }

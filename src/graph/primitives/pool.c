@@ -21,10 +21,7 @@ static void launch(struct mfu_builder *s, const char *suffix, const struct mfu_n
                    int n_out, const int *out)
 {
     (void)n;
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
-             n_in, in, n_out, out);
+    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_REDUCTION}, n_in, in, n_out, out);
 }
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)

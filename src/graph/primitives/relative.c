@@ -69,7 +69,6 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         mfu_emit(s,
                  &(struct mfu_emission){.suffix = "classes",
                                         .kind = MFU_POINTWISE,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
                                         .fusion = MFU_MAP,
                                         .flops = 10 * rows * keys,
                                         .launches = 16},
@@ -81,11 +80,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     n->out =
         mfu_tensor_new(s, heads * rows, keys, n->op->attribute[HIDDEN] > 0 ? s->numerics.compute : s->numerics.residual,
                        MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = "", .kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING, .fusion = MFU_ALONE, .random = true},
-        learned, &distances, 1, &n->out);
+    mfu_emit(s, &(struct mfu_emission){.kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING, .random = true}, learned,
+             &distances, 1, &n->out);
     for (int i = 0; i < 2 && n->op->attribute[SQUASHED] > 0; i++) { /* its result is kept; times 16 */
         n->out = mfu_emit_pointwise(s, i ? "scale" : "sigmoid", mfu_view_type(s, n->out), 1, n->out, MFU_NO_VIEW,
                                     MFU_NO_VIEW);

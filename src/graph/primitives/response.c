@@ -32,7 +32,6 @@ static int of_samples(struct mfu_builder *s, const char *suffix, int x)
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_ALONE,
                                     .flops = 2 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
              1, &x, 1, &out);
     return out;

@@ -67,13 +67,8 @@ static int rotate_complex(struct mfu_builder *s, int x)
     double rows = mfu_view_rows(s, in), columns = mfu_view_columns(s, in);
     int out = mfu_tensor_new(s, rows, columns, MFU_F32, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "complex",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_ALONE,
-                                    .flops = 3 * rows * columns},
-             1, &in, 1, &out);
+    mfu_emit(s, &(struct mfu_emission){.suffix = "complex", .kind = MFU_POINTWISE, .flops = 3 * rows * columns}, 1, &in,
+             1, &out);
     return mfu_emit_cast(s, out, mfu_view_type(s, x));
 }
 

@@ -62,7 +62,6 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
              &(struct mfu_emission){.suffix = "top_k",
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_SOFTMAX,
-                                    .fusion = MFU_ALONE,
                                     .flops = 8 * rows * experts,
                                     .launches = 6},
              1, &logits, 1, &scores);
@@ -73,7 +72,6 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
              &(struct mfu_emission){.suffix = "permute",
                                     .kind = MFU_COPY,
                                     .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
                                     .launches = 2,
                                     .extra_read_bytes =
                                         (top_k - 1) * rows * width * mfu_type_bytes[mfu_view_type(s, given)]},
@@ -100,18 +98,14 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         g = mfu_emit_broadcast(s, "dweigh", mfu_view_type(s, g), 1, g, n->saved[SAVED_SCORES]);
         mfu_tensor_extend(s, product);
     }
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "unpermute",
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_ALONE,
-                                    .launches = 2},
-             1, &g, 1, &dx);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = "unpermute", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2},
+        1, &g, 1, &dx);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "dscores",
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_SOFTMAX,
-                                    .fusion = MFU_ALONE,
                                     .flops = 8 * rows * experts,
                                     .launches = 6},
              1, &n->saved[SAVED_SCORES], 1, &dlogits);

@@ -29,11 +29,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .launches = 2}, /* zeros, then the rows */
+             &(struct mfu_emission){
+                 .suffix = "grad", .kind = MFU_COPY, .fusion = MFU_MAP, .launches = 2}, /* zeros, then the rows */
              1, &n->gradient, 1, &full);
     mfu_grad_add(s, n, 0, full);
 }
