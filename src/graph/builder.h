@@ -179,6 +179,16 @@ static inline double mfu_view_columns(const struct mfu_builder *s, int view)
 {
     return s->program->views[view].columns;
 }
+static inline double mfu_view_elements(const struct mfu_builder *s, int view)
+{
+    return mfu_view_rows(s, view) * mfu_view_columns(s, view);
+}
+/* An activation of the shape and type of a view. */
+static inline int mfu_tensor_like(struct mfu_builder *s, int view)
+{
+    return mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
+                          MFU_PART_ACTIVATIONS);
+}
 /* Makes room for one more in a list that keeps its memory between programs; for as many as are wanted. */
 #define ROOM(s, list, n, cap) ROOM_FOR(s, list, (n) + 1, cap)
 #define ROOM_FOR(s, list, n, cap) (MFU_ROOM(list, n, cap) || ((s)->failed = true, false))

@@ -478,7 +478,7 @@ int mfu_emit_columns_sum(struct mfu_builder *s, const char *suffix, int view, do
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_REDUCTION,
                                     .fusion = MFU_COLUMN,
-                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+                                    .flops = mfu_view_elements(s, view)},
              1, &view, 1, &out);
     return out;
 }
@@ -549,7 +549,7 @@ void mfu_emit_scatter(struct mfu_builder *s, double indices, int gradient, int t
                                     .traffic = MFU_C_DRAM_EMBEDDING,
                                     .temporary_bytes = 4 * mfu_type_bytes[MFU_I64] * indices,
                                     .launches = 6,
-                                    .flops = mfu_view_rows(s, gradient) * mfu_view_columns(s, gradient)},
+                                    .flops = mfu_view_elements(s, gradient)},
              1, &gradient, 1, &table);
 }
 

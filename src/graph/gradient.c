@@ -39,7 +39,7 @@ bool mfu_trains(const struct mfu_builder *s, const struct mfu_node *n, int which
 
 static double view_bytes(const struct mfu_builder *s, int view)
 {
-    return mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+    return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
 }
 
 /* Whether a view shows less than its tensor was made with, whose bytes are whole blocks. */
@@ -59,10 +59,8 @@ int mfu_grad_sum(struct mfu_builder *s, int gradient, int view)
                                                 mfu_view_type(s, view), mfu_tensor_of(s, view)->part)
                                : mfu_view_slice(s, gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
     mfu_emit(s,
-             &(struct mfu_emission){.suffix = "add",
-                                    .kind = MFU_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+             &(struct mfu_emission){
+                 .suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = mfu_view_elements(s, view)},
              2, (int[]){gradient, view}, 1, &sum);
     return sum;
 }
@@ -86,7 +84,7 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
                                         .kind = MFU_REDUCTION,
                                         .traffic = MFU_C_DRAM_REDUCTION,
                                         .fusion = MFU_COLUMN,
-                                        .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+                                        .flops = mfu_view_elements(s, view)},
                  1, &view, 1, &reduced);
         view = reduced;
     }
@@ -259,7 +257,7 @@ static double covered(const struct mfu_builder *s, const struct mfu_node *n, int
 
     for (size_t i = 0; i < sizeof n->parameter / sizeof n->parameter[0]; i++)
         elements += n->parameter[i] < 0 ? 0 : s->parameters[n->parameter[i]].elements;
-    return fmin(elements, mfu_view_rows(s, view) * mfu_view_columns(s, view));
+    return fmin(elements, mfu_view_elements(s, view));
 }
 
 void mfu_update_deferred(struct mfu_builder *s)

@@ -151,7 +151,7 @@ static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *la
     while (last > layers && mfu_is_behind_cut(s, last->section))
         last--;
     view = s->nodes[last->first_node + last->n_nodes - 1].out;
-    return mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+    return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
 }
 
 /* Whether anything in or before a stretch trains. */

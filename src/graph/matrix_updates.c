@@ -253,7 +253,7 @@ bool mfu_matrix_emit_one(struct mfu_builder *s, int view)
 {
     const struct mfu_program *p = s->program;
     const struct mfu_launch *latest = &p->launches[mfu_tensor_of(s, view)->born];
-    double elements = mfu_view_rows(s, view) * mfu_view_columns(s, view);
+    double elements = mfu_view_elements(s, view);
 
     /* Its product, or a cast or sums behind it. */
     for (const struct mfu_launch *l = latest; l >= p->launches && l->op == latest->op; l--) {

@@ -298,7 +298,7 @@ int mfu_split_operations(struct mfu_builder *s, struct mfu_error *err)
 
 static double bytes_of(const struct mfu_builder *s, int view)
 {
-    return mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+    return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
 }
 
 /* In place. */
@@ -347,8 +347,7 @@ static double copies_share(const struct mfu_builder *s)
 /* A copy of rows in another order. */
 static int laid_out(struct mfu_builder *s, const char *suffix, int view)
 {
-    int out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
-                             MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_like(s, view);
 
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2},

@@ -204,6 +204,5 @@ void mfu_stage_receive_gradient(struct mfu_builder *s, int node)
     struct mfu_node *n = &s->nodes[node];
 
     if (n->gradient == MFU_NO_VIEW)
-        n->gradient = mfu_tensor_new(s, mfu_view_rows(s, n->out), mfu_view_columns(s, n->out), mfu_view_type(s, n->out),
-                                     MFU_PART_ACTIVATIONS);
+        n->gradient = mfu_tensor_like(s, n->out);
 }

@@ -162,12 +162,12 @@ static int beside_fused(struct mfu_builder *s, const char *suffix, bool joins, i
 {
     int in[] = {a, b}, out;
 
-    out = mfu_tensor_new(s, mfu_view_rows(s, a), mfu_view_columns(s, a), mfu_view_type(s, a), MFU_PART_ACTIVATIONS);
+    out = mfu_tensor_like(s, a);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = joins ? MFU_COPY : MFU_POINTWISE,
                                     .traffic = joins ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
-                                    .flops = joins ? 0 : mfu_view_rows(s, a) * mfu_view_columns(s, a)},
+                                    .flops = joins ? 0 : mfu_view_elements(s, a)},
              b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
     return out;
 }

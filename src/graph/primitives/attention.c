@@ -329,7 +329,7 @@ static void add_steps(struct mfu_builder *s, const struct mfu_attention *a, int 
     if (a->steps <= 1)
         return;
     for (int i = 0; i < n; i++)
-        bytes += mfu_view_rows(s, d[i]) * mfu_view_columns(s, d[i]) * mfu_type_bytes[mfu_view_type(s, d[i])];
+        bytes += mfu_view_elements(s, d[i]) * mfu_type_bytes[mfu_view_type(s, d[i])];
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "add_steps",
                                     .kind = MFU_POINTWISE,
@@ -685,7 +685,7 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
                      &(struct mfu_emission){.suffix = "sum_heads",
                                             .kind = MFU_REDUCTION,
                                             .fusion = MFU_MAP,
-                                            .flops = mfu_view_rows(s, d[i]) * mfu_view_columns(s, d[i])},
+                                            .flops = mfu_view_elements(s, d[i])},
                      1, &d[i], 1, &sum);
             d[i] = sum;
         } else {

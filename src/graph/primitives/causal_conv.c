@@ -30,7 +30,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
 
-    n->out = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    n->out = mfu_tensor_like(s, x);
     emit(s, n, "", 1, 1, &x, 1, &n->out);
 }
 
@@ -38,7 +38,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[0], in[] = {x, n->gradient}, out[2];
 
-    out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    out[0] = mfu_tensor_like(s, x);
     out[1] = mfu_tensor_new(s, 1, params(n->op).weight, MFU_F32, MFU_PART_ACTIVATIONS);
     emit(s, n, "grad", 3, 2, in, 2, out);
     if (mfu_trains(s, n, 0))

@@ -148,7 +148,7 @@ static bool lacks_kernel(const struct mfu_builder *s, const struct mfu_node *n, 
 static void transpose(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, struct way way, int a, int b,
                       double widest)
 {
-    double elements = mfu_view_rows(s, a) * mfu_view_columns(s, a) + mfu_view_rows(s, b) * mfu_view_columns(s, b);
+    double elements = mfu_view_elements(s, a) + mfu_view_elements(s, b);
     double both = elements * mfu_type_bytes[s->numerics.compute];
     bool last = n->op->attribute[CHANNELS_LAST] > 0;
 

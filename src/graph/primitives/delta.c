@@ -143,7 +143,7 @@ static int solve(struct mfu_builder *s, const struct sizes *z, const char *suffi
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_IRREGULAR,
                                     .launches = 2,
-                                    .flops = mfu_view_rows(s, b) * mfu_view_columns(s, b) * z->length},
+                                    .flops = mfu_view_elements(s, b) * z->length},
              2, in, 1, &out);
     return out;
 }

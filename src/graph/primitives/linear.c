@@ -88,15 +88,9 @@ static enum mfu_type weights_type(const struct mfu_builder *s)
     return s->config->setting[MFU_S_DISPATCHER] >= MFU_DISPATCH_FLEX ? MFU_F32 : s->numerics.compute;
 }
 
-static double elements_of(const struct mfu_builder *s, int view)
-{
-    return mfu_view_rows(s, view) * mfu_view_columns(s, view);
-}
-
 static int joined(struct mfu_builder *s, const char *suffix, int view)
 {
-    int out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), mfu_view_type(s, view),
-                             MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_like(s, view);
 
     mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY}, 1, &view, 1, &out);
     return out;
@@ -105,13 +99,13 @@ static int joined(struct mfu_builder *s, const char *suffix, int view)
 static int add_weighed_bias(struct mfu_builder *s, const struct mfu_node *n, int view)
 {
     enum mfu_type type = weights_type(s);
-    double product = elements_of(s, view) * mfu_type_bytes[type]; /* b * p, written and read */
+    double product = mfu_view_elements(s, view) * mfu_type_bytes[type]; /* b * p, written and read */
     int sum = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_ACTIVATIONS);
 
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "bias",
                                     .kind = MFU_POINTWISE,
-                                    .flops = 2 * elements_of(s, view),
+                                    .flops = 2 * mfu_view_elements(s, view),
                                     .extra_read_bytes = 2 * product,
                                     .launches = 2 * experts_of(n)},
              1, &view, 1, &sum);
@@ -126,14 +120,15 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
     int wide = mfu_emit_cast(s, g, weights_type(s)), bias;
 
     bias = mfu_tensor_new(s, 1, experts * n->op->attribute[WIDTH], s->numerics.compute, MFU_PART_GRADIENTS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "bias_grad",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .flops = 4 * elements_of(s, wide),
-                                    .extra_read_bytes = 5 * elements_of(s, wide) * mfu_type_bytes[weights_type(s)],
-                                    .launches = 4 * experts},
-             1, &wide, 1, &bias);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = "bias_grad",
+                               .kind = MFU_REDUCTION,
+                               .traffic = MFU_C_DRAM_REDUCTION,
+                               .flops = 4 * mfu_view_elements(s, wide),
+                               .extra_read_bytes = 5 * mfu_view_elements(s, wide) * mfu_type_bytes[weights_type(s)],
+                               .launches = 4 * experts},
+        1, &wide, 1, &bias);
     if (mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, bias);
     return joined(s, "split_grad", mfu_emit_cast(s, wide, mfu_view_type(s, g)));

@@ -190,7 +190,7 @@ static void entropy(struct mfu_builder *s, int logits)
  * leaves, logsumexp, of whose backward they are the input).  What is saved, or MFU_NO_VIEW. */
 static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, int logits)
 {
-    double all = mfu_view_rows(s, logits) * mfu_view_columns(s, logits), row;
+    double all = mfu_view_elements(s, logits), row;
     bool wide;
     int out[2] = {n->out, MFU_NO_VIEW};
 
@@ -233,7 +233,7 @@ static int pass(struct mfu_builder *s, const char *suffix, double temporary_byte
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_LOSS,
                                     .fusion = MFU_ROW,
-                                    .flops = mfu_view_rows(s, out) * mfu_view_columns(s, out),
+                                    .flops = mfu_view_elements(s, out),
                                     .launches = s->config->batch,
                                     .temporary_bytes = temporary_bytes},
              1, &x, 1, &out);
@@ -273,7 +273,7 @@ static int log_probabilities_grad(struct mfu_builder *s, int saved, int logits)
 
 static void squares(struct mfu_builder *s, const char *suffix, int x, int out)
 {
-    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+    double elements = mfu_view_elements(s, x);
 
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,

@@ -48,12 +48,12 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     }
     int x = n->saved[0], c = n->saved[1], g = n->gradient, dx = MFU_NO_VIEW, dc;
     bool gate = n->op->attribute[KIND] == GATE;
-    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+    double elements = mfu_view_elements(s, x);
 
     if (mfu_wants_gradient(s, n, 0))
         dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g, piece(s, c, mfu_view_columns(s, x)));
     if (mfu_wants_gradient(s, n, 1)) {
-        dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, c), MFU_PART_ACTIVATIONS);
+        dc = mfu_tensor_like(s, c);
         mfu_emit(s,
                  &(struct mfu_emission){/* product, sums over the tokens, into its place */
                                         .suffix = "factor_grad",

@@ -54,7 +54,7 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
     }
     if (s->numerics.widens)
         x = mfu_emit_cast(s, x, kind == LAYER_1P ? s->numerics.compute : MFU_F32);
-    out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    out[0] = mfu_tensor_like(s, x);
     out[1] = row_statistics(s, n, x, kind == LAYER || kind == LAYER_1P ? 2 : 1);
     mfu_emit(s,
              &(struct mfu_emission){.kind = MFU_NORM,
@@ -72,11 +72,11 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
 static void whole_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_X], in[] = {n->gradient, x, n->saved[SAVED_STATISTICS]};
-    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+    double elements = mfu_view_elements(s, x);
     int dx, dgamma;
 
     in[0] = mfu_emit_cast(s, in[0], mfu_view_type(s, x));
-    dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    dx = mfu_tensor_like(s, x);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "dgrad",
                                     .kind = MFU_NORM,
@@ -112,7 +112,7 @@ static int centre(struct mfu_builder *s, const struct mfu_node *n, int x)
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_NORM,
                                     .fusion = MFU_ROW,
-                                    .flops = mfu_view_rows(s, x) * mfu_view_columns(s, x)},
+                                    .flops = mfu_view_elements(s, x)},
              1, &x, 1, &mean);
     return mfu_emit_broadcast(s, "sub", MFU_F32, 1, x, mean);
 }
@@ -239,7 +239,7 @@ static int reduce_rows(struct mfu_builder *s, const struct mfu_node *n, const ch
                                     .kind = of_rows ? MFU_POINTWISE : MFU_REDUCTION,
                                     .traffic = of_rows ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_NORM,
                                     .fusion = of_rows ? MFU_MAP : MFU_ROW,
-                                    .flops = mfu_view_rows(s, x) * mfu_view_columns(s, x),
+                                    .flops = mfu_view_elements(s, x),
                                     .launches = launches},
              1, &x, 1, &out);
     return out;
@@ -273,7 +273,7 @@ static int sum_columns(struct mfu_builder *s, int x)
                                     .kind = MFU_REDUCTION,
                                     .traffic = MFU_C_DRAM_REDUCTION,
                                     .fusion = MFU_COLUMN,
-                                    .flops = mfu_view_rows(s, x) * mfu_view_columns(s, x)},
+                                    .flops = mfu_view_elements(s, x)},
              1, &x, 1, &out);
     return out;
 }
@@ -341,7 +341,7 @@ static void unit_backward(struct mfu_builder *s, struct mfu_node *n)
 /* To the layout of group norm's kernel, and back to that of convolutions. */
 static void change_layout(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int x)
 {
-    double bytes = mfu_view_rows(s, x) * mfu_view_columns(s, x) * mfu_type_bytes[mfu_view_type(s, x)];
+    double bytes = mfu_view_elements(s, x) * mfu_type_bytes[mfu_view_type(s, x)];
 
     if (n->op->attribute[KIND] == GROUP && n->op->attribute[CHANNELS_LAST] > 0)
         mfu_emit(
@@ -355,11 +355,10 @@ static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
     bool group = n->op->attribute[KIND] == GROUP;
     int given = mfu_node_input(s, n, 0), out[2];
     int x = mfu_node_save(s, n, group && s->numerics.widens ? mfu_emit_cast(s, given, MFU_F32) : given);
-    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+    double elements = mfu_view_elements(s, x);
     double kept = group ? s->config->batch * CHANNEL_GROUPS : mfu_view_columns(s, x);
 
-    out[0] = n->out =
-        mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    out[0] = n->out = mfu_tensor_like(s, x);
     out[1] = mfu_node_save(s, n, mfu_tensor_new(s, 1, 2 * kept, MFU_F32, MFU_PART_ACTIVATIONS));
     change_layout(s, n, "layout", x);
     mfu_emit(s,
@@ -373,12 +372,12 @@ static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
 static void batch_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[0], in[] = {n->gradient, x, n->saved[1]}, out[2] = {MFU_NO_VIEW, MFU_NO_VIEW};
-    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+    double elements = mfu_view_elements(s, x);
 
     if (n->op->attribute[KIND] == GROUP)
         in[0] = mfu_emit_cast(s, in[0], mfu_view_type(s, x));
     change_layout(s, n, "grad.layout", x);
-    out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    out[0] = mfu_tensor_like(s, x);
     if (n->op->attribute[WEIGHT] > 0 && mfu_trains(s, n, 0))
         out[1] = mfu_tensor_new(s, 1, (n->op->attribute[BIAS] > 0 ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight,
                                 MFU_PART_GRADIENTS);

@@ -49,7 +49,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = mfu_node_input(s, n, 0), in[] = {n->gradient, n->n_saved > 1 ? n->saved[1] : MFU_NO_VIEW};
-    int dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    int dx = mfu_tensor_like(s, x);
 
     if (n->n_saved) /* torch's backward takes what forward read, though it needs only the places */
         mfu_tensor_extend(s, n->saved[0]);

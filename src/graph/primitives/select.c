@@ -25,8 +25,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = mfu_node_input(s, n, 0);
-    int full =
-        mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    int full = mfu_tensor_like(s, x);
 
     mfu_emit(s,
              &(struct mfu_emission){

@@ -42,7 +42,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
 
 static int copy(struct mfu_builder *s, const char *suffix, int x)
 {
-    int out = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_like(s, x);
 
     mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR}, 1, &x, 1,
              &out);
@@ -64,7 +64,7 @@ static int normalised(struct mfu_builder *s, const char *suffix, int x)
     int rows = copy(s, "rows", x),
         out[2] = {MFU_NO_VIEW, mfu_tensor_new(s, mfu_view_rows(s, x), 1, MFU_F32, MFU_PART_ACTIVATIONS)};
 
-    out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    out[0] = mfu_tensor_like(s, x);
     mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM}, 1, &rows, 2,
              out);
     return copy(s, "channels", out[0]);
@@ -72,7 +72,7 @@ static int normalised(struct mfu_builder *s, const char *suffix, int x)
 
 static double states(const struct mfu_builder *s, const struct mfu_node *n, int u)
 {
-    return mfu_view_rows(s, u) * mfu_view_columns(s, u) * n->op->attribute[STATE]
+    return mfu_view_elements(s, u) * n->op->attribute[STATE]
         * (s->phase == MFU_FORWARD || s->recomputing ? FLOPS : BACKWARD_FLOPS);
 }
 
