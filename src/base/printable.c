@@ -170,7 +170,7 @@ static bool let_go(struct filter *f, bool last)
     for (const struct mfu_word *w = *f->words; w && w->ours && !found && !is_of_word(f->before); w++) {
         size_t n = strlen(w->ours), same = n < f->n_word ? n : f->n_word;
 
-        if (memcmp(w->ours, f->word, same) != 0)
+        if (!w->theirs || memcmp(w->ours, f->word, same) != 0)
             continue;
         if (f->n_word <= n + (f->n_word > n && f->word[n] == '.') && !last)
             return false;

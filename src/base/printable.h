@@ -42,7 +42,7 @@ enum mfu_safe {
 /* A word or phrase, and what stands in its place; a list ends with NULL, and what begins alike stands
  * the longest first. */
 struct mfu_word {
-    const char *ours, *theirs;
+    const char *ours, *theirs; /* NULL: theirs is ours */
 };
 #define MFU_WORD_MAX 48 /* bytes of a phrase, with the one behind it */
 

@@ -9,147 +9,71 @@
 #include "base/error.h"
 #include "base/suggest.h"
 
-/* Counters: RDC's metric_fields (rdc, RdcRocpBase.cc: SM_ACTIVE is VALUBusy, TENSOR_ACTIVE_PERCENT is
- * MfmaUtil) and amd-smi's usage (amdsmi_engine_usage_t). */
-static const struct mfu_word amd[] = {
-    {"nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "amd-smi gfx_activity"},
-    {"DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", "RDC XGMI_TOTAL_WRITE_KB or PCIE_TX"},
-    {"DCGM PIPE_TENSOR_ACTIVE", "RDC TENSOR_ACTIVE_PERCENT"},
-    {"DCGM SM_OCCUPANCY", "RDC OCC_PER_ACTIVE_CU"},
-    {"DCGM SM_ACTIVE", "RDC SM_ACTIVE (VALU)"},
-    {"DCGM DRAM_ACTIVE", "RDC EVAL_MEM_R_BW, _W_BW"},
-    {"nvidia-smi, NVML", "amd-smi umc_activity"},
-    {"nvidia-smi utilization.gpu", "amd-smi gfx_activity"},
-    {"nvidia-smi --query-gpu", "nvidia-smi --query-gpu"}, /* a command line: amd-smi has others */
-    {"CUDA out of memory", "HIP out of memory"},
-    {"CUDA context", "HIP context"},
-    {"CUDA kernels", "HIP kernels"},
-    {"CUDA graphs", "HIP graphs"},
-    {"CUDA graph", "HIP graph"},
-    {"CUDA cores", "vector units"},
-    {"tensor cores", "matrix cores"},
-    {"tensor core", "matrix core"},
-    {"tensor pipe", "matrix pipe"},
-    {"nvidia-smi", "amd-smi"},
-    {"DCGM's", "RDC's"},
-    {"DCGM", "RDC"},
-    {"NVML", "AMD SMI"},
-    {"nvlink-mesh", "xGMI mesh"},
-    {"NVLinks", "xGMI links"},
-    {"NVLink", "xGMI"},
-    {"NCCL", "RCCL"},
-    {"cuBLAS", "hipBLASLt"},
-    {"warps", "wavefronts"},
-    {"warp", "wavefront"},
-    {"SMs", "CUs"},
-    {"SM", "CU"},
-    {NULL, NULL},
-};
+/* X(word, as people of AMD, of Apple, of Intel, of Habana say it; NULL: as it is).  Of two that begin alike the longer stands
+ * first.  Counters: RDC's metric_fields (rdc, RdcRocpBase.cc: SM_ACTIVE is VALUBusy, TENSOR_ACTIVE_PERCENT is MfmaUtil) and
+ * amd-smi's usage (amdsmi_engine_usage_t); xpu-smi's metrics (its documentation, "xpu-smi stats"); of Apple's and Habana's
+ * only a share of busy time is shown to users (powermetrics(1), hl-smi). */
+#define WORDS(X)                                                                                                       \
+    X("nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "amd-smi gfx_activity", "powermetrics", "xpu-smi GPU utilization",    \
+      "hl-smi utilization.aip")                                                                                        \
+    X("DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", "RDC XGMI_TOTAL_WRITE_KB or PCIE_TX", "no links",                       \
+      "xpu-smi Xe Link or PCIe throughput", "no counter")                                                              \
+    X("DCGM PIPE_TENSOR_ACTIVE", "RDC TENSOR_ACTIVE_PERCENT", "no counter", "no counter", "no counter")                \
+    X("DCGM SM_OCCUPANCY", "RDC OCC_PER_ACTIVE_CU", "no counter", "no counter", "no counter")                          \
+    X("DCGM SM_ACTIVE", "RDC SM_ACTIVE (VALU)", "no counter", "xpu-smi EU array active", "no counter")                 \
+    X("DCGM DRAM_ACTIVE", "RDC EVAL_MEM_R_BW, _W_BW", "no counter", "xpu-smi memory bandwidth utilization",            \
+      "no counter")                                                                                                    \
+    X("nvidia-smi, NVML", "amd-smi umc_activity", "no counter", "xpu-smi", "no counter")                               \
+    X("nvidia-smi utilization.gpu", "amd-smi gfx_activity", "powermetrics", "xpu-smi GPU utilization",                 \
+      "hl-smi utilization.aip")                                                                                        \
+    X("nvidia-smi --query-gpu", "nvidia-smi --query-gpu", "nvidia-smi --query-gpu", "nvidia-smi --query-gpu",          \
+      "nvidia-smi --query-gpu")                                                                                        \
+    X("torch.cuda.max_memory_allocated", NULL, NULL, "torch.xpu.max_memory_allocated",                                 \
+      "torch.hpu.max_memory_allocated")                                                                                \
+    X("torch.cuda.max_memory_reserved", NULL, NULL, "torch.xpu.max_memory_reserved", "torch.hpu.max_memory_reserved")  \
+    X("torch.cuda.empty_cache", NULL, NULL, "torch.xpu.empty_cache", "torch.hpu.empty_cache")                          \
+    X("CUDA out of memory", "HIP out of memory", "MPS backend out of memory", "XPU out of memory",                     \
+      "HPU out of memory")                                                                                             \
+    X("CUDA context", "HIP context", "Metal context", "Level Zero context", "device's context")                        \
+    X("CUDA kernels", "HIP kernels", "Metal kernels", "SYCL kernels", "kernels")                                       \
+    X("CUDA graphs", "HIP graphs", NULL, "SYCL graphs", "HPU graphs")                                                  \
+    X("CUDA graph", "HIP graph", NULL, "SYCL graph", "HPU graph")                                                      \
+    X("CUDA cores", "vector units", "ALUs", "vector engines", "vector cores")                                          \
+    X("tensor cores", "matrix cores", "matrix units", "matrix engines", "matrix engines")                              \
+    X("tensor core", "matrix core", "matrix unit", "matrix engine", "matrix engine")                                   \
+    X("tensor pipe", "matrix pipe", "matrix unit", "matrix engine", "matrix engine")                                   \
+    X("nvidia-smi", "amd-smi", "driver", "xpu-smi", "hl-smi")                                                          \
+    X("DCGM's", "RDC's", NULL, NULL, NULL)                                                                             \
+    X("DCGM", "RDC", NULL, "xpu-smi", NULL)                                                                            \
+    X("NVML", "AMD SMI", NULL, NULL, NULL)                                                                             \
+    X("nvlink-mesh", "xGMI mesh", NULL, NULL, "RoCE mesh")                                                             \
+    X("NVLinks", "xGMI links", NULL, "Xe links", "RoCE ports")                                                         \
+    X("NVLink", "xGMI", NULL, "Xe Link", "RoCE")                                                                       \
+    X("NCCL", "RCCL", NULL, "oneCCL", "HCCL")                                                                          \
+    X("cuBLAS", "hipBLASLt", "MPSGraph", "oneDNN", "SynapseAI")                                                        \
+    X("Counters are DCGM's", NULL, "No counters show them", NULL, "No counters show them")                             \
+    X("a warp is", NULL, NULL, NULL, "a program is")                                                                   \
+    X("warps", "wavefronts", "SIMD-groups", "sub-groups", "programs")                                                  \
+    X("warp", "wavefront", "SIMD-group", "sub-group", NULL)                                                            \
+    X("SMs", "CUs", "cores", "Xe cores", "cores")                                                                      \
+    X("SM", "CU", "core", "Xe core", "core")
 
-/* Of its counters only a share of busy time is shown to users (powermetrics(1)). */
-static const struct mfu_word apple[] = {
-    {"nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "powermetrics"},
-    {"DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", "no links"},
-    {"DCGM PIPE_TENSOR_ACTIVE", "no counter"},
-    {"DCGM SM_OCCUPANCY", "no counter"},
-    {"DCGM SM_ACTIVE", "no counter"},
-    {"DCGM DRAM_ACTIVE", "no counter"},
-    {"nvidia-smi, NVML", "no counter"},
-    {"nvidia-smi utilization.gpu", "powermetrics"},
-    {"nvidia-smi --query-gpu", "nvidia-smi --query-gpu"},
-    {"CUDA out of memory", "MPS backend out of memory"},
-    {"CUDA context", "Metal context"},
-    {"CUDA kernels", "Metal kernels"},
-    {"CUDA cores", "ALUs"},
-    {"tensor cores", "matrix units"},
-    {"tensor core", "matrix unit"},
-    {"tensor pipe", "matrix unit"},
-    {"Counters are DCGM's", "No counters show them"},
-    {"nvidia-smi", "driver"},
-    {"cuBLAS", "MPSGraph"},
-    {"warps", "SIMD-groups"},
-    {"warp", "SIMD-group"},
-    {"SMs", "cores"},
-    {"SM", "core"},
-    {NULL, NULL},
-};
-
-/* Counters: xpu-smi's metrics (its documentation, "xpu-smi stats"). */
-static const struct mfu_word intel[] = {
-    {"nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "xpu-smi GPU utilization"},
-    {"DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", "xpu-smi Xe Link or PCIe throughput"},
-    {"DCGM PIPE_TENSOR_ACTIVE", "no counter"},
-    {"DCGM SM_OCCUPANCY", "no counter"},
-    {"DCGM SM_ACTIVE", "xpu-smi EU array active"},
-    {"DCGM DRAM_ACTIVE", "xpu-smi memory bandwidth utilization"},
-    {"nvidia-smi, NVML", "xpu-smi"},
-    {"nvidia-smi utilization.gpu", "xpu-smi GPU utilization"},
-    {"nvidia-smi --query-gpu", "nvidia-smi --query-gpu"},
-    {"torch.cuda.max_memory_allocated", "torch.xpu.max_memory_allocated"},
-    {"torch.cuda.max_memory_reserved", "torch.xpu.max_memory_reserved"},
-    {"torch.cuda.empty_cache", "torch.xpu.empty_cache"},
-    {"CUDA out of memory", "XPU out of memory"},
-    {"CUDA context", "Level Zero context"},
-    {"CUDA kernels", "SYCL kernels"},
-    {"CUDA graphs", "SYCL graphs"},
-    {"CUDA graph", "SYCL graph"},
-    {"CUDA cores", "vector engines"},
-    {"tensor cores", "matrix engines"},
-    {"tensor core", "matrix engine"},
-    {"tensor pipe", "matrix engine"},
-    {"nvidia-smi", "xpu-smi"},
-    {"DCGM", "xpu-smi"},
-    {"NVLinks", "Xe links"},
-    {"NVLink", "Xe Link"},
-    {"NCCL", "oneCCL"},
-    {"cuBLAS", "oneDNN"},
-    {"warps", "sub-groups"},
-    {"warp", "sub-group"},
-    {"SMs", "Xe cores"},
-    {"SM", "Xe core"},
-    {NULL, NULL},
-};
-
-/* Of its counters hl-smi shows a share of busy time. */
-static const struct mfu_word habana[] = {
-    {"nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "hl-smi utilization.aip"},
-    {"DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", "no counter"},
-    {"DCGM PIPE_TENSOR_ACTIVE", "no counter"},
-    {"DCGM SM_OCCUPANCY", "no counter"},
-    {"DCGM SM_ACTIVE", "no counter"},
-    {"DCGM DRAM_ACTIVE", "no counter"},
-    {"nvidia-smi, NVML", "no counter"},
-    {"nvidia-smi utilization.gpu", "hl-smi utilization.aip"},
-    {"nvidia-smi --query-gpu", "nvidia-smi --query-gpu"},
-    {"torch.cuda.max_memory_allocated", "torch.hpu.max_memory_allocated"},
-    {"torch.cuda.max_memory_reserved", "torch.hpu.max_memory_reserved"},
-    {"torch.cuda.empty_cache", "torch.hpu.empty_cache"},
-    {"CUDA out of memory", "HPU out of memory"},
-    {"CUDA context", "device's context"},
-    {"CUDA kernels", "kernels"},
-    {"CUDA graphs", "HPU graphs"},
-    {"CUDA graph", "HPU graph"},
-    {"CUDA cores", "vector cores"},
-    {"tensor cores", "matrix engines"},
-    {"tensor core", "matrix engine"},
-    {"tensor pipe", "matrix engine"},
-    {"nvidia-smi", "hl-smi"},
-    {"nvlink-mesh", "RoCE mesh"},
-    {"NVLinks", "RoCE ports"},
-    {"NVLink", "RoCE"},
-    {"NCCL", "HCCL"},
-    {"cuBLAS", "SynapseAI"},
-    {"Counters are DCGM's", "No counters show them"},
-    {"a warp is", "a program is"},
-    {"warps", "programs"},
-    {"SMs", "cores"},
-    {"SM", "core"},
-    {NULL, NULL},
-};
+#define X(ours, amd, apple, intel, habana) {ours, amd},
+static const struct mfu_word amd_words[] = {WORDS(X){NULL, NULL}};
+#undef X
+#define X(ours, amd, apple, intel, habana) {ours, apple},
+static const struct mfu_word apple_words[] = {WORDS(X){NULL, NULL}};
+#undef X
+#define X(ours, amd, apple, intel, habana) {ours, intel},
+static const struct mfu_word intel_words[] = {WORDS(X){NULL, NULL}};
+#undef X
+#define X(ours, amd, apple, intel, habana) {ours, habana},
+static const struct mfu_word habana_words[] = {WORDS(X){NULL, NULL}};
+#undef X
 
 static const struct mfu_maker makers[] = {
-    {"NVIDIA", MFU_CUDA, NULL}, {"AMD", MFU_ROCM, amd},      {"Apple", MFU_METAL, apple},
-    {"Intel", MFU_XPU, intel},  {"Habana", MFU_HPU, habana},
+    {"NVIDIA", MFU_CUDA, NULL},      {"AMD", MFU_ROCM, amd_words},      {"Apple", MFU_METAL, apple_words},
+    {"Intel", MFU_XPU, intel_words}, {"Habana", MFU_HPU, habana_words},
 };
 
 #define MAKERS (sizeof makers / sizeof makers[0])

@@ -762,7 +762,8 @@ done:
     return status;
 }
 
-void mfu_workbench_free(struct mfu_program *p)
+/* Gives back what only building needs; whoever builds there again gets it anew. */
+static void free_workbench(struct mfu_program *p)
 {
     struct mfu_builder *s = p->workbench;
 
@@ -794,7 +795,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     if (status == UNLIKE)
         status = build(c, stage, MFU_LAYERS_TRACED, 0, 0, p, err);
     if (p->once)
-        mfu_workbench_free(p);
+        free_workbench(p);
     return status;
 }
 
@@ -806,7 +807,7 @@ int mfu_graph_build(const struct mfu_config *c, enum mfu_unrolling unrolling, st
 
 void mfu_program_free(struct mfu_program *p)
 {
-    mfu_workbench_free(p);
+    free_workbench(p);
     mfu_fold_free(p);
     free(p->weights);
     free(p->compared);

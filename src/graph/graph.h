@@ -45,8 +45,6 @@ struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const str
 double mfu_graph_accum(const struct mfu_config *);
 /* The program for another number of micro-steps per optimizer step. */
 void mfu_program_accumulate(struct mfu_program *, double accum);
-/* Gives back what only building needs; whoever builds there again gets it anew. */
-void mfu_workbench_free(struct mfu_program *);
 void mfu_program_free(struct mfu_program *);
 
 #endif

@@ -56,7 +56,8 @@ static int check_path(const char *path, struct mfu_error *err)
                 : mfu_fail(err, MFU_EINPUT, "a script cannot name '%.200s': a control character is in its path", path);
 }
 
-int mfu_script_check(struct mfu_session *s, struct mfu_error *err)
+/* Whether a script can name the files of the scenario; -1 with `err`. */
+static int check(struct mfu_session *s, struct mfu_error *err)
 {
     return check_path(s->memory.now.gpu->path, err) < 0 ? -1 : check_path(s->memory.now.model->path, err);
 }
@@ -86,7 +87,7 @@ int mfu_script_save(struct mfu_session *s, const char *path, struct mfu_error *e
 {
     struct mfu_atomic_file f;
 
-    if (mfu_script_check(s, err) < 0 || mfu_atomic_file_open(&f, path, err) < 0)
+    if (check(s, err) < 0 || mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
     fputs("# A scenario of mfuplan: mfuplan FILE, or `source FILE`.\n", f.out);
     mfu_script_put(f.out, s);

@@ -18,7 +18,4 @@ int mfu_script_save(struct mfu_session *, const char *path, struct mfu_error *er
 /* Runs a script inside this conversation: one change for `undo`, or none if it fails. */
 int mfu_script_source(struct mfu_session *, const char *path, struct mfu_error *err);
 
-/* Whether a script can name the files of the scenario; -1 with `err`. */
-int mfu_script_check(struct mfu_session *, struct mfu_error *err);
-
 #endif

@@ -853,7 +853,8 @@ static bool is_loose(const struct mfu_audit *a, const struct mfu_claim *c)
     return true;
 }
 
-int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu_error *err)
+/* Finds contradictions, what holds and what follows. */
+static int judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu_error *err)
 {
     struct system *s = calloc(1, sizeof *s);
     int held = 0;
@@ -896,7 +897,7 @@ static int add_audit(struct mfu_audits *all, struct mfu_catalog *catalog, const 
     a = &list[all->n++];
     *a = (struct mfu_audit){.text = strdup(text)};
     status = !a->text ? mfu_fail(err, MFU_ENOMEM, "out of memory") : mfu_claim_read(catalog, start, text, a, err);
-    return status < 0 ? status : mfu_audit_judge(catalog, a, err);
+    return status < 0 ? status : judge(catalog, a, err);
 }
 
 static bool is_open(const struct mfu_audits *all)

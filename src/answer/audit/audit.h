@@ -105,9 +105,6 @@ char *mfu_table_spell(const char *text, int row, bool pair, struct mfu_error *er
 bool mfu_audit_claims(const struct mfu_audit *, int kind, enum mfu_claim_state);
 bool mfu_claim_has(const struct mfu_audit *, int kind); /* before */
 
-/* Finds contradictions, what holds and what follows. */
-int mfu_audit_judge(struct mfu_catalog *, struct mfu_audit *, struct mfu_error *err);
-
 /* "56.1 k tokens_per_s", "1.9 to 2.1 times": an interval in the quantity's unit. */
 #define MFU_INTERVAL_TEXT 128
 const char *mfu_interval_format(char buf[MFU_INTERVAL_TEXT], struct mfu_interval, int kind, enum mfu_claim_state);

@@ -214,9 +214,8 @@ bool mfu_row_set_usual_sp(struct mfu_row *);
 /* Whether a text is an option that is on, 1, or off, 0: "grad_cp=1", "fsdp_cpu_offload: true"; -1: it is none. */
 int mfu_option_in(const char *text);
 
-/* What usual words for sharding and for recomputation say, in words of ours; NULL: nothing that is known. */
+/* What usual words for sharding say, in words of ours; NULL: nothing that is known. */
 const char *mfu_sharding_in(const char *text);
-const char *mfu_checkpoint_in(const char *text);
 
 /* The framework beside PyTorch and C that a text names, whose kernels are others; NULL: none. */
 const char *mfu_other_stack_in(const char *text);
@@ -230,8 +229,7 @@ bool mfu_is_one_of(const char *text, const char *const *words);
 /* Whether it may stand in a word: a letter, a digit, '_'. */
 bool mfu_in_word(char);
 
-/* Whether the row is about the longest sequence that fits; whether no time is measured, only what fits. */
-bool mfu_row_is_limit(const struct mfu_row *);
+/* Whether no time is measured, only what fits. */
 bool mfu_row_of_memory_alone(const struct mfu_row *);
 
 /* Chooses the scenario's GPU: by a name of the catalog, else by what card, board and memory the words say; a cluster's name

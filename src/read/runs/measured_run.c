@@ -19,7 +19,7 @@
 #include "scenario/setting.h"
 
 /* Whether seq_len is the longest that fits. */
-bool mfu_row_is_limit(const struct mfu_row *r)
+static bool is_limit(const struct mfu_row *r)
 {
     return mfu_cell_is(r, "outcome", "limit");
 }
@@ -40,7 +40,7 @@ static int outcome(const struct mfu_row *r)
 /* Whether no time is measured: only what fits. */
 bool mfu_row_of_memory_alone(const struct mfu_row *r)
 {
-    return mfu_row_is_limit(r) || outcome(r) == 0;
+    return is_limit(r) || outcome(r) == 0;
 }
 
 /* The processor that the row names; that of a cluster of the same network it need not be. */
@@ -863,7 +863,7 @@ static void read_memory(struct mfu_row *r)
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
     run->params_m = mfu_cell_number(r, "params_m");
     run->trainable_m = mfu_cell_number(r, "trainable_m");
-    run->limit = mfu_row_is_limit(r);
+    run->limit = is_limit(r);
     if (run->limit && mfu_cell_empty(r, "seq_len"))
         mfu_row_skip(r, "the longest sequence is not stated (seq_len)");
     run->ran = outcome(r);

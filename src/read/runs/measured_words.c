@@ -110,7 +110,8 @@ int mfu_option_in(const char *text)
     return n > 0 && text[n] ? mfu_switch_in(text + n + strspn(text + n, "=: ")) : -1;
 }
 
-const char *mfu_checkpoint_in(const char *text)
+/* What usual words for recomputation say, in words of ours; NULL: nothing that is known. */
+static const char *checkpoint_in(const char *text)
 {
     static const char again[] =
         "recompute|recomputation|recomputing|checkpointing|checkpoint|ckpt|rematerialization|remat|gc|ac|unsloth";
@@ -323,7 +324,7 @@ bool mfu_row_translate(struct mfu_row *r, const char *column, enum mfu_setting_i
     if (choice < 0)
         choice = inner_choice(id, text, outside);
     if (choice < 0 && (choice = mfu_setting_choice(id, outside, &stands_for)) < 0) {
-        const char *word = id == MFU_S_CHECKPOINT ? mfu_checkpoint_in(text) : NULL;
+        const char *word = id == MFU_S_CHECKPOINT ? checkpoint_in(text) : NULL;
 
         choice = word ? mfu_setting_choice(id, word, NULL) : id == MFU_S_CHECKPOINT ? -1 : mfu_row_choice_in(id, text);
         if (id == MFU_S_PRECISION)
