@@ -86,7 +86,7 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
         return -1;
     if (fitting && !p->memory.fits)
         return 1;
-    mfu_plan_memory_spread(p);
+    mfu_plan_memory_spread(p, &p->memory);
     return price(p, sums, err);
 }
 

@@ -547,12 +547,11 @@ static void interval(struct mfu_plan *p)
  * OF_THE_BOX: chosen between .93 and 1). */
 #define CAPACITY_SIGMA 0.02
 
-void mfu_plan_memory_spread(struct mfu_plan *p)
+void mfu_plan_memory_spread(const struct mfu_plan *p, struct mfu_memory_answer *m)
 {
     const enum mfu_coefficient outside[] = {MFU_C_CONTEXT_BYTES, modules_of(p), MFU_C_NCCL_BYTES};
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     const double *sigma = p->config.gpu->coefficients.sigma, *c = p->machine.c;
-    struct mfu_memory_answer *m = &p->memory;
     double ranks = p->config.ranks > 1 ? c[MFU_C_MEMORY_SIGMA_RANKS] : 0;
     double adapters = p->config.setting[MFU_S_LORA] > 0 ? c[MFU_C_MEMORY_SIGMA_ADAPTERS] : 0;
     double live = m->peak.bytes * sqrt(c[r->live] * c[r->live] + ranks * ranks + adapters * adapters);

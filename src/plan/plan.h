@@ -227,9 +227,9 @@ int mfu_plan_sum_up(struct mfu_plan *, struct mfu_error *);
 void mfu_plan_add_up(struct mfu_plan *);
 void mfu_plan_add_up_amounts(struct mfu_plan *);
 
-/* How far memory may be off, and how likely it is to suffice: from the spread of live memory, of what the allocator
- * keeps beside it, of contexts, and of an estimated capacity. */
-void mfu_plan_memory_spread(struct mfu_plan *);
+/* How far a rank's memory may be off, and how likely it is to suffice: from the spread of live memory, of what the
+ * allocator keeps beside it, of contexts, and of an estimated capacity. */
+void mfu_plan_memory_spread(const struct mfu_plan *, struct mfu_memory_answer *);
 
 /* Of the program at hand; and what it adds to reserved memory with so many microbatches in flight, as far as the card
  * has room for it beside `others` bytes of other processes; all of it is returned (withheld.c). */

@@ -588,6 +588,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, bool sums, struct mfu_erro
         return -1;
     for (int i = 0; i < n; i++) {
         hold(p, &stages[i], stages[i].in_flight, &stages[i].memory);
+        mfu_plan_memory_spread(p, &stages[i].memory);
         if (computes_s(&stages[i]) > computes_s(&stages[busiest]))
             busiest = i;
         flops += stages[i].flops / n;
@@ -611,7 +612,6 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, bool sums, struct mfu_erro
     p->mfu.model_flops = flops;
     p->mfu.hardware_flops = hardware;
     mfu_plan_settle_time(p);
-    mfu_plan_memory_spread(p);
     p->known = MFU_STAGES_PRICED;
     return fitting && !p->memory.fits;
 }

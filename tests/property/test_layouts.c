@@ -164,6 +164,9 @@ static void check_memory(const struct mfu_plan *p, const struct mfu_memory_answe
           || m->peak.bytes + m->context_bytes + p->config.setting[MFU_S_VRAM_RESERVED]
               <= m->capacity_bytes * (1 + EXACT));
     HOLDS(m->fits || m->fill > 1 || m->peak.bytes < m->reserved_bytes);
+    HOLDS(m->smi_low_bytes <= m->smi_bytes && m->smi_bytes <= m->smi_high_bytes && positive(m->smi_low_bytes));
+    HOLDS(m->fits == (m->fits_probability >= 0.5));
+    HOLDS(m->fits_probability >= 0 && m->fits_probability <= 1);
 }
 
 /* What is said of the whole, before and after the step is simulated. */
@@ -177,9 +180,6 @@ static void check_answer(const struct mfu_plan *p)
         if (isinf(mfu_result_value(&r, p)))
             breaks("%s is infinite\n  in: %s", r.name, told);
     check_memory(p, m);
-    HOLDS(m->smi_low_bytes <= m->smi_bytes && m->smi_bytes <= m->smi_high_bytes && positive(m->smi_low_bytes));
-    HOLDS(m->fits == (m->fits_probability >= 0.5));
-    HOLDS(m->fits_probability >= 0 && m->fits_probability <= 1);
     HOLDS(positive(s->time_s) && positive(s->low_s) && s->low_s <= s->time_s && s->time_s <= s->high_s
           && isfinite(s->high_s));
     HOLDS(s->forward_s >= 0 && s->backward_s >= 0 && s->optimizer_s >= 0 && s->communication_exposed_s >= 0);
@@ -221,7 +221,7 @@ static void check_stages(const struct mfu_plan *p)
     for (int i = 0; i < p->n_stages; i++) {
         const struct mfu_stage *s = &p->stages[i];
 
-        check_memory(p, &s->memory);
+        check_memory(p, &s->memory); /* its interval, too, and not that of the plan before */
         layers += s->layers;
         HOLDS(s->number == i && s->in_flight >= 1 - EXACT && s->in_flight <= 2 * p->config.accum);
         HOLDS(positive(s->forward_s) && positive(s->backward_s) && s->idle_s >= -EXACT * p->step.time_s);

@@ -75,6 +75,8 @@ static void step_times_are_as_close_as_we_say(void **state)
 static void memory_is_as_close_as_we_say(void **state)
 {
     (void)state;
+    report("memory reserved", &all->reserved);
+    assert_true(all->reserved.coverage90 >= 0.8);
     for (size_t i = 0; i < all->n_groups; i++) {
         const struct mfu_validation_group *g = &all->groups[i];
 
@@ -104,6 +106,9 @@ static void every_row_is_answered(void **state)
             fail_msg("%s: %s", v->id, v->skipped);
         assert_true(v->predicted_step_s > 0 && isfinite(v->predicted_step_s));
         assert_true(v->low_s < v->predicted_step_s && v->predicted_step_s < v->high_s);
+        /* memory of the row's own rank and plan */
+        assert_true(v->reserved_low_bytes <= v->predicted_reserved_bytes);
+        assert_true(v->predicted_reserved_bytes <= v->reserved_high_bytes);
     }
 }
 

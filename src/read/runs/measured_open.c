@@ -145,7 +145,8 @@ static bool is_of(const struct mfu_row *r, enum program of)
     case ADAPTED: return set[MFU_S_LORA] > 0 && !*r->rank && set[MFU_S_ADAPTER] == MFU_METHOD_LORA;
     case BEFORE_FLASH: return set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < 2022;
     case FIRST_FLASH:
-        return set[MFU_S_SOFTWARE] >= 2022 && set[MFU_S_SOFTWARE] < 2024 && set[MFU_S_SOFTWARE] >= t->flash_since;
+        return set[MFU_S_SOFTWARE] >= 2022 && fmin(set[MFU_S_SOFTWARE], r->year_open ? r->least_year : INFINITY) < 2024
+            && set[MFU_S_SOFTWARE] >= t->flash_since;
     case COPIES: return r->group_open;
     case UNKNOWN_STACK: return r->run->other_program;
     case PLAIN_BF16: return pytorch && mfu_row_says_bf16_alone(r) && !mfu_precisions[(int)set[MFU_S_PRECISION]].pure;
