@@ -5,7 +5,7 @@
  *
  * e depends on the kernel and on the head size (measured at 64 and 128); short
  * sequences and grids of fewer blocks than SMs run slower.  Published curves of
- * FlashAttention 2 and 3 and cuDNN follow this form within 5 %.
+ * FlashAttention 2 and 3 and cuDNN follow this form within 5 %.  Dropout adds pairs/rate.
  */
 #include <math.h>
 
@@ -34,6 +34,16 @@ static double fraction(double e64, double e128, double d)
     return d >= 128 ? b : a * b * d / (a * (2 * d - 128) + b * (128 - d));
 }
 
+/* Random numbers of the CUDA cores (FlashAttention 2.8, csrc/flash_attn/src/dropout.h, philox.cuh: seven rounds for sixteen
+ * pairs, about 4 instructions a pair in forward and 8 in backward), which products hardly hide: softmax waits for the same
+ * units.  What it adds does not depend on the head size (xformers#587: .3 ms of 537 million pairs with 64 and with 128). */
+static double dropout_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, double pairs)
+{
+    double rate = m->c[MFU_C_RATE_DROPOUT] * m->sm_clock_hz;
+
+    return k->drops && rate > 0 ? pairs / rate : 0;
+}
+
 double mfu_attention_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
     const struct mfu_attention_row *row = &mfu_attentions[k->attention];
@@ -50,5 +60,6 @@ double mfu_attention_seconds(const struct mfu_machine *m, const struct mfu_kerne
         e *= m->c[row->backward];
     p->blocks = k->batch * k->n * ceil(k->m / BLOCK);
     p->waves = p->blocks / m->sms;
-    return k->flops * (padded / k->k) / (m->attention_flops * m->peak_flops[k->math] * e * sqrt(waves / ceil(waves)));
+    return k->flops * (padded / k->k) / (m->attention_flops * m->peak_flops[k->math] * e * sqrt(waves / ceil(waves)))
+        + dropout_seconds(m, k, pairs * k->n * k->batch);
 }

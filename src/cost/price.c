@@ -77,7 +77,8 @@ static enum mfu_coefficient rate_of(const struct mfu_machine *m, const struct mf
 static double elements_per_s(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
     enum mfu_coefficient rate = rate_of(m, k);
-    double hz = rate == MFU_C_RATE_DEQUANTISE ? m->sm_clock_hz : m->element_clock_hz;
+    bool eager = k->half_share > 0; /* whatever runs the rest */
+    double hz = eager || rate == MFU_C_RATE_DEQUANTISE ? m->sm_clock_hz : m->element_clock_hz;
     bool one_by_one = rate == MFU_C_RATE_STRIDED || rate == MFU_C_RATE_COPIED || rate == MFU_C_RATE_CAST;
 
     return rate == MFU_COEFFICIENT_COUNT ? 0 : m->c[rate] * (one_by_one ? 1 : m->loads) * hz;

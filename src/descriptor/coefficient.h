@@ -114,6 +114,9 @@ struct mfu_yaml;
     X(RATE_DEPTHWISE_GRADIENT, "rate.depthwise_gradient", MFU_COUNT, 0, 1000, "the same of the weight's gradient")     \
     X(RATE_DEPTHWISE_HALF, "rate.depthwise_half", MFU_COUNT, 0, 1000,                                                  \
       "the same of cuDNN's kernels of 16 bits, mean of three passes")                                                  \
+    X(RATE_DROPOUT, "rate.dropout", MFU_COUNT, 0, 1000,                                                                \
+      "probabilities per clock and SM that a fused attention drops or keeps, random numbers drawn anew in backward; "  \
+      "0: no limit")                                                                                                   \
     X(L2_SPEED, "l2.speed", MFU_RATIO, 1, 20, "L2 bandwidth relative to DRAM bandwidth")                               \
     X(L2_SHARE, "l2.share", MFU_RATIO, 0, 1, "share of L2 within which a kernel's working set is served from L2")      \
     X(KERNEL_OVERHEAD, "kernel.overhead", MFU_SECONDS, 0, 1e-3,                                                        \

@@ -331,6 +331,11 @@ int mfu_grad_sum(struct mfu_builder *, int gradient, int view);
 /* Whether the node's result is (or becomes) the logits; in how many pieces
  * these are computed (loss_chunks), 1 for other nodes. */
 bool mfu_makes_logits(const struct mfu_builder *, const struct mfu_node *);
+
+/* Whether the tokens of all sequences lie beside each other, which a loop of one's own has sequence by sequence: the model
+ * hands over logits that it laid out anew, and gets their gradient the other way round (Megatron-LM d98e8a64, core/models/
+ * gpt/gpt_model.py: logits.transpose(0, 1).contiguous()). */
+bool mfu_tokens_first(const struct mfu_builder *);
 double mfu_logits_chunks(const struct mfu_builder *, const struct mfu_node *);
 /* The caller holds the logits until the next forward pass has new ones. */
 void mfu_keep_logits(struct mfu_builder *, int logits);

@@ -311,26 +311,27 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     return l;
 }
 
+/* Whether eager PyTorch runs the kernel beside compiled layers, or what surrounds a package's kernels (torchtitan 9dec370a of December 2024,
+ * parallelisms/parallelize_llama.py: apply_compile; train.py: "compiling loss function causes CUDA errors, turning off
+ * for now", until bbb1b616 of April 2025). */
+static bool stays_eager(const struct mfu_builder *s, const struct mfu_launch *l, enum mfu_fusion fusion)
+{
+    bool loss = s->node >= 0 && mfu_is(s->nodes[s->node].op, MFU_ENDS_IN_LOSS);
+
+    return s->eager_outside && (!l->in_layer || (fusion == MFU_MAP && mfu_config_plain_core(s->config)))
+        && l->phase != MFU_OPTIMIZER_PHASE && (!loss || s->eager_loss);
+}
+
 /* Adds the bytes of some views to `all`, and to `half` those that are moved in half as wide loads as fp32 would be. */
-static void add_bytes(const struct mfu_builder *s, int n, const int *views, double *all, double *half)
+static void add_bytes(const struct mfu_builder *s, bool narrow, int n, const int *views, double *all, double *half)
 {
     for (int i = 0; i < n; i++) {
         const struct mfu_view *v = &s->program->views[views[i]];
         double one = mfu_type_bytes[v->type], bytes = v->rows * v->columns * one;
 
         *all += bytes;
-        *half += one == 2 && s->runtime->narrow_loads ? bytes : 0;
+        *half += one == 2 && narrow ? bytes : 0;
     }
-}
-
-/* Whether eager PyTorch runs the kernel beside compiled layers (torchtitan 9dec370a of December 2024,
- * parallelisms/parallelize_llama.py: apply_compile; train.py: "compiling loss function causes CUDA errors, turning off
- * for now", until bbb1b616 of April 2025). */
-static bool stays_eager(const struct mfu_builder *s, const struct mfu_launch *l)
-{
-    bool loss = s->node >= 0 && mfu_is(s->nodes[s->node].op, MFU_ENDS_IN_LOSS);
-
-    return s->eager_outside && !l->in_layer && l->phase != MFU_OPTIMIZER_PHASE && (!loss || s->eager_loss);
 }
 
 void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
@@ -339,11 +340,13 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     struct mfu_work w;
     double read = e->extra_read_bytes, write = 0, half = 0, rows = 0, columns = 0, times = 1;
     int shape = MFU_NO_VIEW;
+    bool eager;
 
     if (!l)
         return;
-    add_bytes(s, l->n_in, l->in, &read, &half);
-    add_bytes(s, l->n_out, l->out, &write, &half);
+    eager = stays_eager(s, l, e->fusion);
+    add_bytes(s, eager || s->runtime->narrow_loads, l->n_in, l->in, &read, &half);
+    add_bytes(s, eager || s->runtime->narrow_loads, l->n_out, l->out, &write, &half);
     if (l->n_in)
         shape = l->in[0];
     if (l->n_out && !(l->n_in && e->fusion == MFU_COLUMN))
@@ -370,7 +373,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     w.extra_read_bytes = e->extra_read_bytes;
     w.temporary_bytes = e->temporary_bytes;
     l->work = mfu_work_of(s, &w);
-    l->fusion = s->apart || (e->fusion != MFU_PARAMETER && stays_eager(s, l)) ? MFU_ALONE : e->fusion;
+    l->fusion = s->apart || (e->fusion != MFU_PARAMETER && eager) ? MFU_ALONE : e->fusion;
     l->random = e->random;
     l->cast = e->cast;
 }

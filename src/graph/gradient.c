@@ -100,6 +100,11 @@ bool mfu_makes_logits(const struct mfu_builder *s, const struct mfu_node *n)
     return n->section == s->logits_section && n->op->out_width == s->logits_width;
 }
 
+bool mfu_tokens_first(const struct mfu_builder *s)
+{
+    return mfu_config_plain_core(s->config) && s->config->batch > 1;
+}
+
 double mfu_logits_chunks(const struct mfu_builder *s, const struct mfu_node *n)
 {
     bool loss = mfu_is(n->op, MFU_ENDS_IN_LOSS);

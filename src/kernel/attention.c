@@ -106,6 +106,7 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
         .attention = a->kind,
         .backward = backward,
         .causal = a->causal,
+        .drops = a->drops,
         .m = queries(a),
         .n = a->heads,
         .k = (d + v) / 2,

@@ -28,7 +28,8 @@ enum mfu_depthwise {
 };
 
 struct mfu_kernel {
-    enum mfu_kind kind : 8;
+    enum mfu_kind kind : 7;
+    bool drops : 1;                        /* of a fused attention: probabilities, at random */
     enum mfu_peak math : 4;                /* arithmetic whose peak bounds it */
     enum mfu_depthwise depthwise : 3;      /* of a depthwise convolution */
     enum mfu_coefficient traffic : 8;      /* the DRAM efficiency of its class */
@@ -79,12 +80,12 @@ struct mfu_attention {
     enum mfu_attention_kind kind;
     enum mfu_peak math;
     double sequences, seq, heads, kv_heads, head_dim;
-    double keys;      /* tokens that are attended to; 0: the same as attend */
-    double ranks;     /* that share the queries of a sequence, and meet all keys; 0: one */
-    double steps;     /* calls, each of which meets so many'th part of the keys; 0: one */
-    double value_dim; /* width of a head's values; 0: head_dim */
-    double window;    /* tokens that a query sees; 0: all */
-    bool causal;
+    double keys;        /* tokens that are attended to; 0: the same as attend */
+    double ranks;       /* that share the queries of a sequence, and meet all keys; 0: one */
+    double steps;       /* calls, each of which meets so many'th part of the keys; 0: one */
+    double value_dim;   /* width of a head's values; 0: head_dim */
+    double window;      /* tokens that a query sees; 0: all */
+    bool causal, drops; /* probabilities, at random */
     double element_bytes;
     struct mfu_documents documents; /* that attend to themselves alone, in rows of */
     double row;                     /* so many tokens */

@@ -244,6 +244,11 @@ bool mfu_config_transformer_engine(const struct mfu_config *c)
     return mfu_runtimes[c->runtime].transformer_engine || mfu_trainers[c->trainer].transformer_engine;
 }
 
+bool mfu_config_plain_core(const struct mfu_config *c)
+{
+    return mfu_runtimes[c->runtime].layers_only && mfu_trainers[c->trainer].transformer_engine;
+}
+
 enum mfu_coefficient mfu_config_host_layer(const struct mfu_config *c)
 {
     enum mfu_coefficient own = mfu_trainers[c->trainer].host_layer;

@@ -183,6 +183,11 @@ bool mfu_config_loads_halves(const struct mfu_config *);
 /* Whether layers are TransformerEngine's, by the runtime or the trainer. */
 bool mfu_config_transformer_engine(const struct mfu_config *);
 
+/* Whether Megatron-core's model runs in a loop of one's own, with the defaults of its TransformerConfig: what surrounds
+ * TransformerEngine's kernels is eager PyTorch, and the logits are handed over (Megatron-LM d98e8a64, core/transformer/
+ * transformer_config.py: bias_activation_fusion, bias_dropout_fusion, apply_rope_fusion False; core/models/gpt/gpt_model.py). */
+bool mfu_config_plain_core(const struct mfu_config *);
+
 /* The host's time for a layer: the trainer's, else that of who made the layers; COUNT: its launches alone. */
 enum mfu_coefficient mfu_config_host_layer(const struct mfu_config *);
 

@@ -293,6 +293,32 @@ static void no_card_is_too_slow_for_its_memory(void **unused)
     }
 }
 
+/* Random numbers of a pair take as long whatever the width of a head, forward and backward. */
+static void dropout_takes_its_time_by_pairs(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KERNELS / 10; i++) {
+        struct mfu_attention a = some_attention();
+        bool backward = any(2);
+        struct mfu_kernel plain = mfu_kernel_attention(&a, backward), drops;
+        struct mfu_machine m;
+        struct mfu_price p, q;
+        double rate, more_s;
+
+        a.drops = true;
+        drops = mfu_kernel_attention(&a, backward);
+        some_machine(&m);
+        mfu_price_kernel(&m, &plain, 0, 0, &p);
+        mfu_price_kernel(&m, &drops, 0, 0, &q);
+        if (!isfinite(p.compute_s))
+            continue; /* no such units */
+        rate = m.c[MFU_C_RATE_DROPOUT] * m.sm_clock_hz;
+        more_s = rate > 0 ? a.sequences * a.heads * mfu_attention_pairs(&a) / rate : 0;
+        assert_true(q.compute_s >= fmax(p.compute_s, more_s) * (1 - EXACT));
+        assert_true(q.compute_s <= (p.compute_s + more_s) * (1 + EXACT));
+    }
+}
+
 /* What its own instructions or single loads hold up gains no more by L2 or bandwidth; dequantising, whatever runs the
  * step.  Casts to fewer bytes have wide loads where there are such. */
 static void no_kernel_is_faster_than_its_elements(void **unused)
@@ -376,6 +402,7 @@ int main(void)
         cmocka_unit_test(a_larger_attention_takes_no_less_time),
         cmocka_unit_test(no_card_is_too_slow_for_its_memory),
         cmocka_unit_test(no_kernel_is_faster_than_its_elements),
+        cmocka_unit_test(dropout_takes_its_time_by_pairs),
         cmocka_unit_test(no_depthwise_convolution_is_faster_than_its_kernel),
         cmocka_unit_test(products_apart_take_no_less_than_at_once),
         cmocka_unit_test(a_little_more_of_a_coefficient_changes_little),

@@ -623,7 +623,7 @@ static void the_interval_knows_a_slower_host(void **unused)
     struct mfu_scenario s;
 
     (void)unused;
-    for (int i = 0; i < SCENARIOS; i++) {
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
         next(&s, &p);
         if (p.host_rules != MFU_C_DISPATCH_EAGER || p.config.setting[MFU_S_ZERO] >= 3 || p.config.setting[MFU_S_PP] > 1
             || p.limit == MFU_LIMIT_INPUT)

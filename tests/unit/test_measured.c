@@ -2482,6 +2482,25 @@ static void layers_of_te_are_in_loops(void **state)
     }
 }
 
+/* Megatron-core in a loop of one's own pads no vocabulary and has the dropout of its configuration. */
+static void a_loop_around_megatron_core_is_no_megatron(void **state)
+{
+    const struct mfu_validated *v =
+        table("gpu,model,compile,precision,seq_len,micro_batch,vocab,step_time_ms,notes\n"
+              "h100-sxm,gpt2,te,bf16,1024,8,50257,90,a Megatron-core model in a plain loop\n"
+              "h100-sxm,gpt2,megatron-core,bf16,1024,8,50257,90,\n")
+            ->rows;
+
+    (void)state;
+    assert_string_equal(v[0].runtime, "te");
+    assert_string_equal(v[1].runtime, "fused");
+    for (int i = 0; i < 2; i++)
+        if (v[i].skipped[0] || !strstr(v[i].assumed, i ? "dropout=0" : "dropout=0.1")
+            || (strstr(v[i].assumed, "vocab_size=") != NULL) != i)
+            fail_msg("%d: '%s' '%s'", i, v[i].skipped, v[i].assumed);
+    assert_non_null(strstr(v[0].assumed, "trainer=megatron-te"));
+}
+
 /* Hours of a whole training are more than its steps take; a rate that was printed is of steps. */
 static void hours_are_more_than_steps(void **state)
 {
@@ -2642,6 +2661,7 @@ int main(void)
         cmocka_unit_test(a_verdict_needs_no_time),
         cmocka_unit_test(slow_micro_batches_are_nobodys_choice),
         cmocka_unit_test(hours_are_more_than_steps),
+        cmocka_unit_test(a_loop_around_megatron_core_is_no_megatron),
         cmocka_unit_test(layers_of_te_are_in_loops),
         cmocka_unit_test(gpus_that_are_not_stated_hold_the_run),
         cmocka_unit_test(what_ran_out_of_memory_is_as_assumed),

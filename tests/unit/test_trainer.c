@@ -316,6 +316,40 @@ static void a_loss_moves_what_its_kernels_do(void **state)
     assert_int_equal(p.config.setting[MFU_S_LOSS_FUSION], MFU_LOSS_FLASH);
 }
 
+/* Megatron-core's model in a loop of one's own lays out its logits anew for it, and their gradient twice, where the tokens of
+ * several sequences lie beside each other; what surrounds TransformerEngine's kernels is not fused.  Nobody else's does. */
+static void a_loop_of_ones_own_gets_logits_by_sequences(void **state)
+{
+    static const char *const copies[] = {"loss.transpose", "lm_head.wgrad_order", "lm_head.dgrad_order"};
+    static const struct {
+        const char *runtime, *trainer, *batch;
+        bool copied, eager;
+    } cases[] = {{"te", "megatron-te", "4", true, true},
+                 {"te", "megatron-bridge", "2", true, true},
+                 {"te", "megatron-te", "1", false, true},
+                 {"te", "ddp", "4", false, false},
+                 {"fused", "megatron-te", "4", false, false}};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double calls, logits;
+
+        plan(&p, "h100-sxm", "gpt2-medium",
+             (const char *[]){"runtime", cases[i].runtime, "trainer", cases[i].trainer, "batch", cases[i].batch,
+                              "precision", "bf16-pure", "dropout", "0.1", "bias", "1", NULL});
+        logits = 2 * p.config.tokens * mfu_config_dim(&p.config, "vocab_size");
+        for (size_t k = 0; k < sizeof copies / sizeof *copies; k++)
+            assert_near(written_by(&p, copies[k], &calls), cases[i].copied ? logits : 0, 0);
+        written_by(&p, "mlp.drop", &calls);
+        assert_near(calls, cases[i].eager ? mfu_config_dim(&p.config, "n_layer") : 0, 0);
+        written_by(&p, "mlp.fc.bias", &calls);
+        assert_near(calls, cases[i].eager ? mfu_config_dim(&p.config, "n_layer") : 0, 0);
+        written_by(&p, "attn.qkv.bias", &calls);
+        assert_near(calls, 0, 0);
+    }
+}
+
 /* The host is as long about a layer that runs again, however few layers and whatever is around them. */
 static void layers_run_again_alike_however_few(void **state)
 {
@@ -786,6 +820,7 @@ int main(void)
         cmocka_unit_test(weight_gradients_are_added_once),
         cmocka_unit_test(transformer_engine_chooses_its_attention),
         cmocka_unit_test(a_loss_moves_what_its_kernels_do),
+        cmocka_unit_test(a_loop_of_ones_own_gets_logits_by_sequences),
         cmocka_unit_test(layers_run_again_alike_however_few),
         cmocka_unit_test(a_router_of_groups_sends_to_few_nodes),
         cmocka_unit_test(a_flexible_dispatcher_sends_less),

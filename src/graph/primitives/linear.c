@@ -15,6 +15,8 @@
 #include "scenario/setting.h"
 #include "scenario/trainer.h"
 
+extern const struct mfu_primitive mfu_primitive_add, mfu_primitive_dropout;
+
 enum { WIDTH, BIAS, EXPERTS, TIED, VISITS };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_BOTH };
 
@@ -134,6 +136,30 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
     return joined(s, "split_grad", mfu_emit_cast(s, wide, mfu_view_type(s, g)));
 }
 
+/* ---- Megatron-core in a loop of one's own ----------------------------------- */
+
+/* Its products leave the bias to the kernel behind them, but that of q, k and v (Megatron-LM d98e8a64, core/transformer/
+ * mlp.py and attention.py: skip_bias_add), which then adds it in eager PyTorch. */
+static bool skips_bias(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    const struct mfu_node *next = n + 1;
+
+    return mfu_config_plain_core(s->config) && n->op->attribute[BIAS] > 0 && next < s->nodes + s->n_nodes
+        && next->in[0] == n - s->nodes
+        && (mfu_is(next->op, MFU_CHEAP) || next->op->primitive == &mfu_primitive_dropout
+            || next->op->primitive == &mfu_primitive_add);
+}
+
+/* The gradient of logits in the order of their rows: matmul() folds what is not contiguous in a copy, and the product for
+ * the weight makes another (PyTorch 2.9 native/LinearAlgebra.cpp: should_fold(); core/utils.py:
+ * prepare_input_tensors_for_wgrad_compute). */
+static int in_order(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int g)
+{
+    return mfu_makes_logits(s, n) && mfu_tokens_first(s)
+        ? mfu_emit_laid(s, suffix, 1, mfu_view_rows(s, g), mfu_view_columns(s, g), 1, &g)
+        : g;
+}
+
 /* ---- passes -------------------------------------------------------------- */
 
 /* C = A B, of experts with the rows that they have places for. */
@@ -183,6 +209,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
     multiply(s, n, "", rows, width, in_width, operand[0], operand[1], n->out);
     mfu_offer_result(s, n->out, true);
+    if (skips_bias(s, n))
+        n->out = mfu_emit_pointwise(s, "bias", mfu_view_type(s, n->out), 1, n->out, MFU_NO_VIEW, MFU_NO_VIEW);
     if (weighs_bias(s, n))
         n->out = add_weighed_bias(s, n, n->out);
 }
@@ -216,14 +244,14 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
                      mfu_kernel_weight_gradient(
                          math_of(s, n), width, in_width, rows / experts, experts, mfu_type_bytes[operand],
                          mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute], into_buffer),
-                     "wgrad", g[1], x, dw);
+                     "wgrad", in_order(s, n, "wgrad_order", g[1]), x, dw);
         if (into_buffer)
             mfu_gradient_in_place(s, n);
     }
     if (mfu_wants_gradient(s, n, 0)) {
         w = mfu_node_weight_again(s, n, w);
         dx = mfu_tensor_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        multiply(s, n, "dgrad", rows, in_width, width, g[0], w, dx);
+        multiply(s, n, "dgrad", rows, in_width, width, in_order(s, n, "dgrad_order", g[0]), w, dx);
         mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g[0] : dw);
         if (trains && !s->runtime->fuse)
             mfu_tensor_extend(s, x); /* autograd lets go of what was saved when the node is done */

@@ -295,6 +295,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         row_kernel(s, "mean", 1, 1, 1, 1, &logits, n->out);
         return;
     }
+    if (mfu_tokens_first(s))
+        logits = mfu_emit_laid(s, "transpose", 1, mfu_view_rows(s, logits), mfu_view_columns(s, logits), 1, &logits);
     if (s->referring || compares(s)) {
         mfu_node_save(s, n, log_probabilities(s, n, logits));
         if (!s->referring)

@@ -15,13 +15,19 @@ enum { SHARE, UPCAST };
 enum { AS_GIVEN, PAIRS, HALVES, COMPLEX };
 static const char *const types[] = {"as_given", "pairs", "halves", "complex", NULL};
 
+/* Whether code of its own rotates, in one kernel. */
+static bool is_whole(const struct mfu_builder *s)
+{
+    return s->whole_norms && !mfu_config_plain_core(s->config);
+}
+
 static int rotate_all(struct mfu_builder *s, int x, bool backward)
 {
     enum mfu_type type = mfu_view_type(s, x);
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
     int a, half, turned, b;
 
-    if (s->whole_norms)
+    if (is_whole(s))
         return mfu_emit_pointwise(s, backward ? "grad" : "", type, 3, x, MFU_NO_VIEW, MFU_NO_VIEW);
     if (!backward) {
         a = mfu_emit_broadcast(s, "cos", type, 1, x, MFU_NO_VIEW);
@@ -78,11 +84,11 @@ static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool b
     enum mfu_type type = mfu_view_type(s, x);
     int turned;
 
-    if (n->op->attribute[UPCAST] == PAIRS && !s->whole_norms)
+    if (n->op->attribute[UPCAST] == PAIRS && !is_whole(s))
         return rotate_wide(s, x, backward);
-    if (n->op->attribute[UPCAST] == HALVES && !s->whole_norms)
+    if (n->op->attribute[UPCAST] == HALVES && !is_whole(s))
         return mfu_emit_cast(s, rotate_all(s, mfu_emit_cast(s, x, MFU_F32), backward), type);
-    if (!s->whole_norms
+    if (!is_whole(s)
         && (n->op->attribute[UPCAST] == COMPLEX
             || (n->op->attribute[UPCAST] == AS_GIVEN && share >= 1 && mfu_trainers[s->config->trainer].complex_rotary)))
         return rotate_complex(s, x);

@@ -19,6 +19,17 @@ static const struct { const char *column, *dim; } dims[] = {
     {"img_size", "image"}, {"patch", "patch"}};
 // clang-format on
 
+/* Whether a trainer's model runs in a loop of one's own, without its options: of Megatron-core TransformerConfig's defaults
+ * (Megatron-LM d98e8a64, core/transformer/transformer_config.py: hidden_dropout, attention_dropout). */
+#define CORE_DROPOUT 0.1
+
+static bool in_own_loop(const struct mfu_row *r)
+{
+    int runtime = mfu_row_choice_in(MFU_S_RUNTIME, mfu_row_stack(r));
+
+    return runtime >= 0 && mfu_runtimes[runtime].layers_only;
+}
+
 /* What stands for an empty cell, where it is not the model's own. */
 static bool leave_dim(struct mfu_row *r, const char *dim)
 {
@@ -26,7 +37,7 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
         int trainer = mfu_row_stated_trainer(r);
 
         if (trainer >= 0)
-            return mfu_row_take(r, "dropout=%g", mfu_trainers[trainer].usual_dropout);
+            return mfu_row_take(r, "dropout=%g", in_own_loop(r) ? CORE_DROPOUT : mfu_trainers[trainer].usual_dropout);
     }
     if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
         mfu_row_assume(r, "%s: the model's", dim);
@@ -182,7 +193,9 @@ bool mfu_row_set_dims(struct mfu_row *r)
 static bool pad_vocabulary(struct mfu_row *r)
 {
     const double *setting = r->run->scenario.setting;
-    double divisor = mfu_trainers[(int)setting[MFU_S_TRAINER]].pads_vocab * fmax(setting[MFU_S_TP], 1), padded;
+    double divisor =
+               in_own_loop(r) ? 0 : mfu_trainers[(int)setting[MFU_S_TRAINER]].pads_vocab * fmax(setting[MFU_S_TP], 1),
+           padded;
     int vocab = mfu_model_dim_find(r->run->scenario.model, "vocab_size", NULL);
     if (!(divisor > 0) || vocab < 0 || !(r->run->scenario.dim[vocab] > 0))
         return true;

@@ -463,12 +463,14 @@ const char *mfu_row_stack(const struct mfu_row *r)
     return text;
 }
 
-/* Whether the stack says another runtime than the trainer's, which brings layers of its own. */
+/* Whether the stack says another runtime than the trainer's, which brings layers of its own; Megatron-core's are
+ * TransformerEngine's. */
 static bool runs_other_layers(const struct mfu_row *r, int trainer)
 {
     int runtime = mfu_setting_choice(MFU_S_RUNTIME, mfu_row_stack(r), NULL), own = mfu_trainers[trainer].runtime;
 
-    return runtime >= 0 && runtime != own && mfu_runtimes[own].whole_norms;
+    return runtime >= 0 && runtime != own && mfu_runtimes[own].whole_norms
+        && !(mfu_runtimes[runtime].layers_only && mfu_trainers[trainer].transformer_engine);
 }
 
 /* The first trainer with more than a loop of its own that a text affirms, perhaps as a part of a name ("Skywork-Megatron"); -1: none. */
