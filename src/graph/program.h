@@ -187,6 +187,7 @@ struct mfu_program {
     struct mfu_arena room; /* works, and what launches read and write: views */
     void *workbench;       /* of the builder (struct mfu_builder), reused, */
     bool once;             /* but where it is given back as soon as it can be */
+    bool repeats_scans;    /* each tensor rank computes all of some recurrence over tokens */
     struct mfu_fold *fold; /* where the items of a folded program are (copies.h); NULL: it is not */
     struct mfu_mesh mesh;
 

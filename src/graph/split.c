@@ -65,15 +65,38 @@ static bool of_whole_rows(const struct mfu_operation *op)
     return mfu_is(op, MFU_BY_ROW);
 }
 
-/* Whether it is, row by row, what a scan gives, which each rank computes whole. */
-static bool of_scan(const struct mfu_builder *s, const struct mfu_model_section *sec, int op)
+/* The scan that gives it, but for what is done row by row; -1: none. */
+static int scan_before(const struct mfu_builder *s, const struct mfu_model_section *sec, int op)
 {
     while (op >= sec->first && !mfu_is(&s->operations[op], MFU_PASSES_STATES)) {
         if (!s->left_out[op] && !mfu_is(&s->operations[op], MFU_ELEMENTWISE | MFU_BY_ROW))
-            return false;
+            return -1;
         op = s->config->model->ops[op].in[s->left_out[op] ? s->passes[op] : 0];
     }
-    return op >= sec->first && !s->left_out[op];
+    return op >= sec->first && !s->left_out[op] ? op : -1;
+}
+
+/* Whether each rank has whole heads of a scan and whole groups of them, as Megatron's Mamba mixer (Megatron-LM d98e8a64,
+ * core/ssm/mamba_mixer.py: nheads % tp_size, ngroups % tp_size), whose norm is of a group; else it computes all of it. */
+static bool splits_scan(const struct mfu_builder *s, const struct mfu_operation *op)
+{
+    double ranks = ranks_of(s, MFU_AXIS_TP);
+
+    for (int a = 0; a < MFU_ATTRIBUTES; a++)
+        if (op->primitive->split_columns & 1u << a && fmod(op->attribute[a], ranks) != 0)
+            return false;
+    return mfu_is(op, MFU_PASSES_STATES) && op->primitive->split_columns && s->runtime->whole_scans;
+}
+
+/* Whether a product is of windows of rows in which columns do not meet, in front of a scan. */
+static bool is_depthwise(const struct mfu_builder *s, const struct mfu_operation *op)
+{
+    bool all =
+        mfu_is(op, MFU_READS_BESIDE) && op->primitive->split_columns && mfu_config_has(s->config, MFU_PASSES_STATES);
+
+    for (int a = 0; a < MFU_ATTRIBUTES; a++)
+        all &= !(op->primitive->split_columns & 1u << a) || op->attribute[a] == op->out_width;
+    return all && op->in_width[0] == op->out_width;
 }
 
 enum reach { UNREAD, STAYS_WHOLE, REACHES_PRODUCT };
@@ -92,18 +115,24 @@ static enum reach reach(const struct mfu_builder *s, const struct mfu_model_sect
             const struct mfu_operation *reader = &s->operations[i];
             enum reach there;
             bool whole;
+            int scan;
 
             if (m->ops[i].in[k] != op || (s->left_out[i] && s->passes[i] != k))
                 continue;
-            if (!s->left_out[i] && m->ops[i].n_in == 2 && of_scan(s, sec, m->ops[i].in[!k])) /* its gate */
+            scan = s->left_out[i] || m->ops[i].n_in != 2 ? -1 : scan_before(s, sec, m->ops[i].in[!k]);
+            if (scan >= 0 && !splits_scan(s, &s->operations[scan])) /* its gate */
                 return STAYS_WHOLE;
-            whole = s->left_out[i]
+            whole = s->left_out[i] || is_depthwise(s, reader)
                 || (mfu_is(reader, MFU_ELEMENTWISE) && (m->ops[i].n_in == 1 || mfu_is(reader, MFU_CHEAP)))
                 || (mfu_is(reader, MFU_BY_ROW) && reader->primitive->split_columns)
                 || mfu_is(reader, MFU_TAKES_COLUMNS); /* q, k and v of one product; parts of heads joined */
-            there = whole ? reach(s, sec, i, normed || (!s->left_out[i] && of_whole_rows(reader)))
-                : mfu_is(reader, MFU_MIXES_ROWS)
-                    || (mfu_is(reader, MFU_MULTIPLIES) && reader->primitive->split_columns && !normed)
+            there = whole
+                ? reach(s, sec, i,
+                        normed
+                            || (!s->left_out[i] && of_whole_rows(reader) && scan_before(s, sec, m->ops[i].in[0]) < 0))
+                : mfu_is(reader, MFU_MIXES_ROWS) || splits_scan(s, reader)
+                    || (mfu_is(reader, MFU_MULTIPLIES) && !mfu_is(reader, MFU_READS_BESIDE)
+                        && reader->primitive->split_columns && !normed)
                     || mfu_is(reader, MFU_ENDS_IN_LOSS)
                 ? REACHES_PRODUCT
                 : STAYS_WHOLE;
@@ -133,8 +162,9 @@ static enum mfu_split choose(const struct mfu_builder *s, const struct mfu_model
     if (mfu_is(op, MFU_LOOKS_UP))
         return op->primitive->split_rows && !op->primitive->has_position(op) ? MFU_SPLIT_ROWS : MFU_SPLIT_NONE;
     if (split_input)
-        return mfu_is(op, MFU_MULTIPLIES) ? MFU_SPLIT_ROWS : MFU_SPLIT_WITHIN;
-    if (mfu_is(op, MFU_MULTIPLIES) && op->primitive->split_columns && reach(s, sec, i, false) == REACHES_PRODUCT)
+        return mfu_is(op, MFU_MULTIPLIES) && !is_depthwise(s, op) ? MFU_SPLIT_ROWS : MFU_SPLIT_WITHIN;
+    if (mfu_is(op, MFU_MULTIPLIES) && !mfu_is(op, MFU_READS_BESIDE) && op->primitive->split_columns
+        && reach(s, sec, i, false) == REACHES_PRODUCT)
         return MFU_SPLIT_COLUMNS;
     return MFU_SPLIT_NONE;
 }
@@ -252,6 +282,14 @@ static int split_operation(struct mfu_builder *s, int section, int i, struct mfu
         }
     ranks = ranks_of(s, s->routed[i] ? MFU_AXIS_ETP : MFU_AXIS_TP);
     s->split[i] = s->left_out[i] ? (split_input ? MFU_SPLIT_WITHIN : MFU_SPLIT_NONE) : choose(s, sec, i, split_input);
+    if (s->split[i] == MFU_SPLIT_NONE && !s->left_out[i] && mfu_is(op, MFU_READS_BESIDE)
+        && s->config->setting[MFU_S_SP] > 0)
+        return mfu_fail(
+            err, MFU_EINPUT,
+            "sp: %s of %s reads rows beside each row, of which other ranks have some: Megatron gathers them "
+            "where %.0f ranks divide the heads and groups of a scan behind it (set sp off)",
+            op->name, s->config->model->name, ranks_of(s, MFU_AXIS_TP));
+    s->program->repeats_scans |= !s->left_out[i] && mfu_is(op, MFU_PASSES_STATES) && !is_split(s->split[i]);
     if (s->split[i] == MFU_SPLIT_WITHIN && !s->left_out[i] && of_whole_rows(op) && shared_width(s, sec, i) > 0)
         return refuse_part(s, i, err);
     if (is_split(s->split[i]) && !s->left_out[i] && ranks > mfu_config_dim(s->config, "n_kv_head"))
@@ -285,6 +323,7 @@ int mfu_split_operations(struct mfu_builder *s, struct mfu_error *err)
     memset(s->routed, 0, n * sizeof s->routed[0]);
     memset(s->summed, 0, n * sizeof s->summed[0]);
     memset(s->shares, 0, n * sizeof s->shares[0]);
+    s->program->repeats_scans = false;
     if (ranks_of(s, MFU_AXIS_TP) <= 1 && ranks_of(s, MFU_AXIS_EP) <= 1 && ranks_of(s, MFU_AXIS_ETP) <= 1)
         return 0;
     for (int section = 0; section < m->n_sections; section++)

@@ -167,6 +167,15 @@ static double ranks_s(const struct mfu_plan *p)
         : 0;
 }
 
+/* What host and GPU wait for each other in a phase, where the host is so many times slower. */
+static double late_s(const struct mfu_plan *p, int phase, double slower)
+{
+    bool layers = phase == MFU_FORWARD || phase == MFU_BACKWARD;
+    double host = p->sums.launches[phase] * p->dispatch_s[phase] * slower, gpu_s = p->sums.stream_s[phase];
+
+    return mfu_overlap_late_s(host, gpu_s + (layers ? p->far_s * p->program.accum : 0)) - fmax(host, gpu_s);
+}
+
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases
  * weights on its way through forward and backward, on the host even where one
  * GPU holds everything: that time, and the trainer's own, is spread over the
@@ -181,7 +190,7 @@ static void find_dispatch(struct mfu_plan *p)
     p->loop_s = loop_s(p);
     p->ranks_s = ranks_s(p);
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
-        double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i], checks = checks_s(p, (enum mfu_phase)i);
+        double launches = p->sums.launches[i], checks = checks_s(p, (enum mfu_phase)i);
         bool layers = i == MFU_FORWARD || i == MFU_BACKWARD;
         double host = layers ? host_s(p, i == MFU_BACKWARD) * g->accum : 0;
 
@@ -199,7 +208,7 @@ static void find_dispatch(struct mfu_plan *p)
             p->host_rules = mfu_config_host_layer(&p->config);
         host = fmax(host, p->dispatch_s[i] * launches) + checks;
         p->dispatch_s[i] = host / launches;
-        p->late_s[i] = mfu_overlap_late_s(host, gpu_s + (layers ? p->far_s * g->accum : 0)) - fmax(host, gpu_s);
+        p->late_s[i] = late_s(p, i, 1);
     }
 }
 
@@ -256,12 +265,15 @@ static double span_s(const struct mfu_plan *p, int phase, double slower)
 /* Kernels, host and what communication adds, where the host is so many times slower in each phase. */
 static struct mfu_overlap beside_host(const struct mfu_plan *p, const double slower[MFU_PHASE_COUNT])
 {
-    struct mfu_overlap with = {.alone_s = p->late_s[MFU_FORWARD] + p->late_s[MFU_BACKWARD]};
+    struct mfu_overlap with = {0};
 
     if (p->step.communication_s > 0)
         return overlap(p, slower);
-    for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        with.alone_s += span_s(p, i, slower[i]);
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
+        bool waits = p->late_s[i] > 0 && i != MFU_OPTIMIZER_PHASE;
+
+        with.alone_s += span_s(p, i, slower[i]) + (waits ? late_s(p, i, slower[i]) : 0);
+    }
     return with;
 }
 
@@ -686,12 +698,14 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block", 0},
         {MFU_S_CP, "cp: states that pass from one part of a sequence to the next", MFU_PASSES_STATES},
         {MFU_S_TP,
-         "tp: a scan that is split by heads, or what passes from batch to batch; each rank computes all of it",
+         "tp: a scan whose heads or groups the ranks do not divide, or what passes from batch to batch; each rank "
+         "computes all of it",
          MFU_PASSES_STATES},
     };
 
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        if (p->config.setting[all[k].id] > 1 && (!all[k].trait || mfu_config_has(&p->config, all[k].trait)) && i-- == 0)
+        if (p->config.setting[all[k].id] > 1 && (!all[k].trait || mfu_config_has(&p->config, all[k].trait))
+            && (all[k].id != MFU_S_TP || p->program.repeats_scans) && i-- == 0)
             return all[k].what;
     if (p->config.setting[MFU_S_CP] > 1 && mfu_model_dim_find(p->config.model, "image", NULL) >= 0 && i-- == 0)
         return "cp: images and what stands beside them are no part of the sequence that is split; each rank computes "

@@ -236,6 +236,24 @@ static bool splits_rows(const struct mfu_config *c)
     return c->model && !mfu_config_has(c, MFU_READS_BESIDE) && !mfu_model_samples(c->model);
 }
 
+/* Whether tensor ranks have whole heads and groups of all that passes states on, in front of which rows are gathered. */
+static bool splits_scans(const struct mfu_config *c)
+{
+    bool all = mfu_runtimes[c->runtime].whole_scans && mfu_config_has(c, MFU_PASSES_STATES);
+
+    for (int i = 0; i < c->model->n_ops && all; i++) {
+        const struct mfu_model_op *op = &c->model->ops[i];
+        unsigned parts = op->primitive->split_columns;
+
+        if (!(op->primitive->traits & MFU_PASSES_STATES))
+            continue;
+        for (int a = 0; a < MFU_ATTRIBUTES; a++)
+            all &= !(parts & 1u << a) || fmod(mfu_expression_eval(op->attribute[a], c->dim), c->setting[MFU_S_TP]) == 0;
+        all &= parts != 0;
+    }
+    return all;
+}
+
 /* Parts of a sequence, with cp or sp. */
 static int check_parts(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -245,7 +263,7 @@ static int check_parts(const struct mfu_config *c, struct mfu_error *err)
     if (!c->model || !(cp || sp))
         return 0;
     samples = mfu_model_samples(c->model);
-    if (mfu_config_has(c, MFU_READS_BESIDE))
+    if (mfu_config_has(c, MFU_READS_BESIDE) && (cp || !splits_scans(c)))
         return mfu_fail(err, MFU_EINPUT,
                         "%s: %s reads rows beside each row (convolutions, the batch before), and other ranks have some "
                         "of them: not modelled (set %s)",
@@ -485,12 +503,13 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
     if (!(experts > 1))
         return mfu_fail(err, MFU_EINPUT, "%s: %.0f: the model has no experts",
                         mfu_settings[ep > 1 ? MFU_S_EP : MFU_S_ETP].key, ep > 1 ? ep : etp);
-    if (etp != tp && tp > 1 && c->setting[MFU_S_SP] == 0)
-        return mfu_fail(
-            err, MFU_EINPUT,
-            "etp: %.0f beside tp %.0f: tensor ranks would send the same tokens to the experts (set sp on, or "
-            "etp %.0f)",
-            etp, tp, tp);
+    if ((etp != tp || ep > 1) && tp > 1 && c->setting[MFU_S_SP] == 0) { /* Megatron-LM d98e8a64, moe/moe_layer.py */
+        snprintf(which, sizeof which, ep > 1 ? "ep 1" : "etp %.0f", tp);
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s: %.0f beside tp %.0f: tensor ranks would send the same tokens to the experts (set sp on, "
+                        "or %s)",
+                        mfu_settings[ep > 1 ? MFU_S_EP : MFU_S_ETP].key, ep > 1 ? ep : etp, tp, which);
+    }
     if (fmod(stage, etp) != 0)
         return mfu_fail(err, MFU_EINPUT, "etp: %.0f does not divide the %.0f GPUs of a pipeline stage; %s do", etp,
                         stage, divisors(stage, 1, fmin(stage, 64), which, sizeof which));

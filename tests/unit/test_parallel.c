@@ -103,6 +103,69 @@ static void experts_are_shared_without_loss_or_gain(void **state)
         }
 }
 
+/* What the scans of a micro-step compute, and their convolutions write. */
+static double scanned(const struct mfu_plan *p, double *convolved)
+{
+    double flops = 0;
+
+    *convolved = 0;
+    for (int k = 0; k < p->program.n_segments; k++) {
+        const struct mfu_segment *seg = &p->program.segments[k];
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = &p->program.launches[i];
+
+            if (strstr(l->op, "mixer.scan"))
+                flops += seg->repeat * l->work->kernel.flops;
+            if (strstr(l->op, "mixer.conv"))
+                *convolved += seg->repeat * l->work->kernel.write_bytes;
+        }
+    }
+    return flops;
+}
+
+static bool leaves_out_scans(const struct mfu_plan *p)
+{
+    const char *what;
+
+    for (int i = 0; (what = mfu_plan_left_out(p, i)); i++)
+        if (strstr(what, "scan"))
+            return true;
+    return false;
+}
+
+/* Megatron's Mamba mixer has whole heads and whole groups of them at each tensor rank; where these do not divide, all of it. */
+static void scans_are_split_by_heads(void **state)
+{
+    static const struct {
+        const char *model, *trainer, *tp;
+        bool split;
+    } rows[] = {{"nemotron-3-nano-30b-a3b", "megatron-te", "2", true},
+                {"nemotron-3-nano-30b-a3b", "megatron-bridge", "8", true},
+                {"nemotron-3-nano-30b-a3b", "torchtitan", "2", false},
+                {"mamba2-1.3b", "megatron-te", "2", false}}; /* one group */
+    PLAN one = {0}, p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double tp = rows[i].split ? atof(rows[i].tp) : 1, convolved[2], flops;
+        struct mfu_scenario s;
+
+        plan(&one, "h100-sxm", rows[i].model, (const char *[]){"trainer", rows[i].trainer, NULL});
+        plan(&p, "h100-sxm", rows[i].model,
+             (const char *[]){"trainer", rows[i].trainer, "tp", rows[i].tp, "sp", "off", NULL});
+        flops = scanned(&one, &convolved[1]);
+        assert_near(scanned(&p, &convolved[0]) * tp, flops, 1e-9);
+        assert_near(convolved[0] * tp, convolved[1], 0.01); /* but for what is read beside */
+        assert_int_equal(leaves_out_scans(&p), !rows[i].split);
+        s = p.scenario;
+        assert_int_equal(mfu_scenario_set(&s, "sp", "on", NULL), 0);
+        assert_int_equal(mfu_plan_make(&p, &s, NULL), rows[i].split ? 0 : -1);
+        if (rows[i].split) /* of gathered rows */
+            assert_near(scanned(&p, &convolved[0]) * tp, flops, 1e-9);
+    }
+}
+
 /* Experts that are split as all else is, which Megatron does where nothing is said. */
 static void ranks_of_experts_are_those_of_all_else_by_default(void **state)
 {
@@ -507,6 +570,7 @@ int main(void)
         cmocka_unit_test(one_process_stays_in_its_machine),
         cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
         cmocka_unit_test(experts_are_shared_without_loss_or_gain),
+        cmocka_unit_test(scans_are_split_by_heads),
         cmocka_unit_test(ranks_of_experts_are_those_of_all_else_by_default),
         cmocka_unit_test(uplinks_slow_those_who_cross_them),
         cmocka_unit_test(a_bridge_joins_two_and_a_switch_all),

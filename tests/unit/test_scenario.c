@@ -331,6 +331,7 @@ static void contradictions_are_refused_when_planning(void **state)
          ""},
         {"mixtral-8x7b", "h100-sxm", {"tp", "4", "sp", "on", "dp", "2", "ep", "4"}, "ep 1, 2 do, or etp 1", ""},
         {"mixtral-8x7b", "h100-sxm", {"tp", "4", "dp", "2", "etp", "1"}, "set sp on, or etp 4", ""},
+        {"mixtral-8x7b", "h100-sxm", {"tp", "2", "dp", "4", "ep", "2", "sp", "off"}, "set sp on, or ep 1", ""},
         {"mixtral-8x7b", "h100-sxm", {"tp", "2", "sp", "on", "dp", "3", "etp", "4"}, "1, 2, 3, 6 do", ""},
         {"llama-3-8b", "h100-sxm", {"pp", "4", "accum", "8", "overlap_p2p", "on"}, "set overlap_p2p off", ""},
         {"mistral-7b",

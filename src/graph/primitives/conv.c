@@ -295,6 +295,7 @@ const struct mfu_primitive mfu_primitive_conv = {
         },
     .inputs = {0, 1},
     .traits = MFU_READS_BESIDE | MFU_MULTIPLIES,
+    .split_columns = 1u << WIDTH | 1u << GROUPS, /* where channels do not meet */
     .shape = shape,
     .params = params,
     .forward = forward,

@@ -481,6 +481,7 @@ const struct mfu_primitive mfu_primitive_scan = {
         },
     .inputs = {2, 2},
     .traits = MFU_PASSES_STATES,
+    .split_columns = 1u << HEADS | 1u << GROUPS,
     .shape = shape,
     .params = params,
     .forward = forward,
