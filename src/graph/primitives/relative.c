@@ -4,13 +4,14 @@
  * A small table has a number per head and class of distance; the bias [heads, queries, keys] is looked up
  * once and shared by all layers that read it.  Without classes it is zeros that nothing trains.  With `hidden` the numbers are
  * what an MLP of so many makes of the distances' two coordinates (timm's RelPosMlp), which
- * a sigmoid may squash (Swin V2: the MLP's last layer has no bias then).
+ * a sigmoid may squash (Swin V2: the MLP's last layer has no bias then).  With `edge` products with two tables of zeros and ones
+ * look it up, for a window of so many positions along an edge (MaxViT; timm 1.0.31 pos_embed_rel.py, RelPosBiasTf).
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
-enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN, SQUASHED, POINTS };
+enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN, SQUASHED, POINTS, EDGE };
 enum { SAVED_CLASSES, SAVED_COORDINATES, SAVED_ACT, SAVED_HIDDEN, SAVED_MASK };
 
 static double shape(const struct mfu_operation *op)
@@ -58,12 +59,46 @@ static void mlp_backward(struct mfu_builder *s, struct mfu_node *n, int g, int d
     mfu_emit_matmul(s, "fc1.wgrad", math, hidden, 2, points, 1, d, n->saved[SAVED_COORDINATES], dw);
 }
 
+/* A product for each of the two directions, and a copy into the order of scores. */
+static void one_hot_forward(struct mfu_builder *s, struct mfu_node *n)
+{
+    double e = n->op->attribute[EDGE], heads = n->op->attribute[HEADS], places = 2 * e - 1;
+    enum mfu_type type = s->numerics.compute;
+    int table = mfu_node_weight(s, n, 0), lookup = mfu_tensor_new(s, e * e, places, type, MFU_PART_ACTIVATIONS), out,
+        mid;
+
+    mfu_node_save(s, n, lookup);
+    mid = mfu_tensor_new(s, e * e, heads * places, type, MFU_PART_ACTIVATIONS);
+    mfu_emit_matmul(s, "height", s->numerics.linear_math, e * e, heads * places, places, 1, lookup, table, mid);
+    out = mfu_tensor_new(s, heads * e * e, e * e, type, MFU_PART_ACTIVATIONS);
+    mfu_emit_matmul(s, "width", s->numerics.linear_math, heads * e * e, e * e, places, 1, mid, lookup, out);
+    n->out = mfu_emit_pointwise(s, "copy", type, 1, out, MFU_NO_VIEW, MFU_NO_VIEW);
+}
+
+static void one_hot_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    double e = n->op->attribute[EDGE], heads = n->op->attribute[HEADS], places = 2 * e - 1;
+    enum mfu_type type = s->numerics.compute;
+    int g = mfu_emit_pointwise(s, "copy.grad", type, 1, n->gradient, MFU_NO_VIEW, MFU_NO_VIEW);
+    int mid = mfu_tensor_new(s, e * e, heads * places, type, MFU_PART_ACTIVATIONS), table;
+
+    mfu_emit_matmul(s, "width.dgrad", s->numerics.linear_math, heads * e * e, places, e * e, 1, g, n->saved[0], mid);
+    table = mfu_tensor_new(s, 1, params(n->op).weight, s->numerics.weight, MFU_PART_GRADIENTS);
+    mfu_emit_matmul(s, "height.dgrad", s->numerics.linear_math, places, heads * places, e * e, 1, mid, n->saved[0],
+                    table);
+    mfu_param_grad_add(s, n, 0, table);
+}
+
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     double heads = n->op->attribute[HEADS], rows = n->op->attribute[QUERIES], keys = n->op->attribute[KEYS];
     bool learned = n->op->attribute[CLASSES] > 0;
     int distances = MFU_NO_VIEW;
 
+    if (n->op->attribute[EDGE] > 0) {
+        one_hot_forward(s, n);
+        return;
+    }
     if (learned) { /* whole numbers: differences, logarithms, classes */
         distances = mfu_tensor_new(s, rows, keys, MFU_I64, MFU_PART_ACTIVATIONS);
         mfu_emit(s,
@@ -99,6 +134,10 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_POINTWISE}, "scope", 0, 1, &n->gradient, 0, NULL);
         return;
     }
+    if (n->op->attribute[EDGE] > 0) {
+        one_hot_backward(s, n);
+        return;
+    }
     table = mfu_tensor_new(s, 1, params(n->op).weight, s->numerics.weight, MFU_PART_GRADIENTS);
     g = points > 0 ? mfu_tensor_new(s, points, n->op->attribute[HEADS], s->numerics.compute, MFU_PART_ACTIVATIONS)
                    : table;
@@ -120,6 +159,8 @@ const struct mfu_primitive mfu_primitive_relative = {
             [HIDDEN] = {"hidden", "0", NULL, "of an MLP that makes the numbers; 0: a table has them"},
             [SQUASHED] = {"squashed", "0", NULL, "whether a sigmoid ends it"},
             [POINTS] = {"points", "0", NULL, "of which it makes numbers"},
+            [EDGE] = {"edge", "0", NULL,
+                      "of a window whose numbers products with zeros and ones look up; 0: none does"},
         },
     .traits = MFU_LOOKS_UP,
     .split_columns = 1u << HEADS,
