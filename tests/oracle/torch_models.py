@@ -776,6 +776,9 @@ def diffusion_cases():
     yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
     yield row("flux-pure-ckpt", "flux", batch=4, seq="", dims="image=512 text=512", **pure, **ckpt)
+    yield row("qwen-image-amp", "qwen-image", batch=2, seq="", dims="image=512 text=256")
+    yield row("qwen-image-pure", "qwen-image", batch=1, seq="", dims="image=1024 text=256", **pure)
+    yield row("qwen-image-pure-ckpt", "qwen-image", batch=4, seq="", dims="image=512 text=256", **pure, **ckpt)
     yield row("flux2-amp", "flux2", batch=2, seq="", dims="image=512 text=512")
     yield row("flux2-pure", "flux2", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux2-pure-one", "flux2", batch=1, seq="", dims="image=1024 text=512", **pure)
@@ -894,6 +897,10 @@ class Diffusion(nn.Module):
                 added = dict(added_cond_kwargs=dict(text_embeds=new(1280), time_ids=new(6)))
             return dict(sample=new(4, edge, edge), timestep=new(), encoder_hidden_states=new(77, config.cross_attention_dim),
                         target=new(4, edge, edge), **added)
+        if name.startswith("Qwen"):
+            latents = ((edge // 2) ** 2, config.in_channels)
+            return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
+                        timestep=new(), img_shapes=[[(1, edge // 2, edge // 2)]] * len(new()), target=new(*latents))
         if name.startswith("SD3"):
             latents = (config.in_channels, edge, edge)
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
