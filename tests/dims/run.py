@@ -14,7 +14,9 @@ BY_NAME = ("seq", "head_dim", "attn_softcap", "math_attention")
 # Those that choose: an attribute has a word in their place.
 WORDS = {"activation": ("gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new", "copy", "clamp", "silu_parts", "fp32", "as_weight", "relu2", "sigmoid"), "added_mask": ("fill", "add"),
          "norm_kind": ("layer", "rms", "rms_fp32", "layer_fp32", "layer_by_hand", "rms_given", "batch", "rms_whole", "layer_1p", "group"), "fp32_softmax": ("as_given", "fp32"), "rotary_type": ("as_given", "pairs", "halves", "complex")}
-WORDS["vision_activation"] = WORDS["pooler_activation"] = WORDS["activation"]
+WORDS["vision_activation"] = WORDS["pooler_activation"] = WORDS["bottleneck_activation"] = WORDS["gate_activation"] = WORDS["activation"]
+WORDS["attention_norm_kind"] = WORDS["block_norm_kind"] = WORDS["norm_kind"]
+WORDS["pool_kind"] = ("mean", "max", "nearest")
 failures = []
 
 
