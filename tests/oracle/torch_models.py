@@ -781,6 +781,13 @@ def diffusion_cases():
     yield row("qwen-image-amp", "qwen-image", batch=2, seq="", dims="image=512 text=256")
     yield row("qwen-image-pure", "qwen-image", batch=1, seq="", dims="image=1024 text=256", **pure)
     yield row("qwen-image-pure-ckpt", "qwen-image", batch=4, seq="", dims="image=512 text=256", **pure, **ckpt)
+    yield row("pixart-amp", "pixart", batch=2, seq="", dims="image=512 text=300")
+    yield row("pixart-pure", "pixart", batch=4, seq="", dims="image=1024 text=300", **pure)
+    yield row("pixart-pure-ckpt", "pixart", batch=4, seq="", dims="image=512 text=120", **pure, **ckpt)
+    video = dict(seq="", dims="frames=49 height=480 width=720 text=226")
+    yield row("cogvideox-amp", "cogvideox", batch=1, **video)
+    yield row("cogvideox-pure", "cogvideox", batch=1, **video, **pure)
+    yield row("cogvideox-pure-ckpt", "cogvideox", batch=2, **video, **pure, **ckpt)
     yield row("flux2-amp", "flux2", batch=2, seq="", dims="image=512 text=512")
     yield row("flux2-pure", "flux2", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux2-pure-one", "flux2", batch=1, seq="", dims="image=1024 text=512", **pure)
@@ -903,6 +910,14 @@ class Diffusion(nn.Module):
             latents = ((edge // 2) ** 2, config.in_channels)
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
                         timestep=new(), img_shapes=[[(1, edge // 2, edge // 2)]] * len(new()), target=new(*latents))
+        if name.startswith("CogVideoX"):
+            latents = (1 + (dims["frames"] - 1) // 4, config.in_channels, dims["height"] // 8, dims["width"] // 8)
+            return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.text_embed_dim),
+                        timestep=new(), target=new(*latents))
+        if name.startswith("PixArt"):
+            latents = (config.in_channels, edge, edge)
+            return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.caption_channels), timestep=new(),
+                        added_cond_kwargs=dict(resolution=None, aspect_ratio=None), target=new(config.out_channels, edge, edge))
         if name.startswith("SD3"):
             latents = (config.in_channels, edge, edge)
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
