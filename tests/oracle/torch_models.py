@@ -469,7 +469,7 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-amp-eager", m, **eager)
-    for m in ("cwm", "jais2", "bitnet", "lfm2"):
+    for m in ("cwm", "jais2", "bitnet", "lfm2", "apertus"):
         yield row(f"{m}-amp", m)
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
@@ -477,6 +477,15 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-short", m, batch=4, seq=256, **pure)
+    # ---- layers that read another's keys and values, heads of two widths, a second table with a part for each layer
+    for m in ("gemma4", "gemma4-dense"):
+        yield row(f"{m}-amp", m)
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-amp-eager", m, **eager)
+    yield row("gemma4-moe-pure", "gemma4-moe", **pure)
+    yield row("gemma4-moe-pure-ckpt", "gemma4-moe", **pure, **ckpt)
+    yield row("gemma4-moe-pure-short", "gemma4-moe", batch=4, seq=256, **pure)
     # ---- experts that all compute all tokens, chunks, layers that do not rotate
     for m in ("llama4-text", "llama4-text-2"):
         yield row(f"{m}-pure", m, **pure)

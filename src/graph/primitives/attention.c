@@ -137,7 +137,7 @@ static double prefix_tokens(const struct mfu_builder *s, const struct mfu_node *
 }
 
 /* With a mask (or a bias of its own) SDPA chooses the memory-efficient kernel, which computes all pairs and knows no
- * grouped heads; so it does for values of another width, whose mask it knows.  Transformer Engine knows windows, and
+ * grouped heads; so it does for values of another width and for heads wider than the others take, whose mask it knows.  Transformer Engine knows windows, and
  * gives such values to cuDNN's (get_attention_backend). */
 static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
 {
@@ -145,9 +145,10 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     double before = prefix_tokens(s, n);
     bool fused = is_fused(s, n),
          mask = fused && (window_is_mask(s, n) || padding_is_mask(s, n) || has_bias(n) || before > 0);
-    bool uneven = fused && value_dim(n->op) != a[HEAD_DIM], unfit = s->apart && !takes(s, a[HEAD_DIM]);
-    bool te = mfu_config_transformer_engine(s->config);
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
+    bool wide = row->most_head_dim > 0 && a[HEAD_DIM] > row->most_head_dim;
+    bool uneven = fused && (wide || value_dim(n->op) != a[HEAD_DIM]), unfit = s->apart && !takes(s, a[HEAD_DIM]);
+    bool te = mfu_config_transformer_engine(s->config);
     const double *ranks = s->program->mesh.ranks, by_head = ranks[MFU_AXIS_CP_HEADS], ring = ranks[MFU_AXIS_CP];
     double rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
     double keys = n->source->n_in > 1 ? mfu_view_rows(s, mfu_node_input(s, n, 1)) : rows;
