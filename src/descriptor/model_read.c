@@ -82,7 +82,9 @@ bool mfu_model_writes(const struct mfu_model *m)
 {
     bool passes = false;
     int first = 0; /* of the model itself: those apart stand before it */
+    double values[MFU_MAX_DIMS];
 
+    mfu_model_dim_values(m, values);
     for (int i = 0; i < m->n_sections && m->sections[i].apart; i++)
         first = m->sections[i].first + m->sections[i].count;
     for (int i = first; i < m->n_ops; i++) {
@@ -91,7 +93,7 @@ bool mfu_model_writes(const struct mfu_model *m)
 
         for (int k = 0; p->attributes[k].name; k++)
             if (strcmp(p->attributes[k].name, "causal") == 0 && m->ops[i].attribute[k])
-                mfu_expression_constant(m->ops[i].attribute[k], &causal);
+                causal = mfu_expression_eval(m->ops[i].attribute[k], values);
         if (p->traits & MFU_ENDS_IN_LOSS && p->inputs[0] > 1)
             return false;
         passes |= p->traits & MFU_PASSES_STATES || (p->traits & MFU_MIXES_ROWS && causal > 0);

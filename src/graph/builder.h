@@ -94,6 +94,7 @@ struct mfu_builder {
     int prefix;                               /* the node of learned keys and values, or MFU_TOKENS_IN */
     double shared_adapters;                   /* bytes of frozen matrices that all adapters multiply by, */
     double shared_trained;                    /* and elements of one that trains */
+    double idle_params;                       /* that may train, and get no gradients: no step uses them */
     double trained_bytes;                     /* of a trained parameter, in the mean */
     bool left_out[MFU_MAX_OPS];               /* `when` is 0, or it only chooses an input */
     unsigned char passes[MFU_MAX_OPS];        /* which input then stands for it */

@@ -173,12 +173,21 @@ static bool is_module(const struct mfu_builder *s, int i)
                 && !(beside & 1u << s->config->model->ops[i].module_kind)));
 }
 
+/* Whether no step uses its weights: they get no gradients, and optimizers leave them out. */
+static bool is_idle(const struct mfu_operation *op)
+{
+    struct mfu_weights w = op->primitive->params(op);
+
+    return w.weight + w.bias > 0 && w.active == 0;
+}
+
 void mfu_count_rank(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;
     double trained_bytes = 0, shared;
 
+    s->idle_params = 0;
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
     p->expert_layers = p->layer_modules = 0;
     p->blocks = p->unit_params = p->trained_tensors = p->largest_trained = p->large_trained = p->summed_trained = 0;
@@ -200,6 +209,11 @@ void mfu_count_rank(struct mfu_builder *s)
                 double times = frozen ? still : all - still;
                 bool experts = mfu_experts_of(&s->operations[i]) > 0;
 
+                if (z.trained > 0 && is_idle(&s->operations[i])) {
+                    s->idle_params += times * z.trained;
+                    z.trained = z.trained_bytes = z.trained_tensors = z.largest_trained = z.large_trained = z.summed =
+                        0;
+                }
                 p->rank_params += times * z.params;
                 p->rank_trained += times * z.trained;
                 p->rank_bytes += times * z.bytes;

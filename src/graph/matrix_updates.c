@@ -149,6 +149,106 @@ static void eigenbasis(struct mfu_builder *s, const struct matrix *a)
     }
 }
 
+/* ---- Shampoo ------------------------------------------------------------- */
+
+/* Matrices are cut into blocks of at most this many rows and columns (max_preconditioner_dim); of each both sums of products
+ * and their inverse roots are kept, in fp32.  Roots are made anew every precondition_frequency steps, which is no part of
+ * the step. */
+#define BLOCK 1024
+
+/* A block's sides, and how many there are. */
+static struct matrix block_of(const struct matrix *a)
+{
+    double rows = ceil(a->m / BLOCK), columns = ceil(a->n / BLOCK);
+    struct matrix b = *a;
+
+    b.m = a->m / rows;
+    b.n = a->n / columns;
+    b.count = a->count * rows * columns;
+    return b;
+}
+
+static double roots_states(const struct matrix *a)
+{
+    struct matrix b = block_of(a);
+
+    return 2 * a->moment * a->m * a->n + 2 * 4 * b.count / a->count * (b.m * b.m + b.n * b.n);
+}
+
+static void roots(struct mfu_builder *s, const struct matrix *a)
+{
+    struct matrix b = block_of(a);
+    double all = a->m * a->n, sides[] = {b.m, b.n};
+
+    for (int i = 0; i < 2; i++) {
+        double d = sides[i], other = sides[1 - i];
+
+        product(s, "outer_product", own_math(s, a), d, d, other, b.count, a->gradient, a->gradient * (all + d * d));
+        stream(s, &b, "outer_sum", d * d, 2, 1, 1, a->gradient * d * d);
+        product(s, "turn", own_math(s, a), d, other, d, b.count, a->gradient, 3 * a->gradient * all);
+    }
+}
+
+/* ---- Kron ---------------------------------------------------------------- */
+
+/* Of a longer side there is a diagonal (max_size_triangular). */
+#define LONGEST_TRIANGLE 8192
+
+static double triangle(double d)
+{
+    return d <= LONGEST_TRIANGLE ? d : 0;
+}
+
+static double triangles_states(const struct matrix *a)
+{
+    double m = triangle(a->m), n = triangle(a->n);
+
+    return a->moment * a->m * a->n + 4 * (m * m + n * n);
+}
+
+/* The factors and their transposes, in fp32.  They learn in ever fewer steps (of 33 one, at last), which is no part of the
+ * step, but has its highest level: noise, both turned, and two terms of each factor. */
+static void triangles(struct mfu_builder *s, const struct matrix *a)
+{
+    double sides[] = {triangle(a->m), triangle(a->n)}, all = a->m * a->n,
+           level = 4 * (5 * all + 2 * (sides[0] * sides[0] + sides[1] * sides[1]));
+    struct matrix wide = *a;
+
+    wide.gradient = 4;
+    for (int i = 0; i < 2; i++)
+        if (sides[i] > 0)
+            product(s, "turn", own_math(s, &wide), sides[i], all / sides[i], sides[i], 2 * a->count, 4, level);
+}
+
+/* ---- Dion ---------------------------------------------------------------- */
+
+/* P = M Q is made orthogonal by a sketch of 1.25 as many rows, its QR, a Cholesky factor and two triangular systems, in fp32;
+ * then R = M' P, M loses its part of P R', and the weights get P Q' with R's columns at length 1. */
+#define OVERSAMPLE 1.25
+
+static double power_states(const struct matrix *a)
+{
+    return a->moment * (a->m * a->n + a->m * a->rank);
+}
+
+static void power(struct mfu_builder *s, const struct matrix *a)
+{
+    double m = a->m, n = a->n, r = a->rank, level = 4 * (2 * n * r + m * r + 2 * r * r);
+    struct matrix wide = *a;
+    enum mfu_peak fp32;
+
+    wide.gradient = 4;
+    fp32 = own_math(s, &wide);
+    product(s, "power_left", own_math(s, a), n, r, m, a->count, a->gradient, level);
+    product(s, "sketch", own_math(s, a), OVERSAMPLE * r, r, n, a->count, a->gradient, level);
+    product(s, "qr", fp32, OVERSAMPLE * r, r, r, a->count, 4, level);
+    product(s, "solve", fp32, n, r, r, a->count, 4, level); /* two triangles */
+    product(s, "gram", fp32, r, r, n, a->count, 4, level);
+    product(s, "power_right", own_math(s, a), m, r, n, a->count, a->gradient, level);
+    product(s, "error_feedback", own_math(s, a), m, n, r, a->count, a->gradient, level + a->gradient * m * n);
+    product(s, "update", own_math(s, a), m, n, r, a->count, a->gradient, level + a->gradient * m * n);
+}
+
 static const struct way {
     double (*states)(const struct matrix *); /* bytes */
     void (*emit)(struct mfu_builder *, const struct matrix *);
@@ -157,6 +257,9 @@ static const struct way {
     [MFU_PROJECTED] = {projected_states, projected},
     [MFU_SCALED] = {scaled_states, scaled},
     [MFU_EIGENBASIS] = {eigenbasis_states, eigenbasis},
+    [MFU_ROOTS] = {roots_states, roots},
+    [MFU_TRIANGLES] = {triangles_states, triangles},
+    [MFU_POWER] = {power_states, power},
 };
 
 /* ---- which matrices ------------------------------------------------------ */

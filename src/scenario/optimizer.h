@@ -11,7 +11,8 @@
  * Chen 2023 (Lion), Jordan 2024 (Muon).  Paged: bitsandbytes 0.50 optim/optimizer.py get_state_buffer().
  * galore_torch 1.0 (adamw.py, adamw8bit.py), apollo_torch 1.0.3 (apollo.py), with the ranks of transformers 5.23
  * (trainer_optimizer.py); pytorch_optimizer 4.1.0 (soap.py, came.py, prodigy.py, mars.py, adopt.py, sophia.py); adan.py of
- * sail-sg/Adan; bitsandbytes' AdEMAMix (two first moments in one tensor).
+ * sail-sg/Adan; bitsandbytes' AdEMAMix (two first moments in one tensor); facebookresearch/optimizers f606606
+ * (distributed_shampoo, with Adam's grafting); pytorch_optimizer 4.1.0 (psgd.py: Kron); microsoft/dion 0a059a4 (dion/dion.py).
  */
 #ifndef MFU_SCENARIO_OPTIMIZER_H
 #define MFU_SCENARIO_OPTIMIZER_H
@@ -107,6 +108,15 @@
     X(SOAP, "soap", "soap", .meaning = "AdamW in the eigenbasis of Shampoo", .states = 2, .p = 2, .g = 11, .s = 5,     \
       .scratch = 5, .launches_per_tensor = 11, .flops = 12, .matrices = MFU_EIGENBASIS, .others = MFU_ADAMW_LOOP,      \
       .gpu_only = true)                                                                                                \
+    X(SHAMPOO, "shampoo", "shampoo", .meaning = "gradients between roots of the sums of their products", .states = 2,  \
+      .p = 4, .g = 10, .s = 6, .scratch = 3, .launches_per_tensor = 14, .flops = 14, .matrices = MFU_ROOTS,            \
+      .others = MFU_ADAMW_LOOP, .gpu_only = true, .aliases = "distributed_shampoo distributed-shampoo")                \
+    X(KRON, "kron", "kron", .meaning = "gradients between factors of a Kronecker product, each a triangle",            \
+      .states = 1, .p = 3, .g = 5, .s = 3, .scratch = 3, .launches_per_tensor = 12, .flops = 10,                       \
+      .matrices = MFU_TRIANGLES, .others = MFU_SGD_MOMENTUM, .gpu_only = true, .aliases = "psgd psgd-kron psgd_kron")  \
+    X(DION, "dion", "dion", .meaning = "one moment, of which a part of optimizer_rank is made orthogonal",             \
+      .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 4, .matrices = MFU_POWER, .rank = 1e9,   \
+      .others = MFU_ADAMW, .gpu_only = true)                                                                           \
     X(LAMB, "lamb", "lamb", .meaning = "AdamW with a rate for each layer", .states = 2, .p = 4, .g = 5, .s = 4,        \
       .passes = 4, .flops = 25, .aliases = "fusedlamb nvlamb", .apex = true)                                           \
     X(BERTADAM, "bertadam", "bertadam", .meaning = "of the early BERT repositories", .states = 2, .p = 17, .g = 5,     \
@@ -137,7 +147,10 @@ enum mfu_matrix_update {
     MFU_ORTHOGONAL, /* made orthogonal */
     MFU_PROJECTED,  /* to fewer rows or columns, and back */
     MFU_SCALED,     /* by what a projection of it says */
-    MFU_EIGENBASIS  /* turned into that of the means of its products with itself, and back */
+    MFU_EIGENBASIS, /* turned into that of the means of its products with itself, and back */
+    MFU_ROOTS,      /* multiplied by roots of the sums of its products with itself, block by block */
+    MFU_TRIANGLES,  /* multiplied by triangular factors and their transposes */
+    MFU_POWER       /* a step of power iteration, of which the left side is made orthogonal */
 };
 
 /* In elements per parameter. */

@@ -483,6 +483,7 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-amp-eager", m, **eager)
+    yield row("gemma4-towers-pure", "gemma4-towers", **pure)
     yield row("gemma4-moe-pure", "gemma4-moe", **pure)
     yield row("gemma4-moe-pure-ckpt", "gemma4-moe", **pure, **ckpt)
     yield row("gemma4-moe-pure-short", "gemma4-moe", batch=4, seq=256, **pure)
@@ -694,6 +695,10 @@ def encoder_cases():
     yield row("modernbert-pure-ckpt", "modernbert", batch=8, seq=512, **pure, **ckpt)
     yield row("modernbert-pure-eager", "modernbert", batch=4, seq=384, **pure, **eager)
     yield row("modernbert-short", "modernbert", batch=16, seq=64, **pure)
+    for m in ("eurobert", "modernbert-decoder"):
+        yield row(f"{m}-amp", m, batch=8, seq=384)
+        yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
+        yield row(f"{m}-pure-ckpt", m, batch=8, seq=512, **pure, **ckpt)
     for m in ("roberta",):
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
