@@ -7,8 +7,6 @@
  * operation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).  PyTorch then keeps 0.5 x,
  * x for the power, the tanh and 1 + tanh; autocast computes powers in fp32, and
  * with it all that follows.  A second input is what the code still names while it runs.
- * xielu is Apertus': a x x + b x above zero, c (exp(x) - 1 - x) + b x below, with a and c learned, operation by operation
- * (transformers 5.23, activations.py); b is fixed.
  */
 #include <stddef.h>
 
@@ -31,15 +29,14 @@ enum {
     RELU2,
     SIGMOID,
     AS_COMPUTED,
-    GELU_ERF,
-    XIELU
+    GELU_ERF
 };
 enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
-static const char *const kinds[] = {"gelu",     "gelu_tanh", "silu",        "relu",       "tanh",  "scale",
-                                    "gelu_new", "copy",      "clamp",       "silu_parts", "fp32",  "as_weight",
-                                    "relu2",    "sigmoid",   "as_computed", "gelu_erf",   "xielu", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4, 0, 12, 15},
-                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3, 0, 14, 20};
+static const char *const kinds[] = {"gelu",     "gelu_tanh", "silu",        "relu",       "tanh", "scale",
+                                    "gelu_new", "copy",      "clamp",       "silu_parts", "fp32", "as_weight",
+                                    "relu2",    "sigmoid",   "as_computed", "gelu_erf",   NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4, 0, 12},
+                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3, 0, 14};
 
 static bool changes_type(int kind)
 {
@@ -156,71 +153,6 @@ static void relu2_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, map(s, "drelu", 1, d, relu));
 }
 
-/* The two numbers of xIELU. */
-static struct mfu_weights params(const struct mfu_operation *op)
-{
-    double n = op->attribute[KIND] == XIELU ? 2 : 0;
-
-    return (struct mfu_weights){.weight = n, .active = n};
-}
-
-enum { XIELU_X, XIELU_ABOVE, XIELU_SCALED, XIELU_CAST, XIELU_EXP, XIELU_BELOW };
-
-static void xielu_forward(struct mfu_builder *s, struct mfu_node *n, int x)
-{
-    enum mfu_type type = s->parameters[n->parameter[0]].type == MFU_F32 ? MFU_F32 : mfu_view_type(s, x);
-    int above = mfu_emit_pointwise(s, "above", MFU_U8, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
-    int scaled = mfu_emit_pointwise(s, "mul", type, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
-    int square = map(s, "mul", 1, scaled, x), part = map(s, "mul", 1, x, MFU_NO_VIEW), least, wide, grown, below;
-
-    square = map(s, "add", 1, square, part);
-    least = map(s, "min", 1, x, MFU_NO_VIEW);
-    wide = s->numerics.widens ? mfu_emit_cast(s, least, MFU_F32) : least; /* as autocast has exponentials */
-    grown = map(s, "expm1", 8, wide, MFU_NO_VIEW);
-    below = map(s, "sub", 1, grown, x);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, above);
-    mfu_node_save(s, n, scaled);
-    mfu_node_save(s, n, wide);
-    mfu_node_save(s, n, grown);
-    mfu_node_save(s, n, below);
-    below = mfu_emit_pointwise(s, "mul", type == MFU_F32 ? type : mfu_view_type(s, below), 1, below, MFU_NO_VIEW,
-                               MFU_NO_VIEW);
-    below = map(s, "add", 1, below, map(s, "mul", 1, x, MFU_NO_VIEW));
-    n->out = mfu_emit_pointwise(s, "", type, 1, above, square, below);
-}
-
-/* What one of the two numbers gets: the sum over all elements. */
-static int xielu_number(struct mfu_builder *s, int g, int by)
-{
-    return mfu_emit_columns_sum(s, "wgrad", map(s, "dnumber", 1, g, by), 1, s->numerics.weight);
-}
-
-static void xielu_backward(struct mfu_builder *s, struct mfu_node *n)
-{
-    int x = n->saved[XIELU_X], g = n->gradient, d[2], number = MFU_NO_VIEW;
-    enum mfu_type type = mfu_view_type(s, x);
-
-    for (int i = 0; i < 2; i++)
-        d[i] = mfu_emit_pointwise(s, "dwhere", mfu_view_type(s, g), 1, g, n->saved[XIELU_ABOVE], MFU_NO_VIEW);
-    mfu_grad_add(s, n, 0, map(s, "dmul", 1, mfu_emit_cast(s, d[1], type), MFU_NO_VIEW));
-    if (mfu_trains(s, n, 0))
-        number = xielu_number(s, d[1], n->saved[XIELU_BELOW]);
-    d[1] = mfu_emit_cast(s, map(s, "dmul", 1, d[1], MFU_NO_VIEW), mfu_view_type(s, n->saved[XIELU_BELOW]));
-    mfu_grad_add(s, n, 0, mfu_emit_cast(s, map(s, "neg", 1, d[1], MFU_NO_VIEW), type));
-    d[1] = map(s, "dexpm1", 1, d[1], map(s, "add", 1, n->saved[XIELU_EXP], MFU_NO_VIEW));
-    d[1] = mfu_emit_cast(s, d[1], type);
-    mfu_grad_add(s, n, 0, map(s, "dmin", 3, d[1], x));
-    mfu_grad_add(s, n, 0, map(s, "dmul", 1, mfu_emit_cast(s, d[0], type), MFU_NO_VIEW));
-    mfu_grad_add(s, n, 0, mfu_emit_cast(s, map(s, "dmul", 1, d[0], n->saved[XIELU_SCALED]), type));
-    d[0] = map(s, "dmul", 1, d[0], x);
-    if (number != MFU_NO_VIEW) {
-        mfu_tensor_extend(s, number);
-        mfu_param_grad_add(s, n, 0, xielu_number(s, d[0], x));
-    }
-    mfu_grad_add(s, n, 0, mfu_emit_cast(s, map(s, "dmul", 1, d[0], MFU_NO_VIEW), type));
-}
-
 /* ---- halves that are clamped in front of a fused kernel --------------------- */
 
 /* Megatron chunks what the experts' first product gives, clamps either half in eager PyTorch and joins them for the fused
@@ -289,10 +221,6 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         relu2_forward(s, n, x);
         return;
     }
-    if (kind == XIELU) {
-        xielu_forward(s, n, x);
-        return;
-    }
     if (changes_type(kind)) { /* a change of type, or nothing */
         n->out = mfu_emit_cast(s, x,
                                kind == FP32            ? MFU_F32
@@ -332,10 +260,6 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         relu2_backward(s, n);
         return;
     }
-    if (kind == XIELU) {
-        xielu_backward(s, n);
-        return;
-    }
     if (changes_type(kind) || (mfu_activation_gates(n->op) && mfu_is_gate(s, n))) {
         mfu_grad_add(s, n, 0, n->gradient);
         return;
@@ -353,10 +277,9 @@ const struct mfu_primitive mfu_primitive_activation = {
              {"kind", NULL, kinds,
               "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp, "
               "silu_parts, fp32 or as_weight (in that type), relu2 (its square), sigmoid, gelu_erf (operation by "
-              "operation), xielu (with two learned numbers)"}},
+              "operation)"}},
     .inputs = {1, 2},
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,
-    .params = params,
     .forward = forward,
     .backward = backward,
 };
