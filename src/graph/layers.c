@@ -202,7 +202,8 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
             return;
         if (mfu_shares_weight(s, op) && at[source->shares] >= 0) {
             owner = at[source->shares];
-            borrow(s, n, 0, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
+            for (int which = 0; which <= source->shares_bias; which++)
+                borrow(s, n, which, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
         }
     }
     find_whether_it_trains(s, st->section, n);

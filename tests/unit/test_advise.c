@@ -464,6 +464,33 @@ static void other_gpus_are_plans_too(void **state)
     assert_near(advice.levers[1].speedup, advice.base.step_s / other.step.time_s, 1e-12);
 }
 
+/* More heads are narrower ones; where their width does not follow, another number of them is no shape of the same model. */
+static void other_heads_keep_the_width(void **state)
+{
+    static const char *const models[] = {"rwkv7-1.5b", "gated-deltanet-1.3b", "qwen3-8b", "phi-2", "gpt2-xl"};
+    int found = 0;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(models); i++) {
+        struct mfu_scenario s = scenario_of("h100-sxm", models[i], "batch 1 seq 1024");
+
+        ask(&s);
+        plan_of(&s, &plan, &simulation);
+        for (int k = 0; k < advice.n_levers; k++) {
+            const struct mfu_lever *l = &advice.levers[k];
+            struct mfu_scenario changed = by_hand(&s, l);
+
+            if (l->set[0].key.kind != MFU_KEY_DIM || strcmp(s.model->dims[l->set[0].key.id].name, "n_head") != 0)
+                continue;
+            found++;
+            plan_of(&changed, &other, &other_simulation);
+            assert_near(mfu_config_dim(&other.config, "n_head") * mfu_config_dim(&other.config, "head_dim"),
+                        mfu_config_dim(&plan.config, "n_head") * mfu_config_dim(&plan.config, "head_dim"), 1e-12);
+        }
+    }
+    assert_true(found > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +507,7 @@ int main(void)
         cmocka_unit_test(narrower_weights_are_no_gain_of_sharding),
         cmocka_unit_test(fewer_weights_train_where_all_find_no_room),
         cmocka_unit_test(what_cannot_be_is_not_offered),
+        cmocka_unit_test(other_heads_keep_the_width),
         cmocka_unit_test(impossible_levers_say_why),
         cmocka_unit_test(other_gpus_are_plans_too),
     };

@@ -236,9 +236,23 @@ int mfu_lever_row_holds(const struct mfu_lever_row *row, const struct mfu_plan *
     return yes;
 }
 
+/* Whether the width of a head follows from how many there are; if not, their number is that of states, or makes the model wider. */
+static bool divides_heads(const struct mfu_model *m)
+{
+    int width = mfu_model_dim_find(m, "head_dim", NULL), heads = mfu_model_dim_find(m, "n_head", NULL),
+        slots[MFU_MAX_DIMS];
+    size_t n = width < 0 ? 0 : mfu_expression_slots(m->dims[width].value, slots, MFU_MAX_DIMS);
+
+    for (size_t i = 0; i < n; i++)
+        if (slots[i] == heads)
+            return true;
+    return false;
+}
+
 static bool applies_to_model(const struct mfu_scenario *s, const struct mfu_lever_row *row)
 {
-    return mfu_scenario_key(s, row->set[0].key, NULL).kind != MFU_KEY_NONE;
+    return mfu_scenario_key(s, row->set[0].key, NULL).kind != MFU_KEY_NONE
+        && (strcmp(row->set[0].key, "n_head") != 0 || divides_heads(s->model));
 }
 
 static void refuse(struct mfu_advice *a, const char *change, const char *reason)
