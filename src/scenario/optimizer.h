@@ -45,10 +45,11 @@
           "distributedfusedadam deepspeedcpuadam cpuadam",                                                             \
       .stands_for = "adamw-bf16-states hybridadam", .in_c_programs = true, .apex = true)                               \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .meaning = "multi-tensor kernels, a pass for each operation",           \
-      .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15, .aliases = "foreach-adamw",        \
+      .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10, .flops = 15,                                    \
+      .aliases = "foreach-adamw adamw_torch",                                                                          \
       .stands_for =                                                                                                    \
           "decoupled_adamw nadam radam adamax adadelta adopt sophia sophiag schedule-free schedule_free_adamw "        \
-          "schedule_free_radam stable_adamw optimi_adamw adamw_anyprecision")                                          \
+          "schedule_free_radam stable_adamw optimi_adamw adamw_anyprecision adabelief cadamw cautious_adamw")          \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .meaning = "kernels for each tensor", .states = 2, .p = 5, .g = 2, .s = 9,    \
       .scratch = 2, .launches_per_tensor = 12, .flops = 15, .stands_for = "lora-fa adamw_hf")                          \
     X(ADAM8BIT, "adam8bit", "adam8bit", .meaning = "moments in 8 bits (bitsandbytes)", .states = 2,                    \
@@ -66,7 +67,7 @@
     X(CAME, "came", "came", .meaning = "one moment, rows and columns", .states = 1.004, .p = 2, .g = 19, .s = 6,       \
       .scratch = 3, .launches_per_tensor = 30, .flops = 30)                                                            \
     X(LION, "lion", "lion", .meaning = "one moment, signs", .states = 1, .p = 2, .g = 1, .s = 2,                       \
-      .launches_per_tensor = 6, .flops = 8, .aliases = "lionw decoupled_lionw")                                        \
+      .launches_per_tensor = 6, .flops = 8, .aliases = "lionw decoupled_lionw lion_32bit", .stands_for = "tiger")      \
     X(LION8BIT, "lion8bit", "lion8bit", .meaning = "one moment in 8 bits (bitsandbytes)", .states = 1,                 \
       .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 15, MFU_OWN_KERNELS)     \
     X(ADEMAMIX, "ademamix", "ademamix", .meaning = "three moments (bitsandbytes)", .states = 3, .state_bytes = 4,      \
@@ -85,14 +86,14 @@
       .passes = 5, .flops = 6)                                                                                         \
     X(SGD, "sgd", "sgd", .meaning = "no moment", .p = 2, .g = 1, .passes = 1, .flops = 2, .stands_for = "lomo")        \
     X(SGD_MOMENTUM, "sgd-momentum", "sgd", .meaning = "one moment", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2,  \
-      .flops = 4)                                                                                                      \
+      .stands_for = "schedule_free_sgd novograd", .flops = 4)                                                          \
     X(LARS, "lars", "lars", .meaning = "SGD with a rate for each layer", .states = 1, .p = 3, .g = 2, .s = 2,          \
       .passes = 4, .flops = 10)                                                                                        \
     X(RMSPROP, "rmsprop", "rmsprop", .meaning = "a mean of squares and a buffer", .states = 2, .p = 6, .g = 2,         \
       .s = 10, .scratch = 1, .launches_per_tensor = 7, .flops = 10)                                                    \
     X(MUON, "muon", "muon", .meaning = "one moment, made orthogonal", .states = 1, .p = 2, .g = 1, .s = 2,             \
       .launches_per_tensor = 1, .flops = 4, .matrices = MFU_ORTHOGONAL, .others = MFU_ADAMW, .gpu_only = true,         \
-      .stands_for = "normuon muonclip")                                                                                \
+      .stands_for = "normuon muonclip scion")                                                                          \
     X(GALORE, "galore", "galore", .meaning = "AdamW of gradients projected to optimizer_rank", .states = 2, .p = 2,    \
       .g = 3, .launches_per_tensor = 9, .flops = 2, .matrices = MFU_PROJECTED, .rank = 128, .others = MFU_ADAMW_LOOP,  \
       .gpu_only = true, .aliases = "galore_adamw", .stands_for = "fira")                                               \
@@ -129,7 +130,17 @@
       MFU_OWN_KERNELS, .aliases = "paged_adamw_8bit pagedadamw8bit paged-adamw8bit paged-8bit-adamw paged-8bit-adam")  \
     X(PAGED_LION, "paged-lion", "lion", .meaning = "one moment that leaves for the host", .states = 1,                 \
       .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 8,                \
-      MFU_OWN_KERNELS, .aliases = "paged_lion_32bit")
+      MFU_OWN_KERNELS, .aliases = "paged_lion_32bit")                                                                  \
+    X(PAGED_LION8BIT, "paged-lion8bit", "lion8bit", .meaning = "one 8-bit moment that leaves for the host",            \
+      .states = 1, .state_bytes = 1 + 4. / 256, .paged_bytes = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1,    \
+      .flops = 15, MFU_OWN_KERNELS, .aliases = "paged_lion_8bit")                                                      \
+    X(PAGED_ADEMAMIX, "paged-ademamix", "ademamix", .meaning = "three moments that leave for the host", .states = 3,   \
+      .state_bytes = 4, .paged_bytes = 4, .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 20,               \
+      MFU_OWN_KERNELS, .aliases = "paged_ademamix_32bit")                                                              \
+    X(PAGED_ADEMAMIX8BIT, "paged-ademamix8bit", "ademamix8bit",                                                        \
+      .meaning = "three 8-bit moments that leave for the host", .states = 3, .state_bytes = 1 + 4. / 256,              \
+      .paged_bytes = 1, .p = 2, .g = 1, .s = 6, .launches_per_tensor = 1, .flops = 40, MFU_OWN_KERNELS,                \
+      .aliases = "paged_ademamix_8bit")
 
 /* Elements of a tensor whose states are paged, at least. */
 #define MFU_PAGED_ELEMENTS 1e5

@@ -80,14 +80,16 @@ static void gelu_new_backward(struct mfu_builder *s, struct mfu_node *n)
     enum mfu_type type = mfu_view_type(s, n->saved[SAVED_HALF]);
 
     d = map(s, "dfactor", 1, g, n->saved[SAVED_HALF]);
+    mfu_tensor_extend(s, n->saved[SAVED_FACTOR]); /* both products are of one node, which lets go at its end */
     dhalf = mfu_emit_cast(s, dhalf, type);
     d = map(s, "dtanh", 3, d, n->saved[SAVED_TANH]);
     d = map(s, "dmul", 1, d, MFU_NO_VIEW);
     mfu_grad_add(s, n, 0, mfu_emit_cast(s, d, type));
     d = map(s, "dmul", 1, d, MFU_NO_VIEW);
     square = map(s, "pow", 1, x, MFU_NO_VIEW);
-    square = map(s, "mul", 1, square, MFU_NO_VIEW);
-    mfu_grad_add(s, n, 0, mfu_emit_cast(s, map(s, "dpow", 1, d, square), type));
+    d = map(s, "dpow", 1, d, map(s, "mul", 1, square, MFU_NO_VIEW));
+    mfu_tensor_extend(s, square); /* one expression, whose parts live until its end */
+    mfu_grad_add(s, n, 0, mfu_emit_cast(s, d, type));
     mfu_grad_add(s, n, 0, map(s, "mul", 1, dhalf, MFU_NO_VIEW));
 }
 
