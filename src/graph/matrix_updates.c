@@ -156,23 +156,33 @@ static void eigenbasis(struct mfu_builder *s, const struct matrix *a)
  * the step. */
 #define BLOCK 1024
 
-/* A block's sides, and how many there are. */
-static struct matrix block_of(const struct matrix *a)
+/* Blocks along a side, and the sum of their squares: the last one has what is left. */
+static double blocks(double side)
 {
-    double rows = ceil(a->m / BLOCK), columns = ceil(a->n / BLOCK);
-    struct matrix b = *a;
+    return ceil(side / BLOCK);
+}
 
-    b.m = a->m / rows;
-    b.n = a->n / columns;
-    b.count = a->count * rows * columns;
-    return b;
+static double squares(double side)
+{
+    double left = side - floor(side / BLOCK) * BLOCK;
+
+    return (side - left) * BLOCK + left * left;
 }
 
 static double roots_states(const struct matrix *a)
 {
-    struct matrix b = block_of(a);
+    return 2 * a->moment * a->m * a->n + 2 * 4 * (squares(a->m) * blocks(a->n) + blocks(a->m) * squares(a->n));
+}
 
-    return 2 * a->moment * a->m * a->n + 2 * 4 * b.count / a->count * (b.m * b.m + b.n * b.n);
+/* The mean block, and how many there are. */
+static struct matrix block_of(const struct matrix *a)
+{
+    struct matrix b = *a;
+
+    b.m = ceil(a->m / blocks(a->m));
+    b.n = ceil(a->n / blocks(a->n));
+    b.count = a->count * blocks(a->m) * blocks(a->n);
+    return b;
 }
 
 static void roots(struct mfu_builder *s, const struct matrix *a)
