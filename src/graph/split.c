@@ -282,13 +282,13 @@ static int split_operation(struct mfu_builder *s, int section, int i, struct mfu
         }
     ranks = ranks_of(s, s->routed[i] ? MFU_AXIS_ETP : MFU_AXIS_TP);
     s->split[i] = s->left_out[i] ? (split_input ? MFU_SPLIT_WITHIN : MFU_SPLIT_NONE) : choose(s, sec, i, split_input);
-    if (s->split[i] == MFU_SPLIT_NONE && !s->left_out[i] && mfu_is(op, MFU_READS_BESIDE)
-        && s->config->setting[MFU_S_SP] > 0)
-        return mfu_fail(
-            err, MFU_EINPUT,
-            "sp: %s of %s reads rows beside each row, of which other ranks have some: Megatron gathers them "
-            "where %.0f ranks divide the heads and groups of a scan behind it (set sp off)",
-            op->name, s->config->model->name, ranks_of(s, MFU_AXIS_TP));
+    if (s->split[i] == MFU_SPLIT_NONE && !s->left_out[i] && mfu_is(op, MFU_READS_BESIDE | MFU_PASSES_STATES)
+        && s->config->setting[MFU_S_SP] > 0 && ranks_of(s, MFU_AXIS_TP) > 1)
+        return mfu_fail(err, MFU_EINPUT,
+                        "sp: %s of %s reads rows beside each row or before it, of which other ranks have some: "
+                        "Megatron gathers them "
+                        "where %.0f ranks divide the heads and groups of a scan (set sp off)",
+                        op->name, s->config->model->name, ranks_of(s, MFU_AXIS_TP));
     s->program->repeats_scans |= !s->left_out[i] && mfu_is(op, MFU_PASSES_STATES) && !is_split(s->split[i]);
     if (s->split[i] == MFU_SPLIT_WITHIN && !s->left_out[i] && of_whole_rows(op) && shared_width(s, sec, i) > 0)
         return refuse_part(s, i, err);

@@ -230,10 +230,11 @@ static int check_heads(const struct mfu_config *c, const char *dim, double copie
 }
 
 /* Whether tensor ranks may each have a part of the rows: trainers split tokens, not pictures, and no kernel fetches the
- * rows around a part. */
+ * rows around a part, or the states before it. */
 static bool splits_rows(const struct mfu_config *c)
 {
-    return c->model && !mfu_config_has(c, MFU_READS_BESIDE) && !mfu_model_samples(c->model);
+    return c->model && !mfu_config_has(c, MFU_READS_BESIDE) && !mfu_config_has(c, MFU_PASSES_STATES)
+        && !mfu_model_samples(c->model);
 }
 
 /* Whether tensor ranks have whole heads and groups of all that passes states on, in front of which rows are gathered. */
@@ -258,16 +259,18 @@ static bool splits_scans(const struct mfu_config *c)
 static int check_parts(const struct mfu_config *c, struct mfu_error *err)
 {
     const char *samples;
-    bool cp = c->setting[MFU_S_CP] > 1, sp = c->setting[MFU_S_SP] > 0 && c->setting[MFU_S_TP] > 1;
+    bool cp = c->setting[MFU_S_CP] > 1, sp = c->setting[MFU_S_SP] > 0 && c->setting[MFU_S_TP] > 1, beside, gathers;
 
     if (!c->model || !(cp || sp))
         return 0;
     samples = mfu_model_samples(c->model);
-    if (mfu_config_has(c, MFU_READS_BESIDE) && (cp || !splits_scans(c)))
+    beside = mfu_config_has(c, MFU_READS_BESIDE);
+    gathers = !(beside || mfu_config_has(c, MFU_PASSES_STATES)) || splits_scans(c);
+    if ((cp && beside) || (sp && !gathers))
         return mfu_fail(err, MFU_EINPUT,
-                        "%s: %s reads rows beside each row (convolutions, the batch before), and other ranks have some "
-                        "of them: not modelled (set %s)",
-                        cp ? "cp" : "sp", c->model->name, cp ? "cp 1" : "sp off");
+                        "%s: %s reads what stands beside each row or before it (convolutions, recurrences, the batch "
+                        "before), and other ranks have some of it: not modelled (set %s)",
+                        cp && beside ? "cp" : "sp", c->model->name, cp && beside ? "cp 1" : "sp off");
     if (sp && !cp && samples)
         return mfu_fail(err, MFU_EINPUT,
                         "sp: only rows of tokens are split over tensor ranks, not those of %s (set sp off)", samples);

@@ -215,7 +215,9 @@ static void what_rules_a_kernel_moves_it(void **unused)
         rule = mfu_law_of(&k)->rule(&k, &before);
         if (!isfinite(before.time_s) || !(before.time_s > before.overhead_s) || !(c[rule] > 0)
             || (before.compute_s > before.memory_s
-                && before.compute_s <= k.flops / m.roof_flops[k.math] * (1 + EXACT))) /* at its roof */
+                && before.compute_s <= k.flops / m.roof_flops[k.math] * (1 + EXACT)) /* at its roof, */
+            || (!mfu_law_of(&k)->tensor
+                && before.compute_s > 10 * before.memory_s)) /* or CUDA cores', which have none */
             continue;
         c[rule] *= 0.9;
         mfu_machine_of(g, c, &m);

@@ -166,6 +166,30 @@ static void scans_are_split_by_heads(void **state)
     }
 }
 
+/* What a recurrence hands on comes from all tokens before, of which each rank would have some; one rank has all. */
+static void recurrences_read_whole_sequences(void **state)
+{
+    static const char *const models[] = {"gla-1.3b", "rwkv7-1.5b", "jamba-v0.1", "mamba-2.8b", "mamba2-1.3b"};
+    static const char *const trainers[] = {"megatron-te", "torchtitan"};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        for (size_t k = 0; k < sizeof trainers / sizeof *trainers; k++) {
+            struct mfu_error err = {0};
+            struct mfu_scenario s;
+
+            plan(&p, "h100-sxm", models[i], (const char *[]){"trainer", trainers[k], "tp", "2", NULL});
+            assert_true(p.config.setting[MFU_S_SP] == 0 && leaves_out_scans(&p));
+            s = p.scenario;
+            assert_int_equal(mfu_scenario_set(&s, "sp", "on", NULL), 0);
+            assert_int_equal(mfu_plan_make(&p, &s, &err), -1);
+            assert_non_null(strstr(err.text, "set sp off"));
+        }
+    plan(&p, "h100-sxm", "nemotron-3-nano-30b-a3b",
+         (const char *[]){"trainer", "megatron-te", "sp", "on", "dp", "2", "ep", "2", NULL});
+}
+
 /* Experts that are split as all else is, which Megatron does where nothing is said. */
 static void ranks_of_experts_are_those_of_all_else_by_default(void **state)
 {
@@ -571,6 +595,7 @@ int main(void)
         cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
         cmocka_unit_test(experts_are_shared_without_loss_or_gain),
         cmocka_unit_test(scans_are_split_by_heads),
+        cmocka_unit_test(recurrences_read_whole_sequences),
         cmocka_unit_test(ranks_of_experts_are_those_of_all_else_by_default),
         cmocka_unit_test(uplinks_slow_those_who_cross_them),
         cmocka_unit_test(a_bridge_joins_two_and_a_switch_all),

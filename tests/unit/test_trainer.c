@@ -348,6 +348,15 @@ static void a_loop_of_ones_own_gets_logits_by_sequences(void **state)
         written_by(&p, "attn.qkv.bias", &calls);
         assert_near(calls, 0, 0);
     }
+    for (int again = 0; again < 2; again++) { /* which adds its biases even where its products are kept */
+        double calls;
+
+        plan(&p, "h100-sxm", "gpt2-medium",
+             (const char *[]){"runtime", "te", "trainer", "megatron-te", "bias", "1", "checkpoint",
+                              again ? "budget" : "full", NULL});
+        written_by(&p, "mlp.fc.bias", &calls);
+        assert_near(calls, 2 * mfu_config_dim(&p.config, "n_layer"), 0);
+    }
 }
 
 /* The host is as long about a layer that runs again, however few layers and whatever is around them. */

@@ -204,11 +204,11 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
                   mfu_config_transformer_engine(s->config) ? operand[1] : MFU_NO_VIEW); /* one tensor holds both */
     if (mfu_last_recomputed(s, n))
         return; /* only its input was needed */
-    if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW)
-        return;
-    n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
-    multiply(s, n, "", rows, width, in_width, operand[0], operand[1], n->out);
-    mfu_offer_result(s, n->out, true);
+    if ((n->out = mfu_kept_result(s)) == MFU_NO_VIEW) {
+        n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
+        multiply(s, n, "", rows, width, in_width, operand[0], operand[1], n->out);
+        mfu_offer_result(s, n->out, true);
+    }
     if (skips_bias(s, n))
         n->out = mfu_emit_pointwise(s, "bias", mfu_view_type(s, n->out), 1, n->out, MFU_NO_VIEW, MFU_NO_VIEW);
     if (weighs_bias(s, n))
