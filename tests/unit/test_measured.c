@@ -429,6 +429,7 @@ static void schedules_are_read_from_notes(void **state)
         {"pipeline schedule: V-Half", "schedule=v-half, by the notes"},
         {"good; schedule v-min", "schedule=v-min, by the notes"},
         {"schedule zbq (ours); good", "schedule: 'zbq' is not modelled"},
+        {"schedule is zb-v", "schedule=zb-v, by the notes"},
         {"lr schedule linear", NULL},
         {"cosine schedule", NULL},
     };

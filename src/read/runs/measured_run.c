@@ -477,6 +477,7 @@ static bool set_schedule(struct mfu_row *r)
     if (!at || r->run->scenario.setting[MFU_S_PP] <= 1)
         return true;
     name = at + strspn(at, " :=");
+    name += strncmp(name, "is ", 3) == 0 ? 3 : 0;
     if (mfu_choice_at(MFU_S_SCHEDULE, 0, name, &choice))
         return mfu_row_take(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
     length = (int)strcspn(name, " ,;.()");
