@@ -12,7 +12,8 @@
 /* X(word, as people of AMD, of Apple, of Intel, of Habana say it; NULL: as it is).  Of two that begin alike the longer stands
  * first.  Counters: RDC's metric_fields (rdc, RdcRocpBase.cc: SM_ACTIVE is VALUBusy, TENSOR_ACTIVE_PERCENT is MfmaUtil) and
  * amd-smi's usage (amdsmi_engine_usage_t); xpu-smi's metrics (its documentation, "xpu-smi stats"); of Apple's and Habana's
- * only a share of busy time is shown to users (powermetrics(1), hl-smi). */
+ * only a share of busy time is shown to users (powermetrics(1), hl-smi); torch.mps tells of memory
+ * at the moment, not of the most (PyTorch 2.9, torch/mps/__init__.py). */
 #define WORDS(X)                                                                                                       \
     X("nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "amd-smi gfx_activity", "powermetrics", "xpu-smi GPU utilization",    \
       "hl-smi utilization.aip")                                                                                        \
@@ -28,10 +29,11 @@
       "hl-smi utilization.aip")                                                                                        \
     X("nvidia-smi --query-gpu", "nvidia-smi --query-gpu", "nvidia-smi --query-gpu", "nvidia-smi --query-gpu",          \
       "nvidia-smi --query-gpu")                                                                                        \
-    X("torch.cuda.max_memory_allocated", NULL, NULL, "torch.xpu.max_memory_allocated",                                 \
+    X("torch.cuda.max_memory_allocated", NULL, "torch.mps.current_allocated_memory", "torch.xpu.max_memory_allocated", \
       "torch.hpu.max_memory_allocated")                                                                                \
-    X("torch.cuda.max_memory_reserved", NULL, NULL, "torch.xpu.max_memory_reserved", "torch.hpu.max_memory_reserved")  \
-    X("torch.cuda.empty_cache", NULL, NULL, "torch.xpu.empty_cache", "torch.hpu.empty_cache")                          \
+    X("torch.cuda.max_memory_reserved", NULL, "torch.mps.driver_allocated_memory", "torch.xpu.max_memory_reserved",    \
+      "torch.hpu.max_memory_reserved")                                                                                 \
+    X("torch.cuda.empty_cache", NULL, "torch.mps.empty_cache", "torch.xpu.empty_cache", "torch.hpu.empty_cache")       \
     X("CUDA out of memory", "HIP out of memory", "MPS backend out of memory", "XPU out of memory",                     \
       "HPU out of memory")                                                                                             \
     X("CUDA context", "HIP context", "Metal context", "Level Zero context", "device's context")                        \
@@ -53,8 +55,11 @@
     X("cuBLAS", "hipBLASLt", "MPSGraph", "oneDNN", "SynapseAI")                                                        \
     X("Counters are DCGM's", NULL, "No counters show them", NULL, "No counters show them")                             \
     X("a warp is", NULL, NULL, NULL, "a program is")                                                                   \
+    X("one warp", NULL, NULL, NULL, "one program")                                                                     \
+    X("Warps", "Wavefronts", "SIMD-groups", "Sub-groups", "Programs")                                                  \
     X("warps", "wavefronts", "SIMD-groups", "sub-groups", "programs")                                                  \
     X("warp", "wavefront", "SIMD-group", "sub-group", NULL)                                                            \
+    X("an SM", "a CU", "a core", NULL, "a core")                                                                       \
     X("SMs", "CUs", "cores", "Xe cores", "cores")                                                                      \
     X("SM", "CU", "core", "Xe core", "core")
 

@@ -201,7 +201,7 @@ static void what_is_exchanged_stays_so(void **state)
     mfu_words_exchange(text, sizeof text, NULL);
     assert_string_equal(text, "an SM");
     mfu_words_exchange(text, 8, mfu_maker("AMD")->words);
-    assert_string_equal(text, "an CU");
+    assert_string_equal(text, "a CU");
 }
 
 /* Columns are chosen for the words that will stand there. */
