@@ -570,6 +570,29 @@ static void meters_of_all_makers_stand_in_columns(void **state)
     }
 }
 
+/* What limits a step is said in sentences, whatever comes first in them. */
+static void what_bounds_a_step_is_said_in_sentences(void **state)
+{
+    static const char *const loader_ms[] = {"0", "500"};
+    PLAN p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(loader_ms); i++) {
+        struct mfu_term t = {.width = 1000};
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        plan(&p, "h100-sxm", "gpt2", (const char *[]){"batch", "1", "seq", "128", "dataloader_ms", loader_ms[i], NULL});
+        assert_int_equal(p.limit, i ? MFU_LIMIT_INPUT : MFU_LIMIT_LAUNCH);
+        mfu_text_plan(out, &t, &p);
+        fclose(out);
+        for (const char *at = strstr(text, "\nbound"); (at = strstr(at, ". "));)
+            assert_false(*(at += 2) >= 'a' && *at <= 'z');
+        free(text);
+    }
+}
+
 /* What no token has, no convention of language models counts. */
 static void conventions_are_those_of_models_with_tokens(void **state)
 {
@@ -632,6 +655,7 @@ int main(void)
         cmocka_unit_test(bars_have_eighths_or_hashes),
         cmocka_unit_test(widths_count_characters),
         cmocka_unit_test(meters_of_all_makers_stand_in_columns),
+        cmocka_unit_test(what_bounds_a_step_is_said_in_sentences),
         cmocka_unit_test(conventions_are_those_of_models_with_tokens),
     };
 

@@ -297,12 +297,13 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 
     mfu_flow_words(&f, MFU_STRONG, "%s:", mfu_limit_names[p->limit]);
     if (p->limit == MFU_LIMIT_LAUNCH)
-        mfu_flow_words(&f, MFU_PLAIN, "the CPU takes %s to launch %s kernels that run for %s.",
+        mfu_flow_words(&f, MFU_PLAIN, "the CPU takes %s to launch %s kernels that run for %s%s",
                        Q(p->step.host_s, MFU_SECONDS), Q(round(p->step.kernels), MFU_COUNT),
-                       Q(p->step.busy_s, MFU_SECONDS));
+                       Q(p->step.busy_s, MFU_SECONDS), known ? ";" : "");
     if (p->limit == MFU_LIMIT_INPUT)
-        mfu_flow_words(&f, MFU_PLAIN, "the loader takes %s per micro-batch, %s per step.",
-                       Q(mfu_plan_micro_loader_s(p), MFU_SECONDS), Q(mfu_plan_loader_s(p), MFU_SECONDS));
+        mfu_flow_words(&f, MFU_PLAIN, "the loader takes %s per micro-batch, %s per step%s",
+                       Q(mfu_plan_micro_loader_s(p), MFU_SECONDS), Q(mfu_plan_loader_s(p), MFU_SECONDS),
+                       known ? ";" : "");
     if (known && next.share > matmul)
         mfu_flow_words(&f, MFU_PLAIN, "%s, %s-bound, %s of the step; matrix products and attention at full rate: %s",
                        mfu_kinds[next.kind].plural, mfu_bound_names[next.price.bound], P(next.share), P(matmul));
