@@ -17,8 +17,7 @@
  *           - {op: add, in: [input, mlp.proj]}
  *
  * A section that says `like: h` has the operations of that one (of this file, or of one that it extends), and
- * `with: {window: no_window}` reads other dims in them: layers that differ in a number.  `shares: h`, a section before it that
- * is like it and not repeated: it has that one's weights, too, and its biases.
+ * `with: {window: no_window}` reads other dims in them: layers that differ in a number.
  *
  * `whole: [height / 64]` at the top: what must be a whole number, or the sizes are refused; the nearest file's list holds.
  *
@@ -86,7 +85,6 @@ struct mfu_model_op {
     const char *module;           /* "attn", or NULL; equal ones are one string */
     int n_in, in[MFU_INPUTS];     /* op numbers, or MFU_SECTION_INPUT */
     int shares;                   /* op number, or -1 */
-    bool shares_bias;             /* its bias, too */
     int next;                     /* of a carry: what the layer after reads; else -1 */
     int module_kind;              /* what its weight is for: enum mfu_module_kind */
     struct mfu_expression *when;  /* or NULL: always */

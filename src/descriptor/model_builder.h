@@ -47,13 +47,12 @@ struct mfu_model_builder {
         struct mfu_yaml_node *node;
         bool added; /* to those of the file that it extends */
     } dims[MFU_MAX_DIMS];
-    struct mfu_yaml *yaml;                  /* of the graph */
-    struct mfu_yaml_node *row;              /* of the table of variants; NULL: none */
-    struct mfu_yaml_node *with;             /* dims that a section reads in place of others; NULL: none */
-    struct mfu_yaml *with_file;             /* where that is written */
-    const struct mfu_model_section *lender; /* whose weights a section has; NULL: its own */
-    struct mfu_expression *digits[10];      /* numbers that stand alone, which most attributes are; NULL: none so far */
-    int kept[MFU_MAX_SECTIONS];             /* ops whose results wait for `kept` */
+    struct mfu_yaml *yaml;             /* of the graph */
+    struct mfu_yaml_node *row;         /* of the table of variants; NULL: none */
+    struct mfu_yaml_node *with;        /* dims that a section reads in place of others; NULL: none */
+    struct mfu_yaml *with_file;        /* where that is written */
+    struct mfu_expression *digits[10]; /* numbers that stand alone, which most attributes are; NULL: none so far */
+    int kept[MFU_MAX_SECTIONS];        /* ops whose results wait for `kept` */
     struct mfu_model_place kept_at[MFU_MAX_SECTIONS];
     int n_kept;
     struct mfu_error *err;

@@ -300,11 +300,6 @@ static int read_shares(struct mfu_model_builder *b, struct mfu_yaml_node *node, 
     int target;
 
     ops[op].shares = -1;
-    if (b->lender && ops[op].primitive->params) {
-        ops[op].shares = b->lender->first + op - b->model->sections[b->model->n_sections - 1].first;
-        ops[op].shares_bias = true;
-        return 0;
-    }
     if (!shares)
         return 0;
     target = find_op(b, op, name ? name : "");
@@ -519,26 +514,9 @@ static int check_with(struct mfu_model_builder *b)
     return 0;
 }
 
-/* The section whose weights this one has: before it, like it, and not repeated; NULL: none. */
-static int find_lender(struct mfu_model_builder *b, struct mfu_yaml_node *section)
-{
-    struct mfu_yaml_node *shares = mfu_node_find(section, "shares"), *like = mfu_node_find(section, "like");
-    const char *name = shares ? mfu_node_text(b->yaml, shares) : NULL,
-               *other = like ? mfu_node_text(b->yaml, like) : "";
-
-    b->lender = NULL;
-    for (int i = 0; name && i < b->model->n_sections; i++)
-        if (strcmp(b->model->sections[i].name, name) == 0 && strcmp(name, other) == 0 && !b->model->sections[i].repeat)
-            b->lender = &b->model->sections[i];
-    if (!shares || b->lender)
-        return 0;
-    mfu_fail(b->err, MFU_EINPUT, "shares: expected the section before it that it is like, which is not repeated");
-    return mfu_node_error(b->yaml, shares, b->err);
-}
-
 static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph, struct mfu_yaml_node *node)
 {
-    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", "keep", "shares", NULL};
+    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", "keep", NULL};
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections];
     char name[MFU_NAME_MAX];
@@ -575,8 +553,6 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         return mfu_within(b->err, "repeat");
     if (apart && !(s->apart = mfu_build_compile(b, b->yaml, apart, MFU_COUNT)))
         return mfu_within(b->err, "apart");
-    if (find_lender(b, node) < 0)
-        return -1;
     if (!(ops = find_ops(b, graph, node))) {
         mfu_fail(b->err, MFU_EINPUT, "'ops' is missing, or 'like' names no section with ops");
         return mfu_node_error(b->yaml, node, b->err);
@@ -586,7 +562,6 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     b->with_file = own;
     repeat = check_with(b) < 0 || read_ops(b, ops) < 0 ? NULL : ops;
     b->with = NULL;
-    b->lender = NULL;
     b->yaml = own;
     if (!repeat || !keep || strcmp(mfu_node_text(own, keep), "0") == 0)
         return repeat ? 0 : -1;

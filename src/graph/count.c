@@ -279,7 +279,7 @@ void mfu_count_parameters(struct mfu_builder *s)
             if (mfu_is(op, MFU_MULTIPLIES))
                 p->linear_params += times * (active - w.bias);
             if (mfu_shares_weight(s, i))
-                all = active = m->ops[i].shares_bias ? 0 : w.bias; /* the weight is another op's */
+                all = active = w.bias; /* the weight is another op's */
             z = mfu_op_size(s, i, mfu_shares_weight(s, i), false);
             frozen = still > 0 ? mfu_op_size(s, i, mfu_shares_weight(s, i), true) : (struct mfu_op_size){0};
             p->weight_tensors += (times - still) * z.tensors + still * frozen.tensors;

@@ -355,8 +355,7 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
 
     for (int which = 0; which < 2; which++) {
         struct mfu_held h = mfu_held(s, op, which, frozen);
-        bool lent = shares && (!which || s->config->model->ops[op].shares_bias);
-        double elements = lent ? 0 : which ? w.bias : w.weight;
+        double elements = which ? w.bias : shares ? 0 : w.weight;
 
         hold(&z, elements, h.packed ? h.packed_bytes : mfu_type_bytes[h.type], h.trains);
         /* peft's modules_to_save trains a copy and keeps what it copied; biases train where they are. */
