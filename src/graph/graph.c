@@ -139,6 +139,16 @@ static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
     }
 }
 
+/* The last layer of those whose result goes to the next stage. */
+static const struct mfu_layer *last_sent(const struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    const struct mfu_layer *last = &layers[n - 1];
+
+    while (last > layers && mfu_is_behind_cut(s, last->section))
+        last--;
+    return last;
+}
+
 /* What the stage after receives: the result of the last of the layers that are cut. */
 static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
@@ -147,9 +157,7 @@ static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *la
 
     if (s->failed || s->stages <= 1)
         return 0;
-    last = &layers[n - 1];
-    while (last > layers && mfu_is_behind_cut(s, last->section))
-        last--;
+    last = last_sent(s, layers, n);
     view = s->nodes[last->first_node + last->n_nodes - 1].out;
     return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
 }
@@ -662,6 +670,21 @@ static int check_pictures(const struct mfu_builder *s, struct mfu_error *err)
     return 0;
 }
 
+/* Stages get as many rows as there are tokens (stage.c), and embeddings alone have not parted them yet; of pictures whose
+ * positions become fewer the stage before has others. */
+static int check_sent(const struct mfu_builder *s, const struct mfu_layer *layers, int n, struct mfu_error *err)
+{
+    const struct mfu_layer *last = last_sent(s, layers, n);
+    double rows = mfu_view_rows(s, s->nodes[last->first_node + last->n_nodes - 1].out);
+
+    if (s->stages <= 1 || rows == mfu_stage_rows(s) || rows == s->config->tokens)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT,
+                    "pp: stages of %s hand on %.0f rows, not one for each of %.0f tokens: no pipeline that sends them "
+                    "is modelled (set pp 1)",
+                    s->config->model->name, rows, s->config->tokens);
+}
+
 static void forget_nodes(struct mfu_builder *s)
 {
     free(s->nodes);
@@ -709,7 +732,7 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
         goto done;
     if (s->image_tokens >= 0)
         return mfu_fail_images(c, s->image_tokens, err);
-    if (check_pictures(s, err) < 0)
+    if (check_sent(s, layers, n, err) < 0 || check_pictures(s, err) < 0)
         return -1;
     if (ends_autocast(s) && !loss_is_apart(s))
         free_casts(s, layers, n);         /* autocast's cache ends with forward */

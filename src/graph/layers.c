@@ -52,9 +52,10 @@ const struct mfu_node mfu_unused_node = {.in = {MFU_TOKENS_IN, MFU_TOKENS_IN, MF
 
 static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op);
 
-/* The node that makes input `k` of an op. */
-static int maker(struct mfu_builder *s, const struct mfu_layer *st, int *at, const struct mfu_model_op *source, int k)
+/* The node that makes input `k` of op `reader`; ELSEWHERE: another stage's, which one that is left out only passes on. */
+static int maker(struct mfu_builder *s, const struct mfu_layer *st, int *at, int reader, int k)
 {
+    const struct mfu_model_op *source = &s->config->model->ops[reader];
     int op;
 
     if (k >= source->n_in)
@@ -63,7 +64,7 @@ static int maker(struct mfu_builder *s, const struct mfu_layer *st, int *at, con
         return st->input;
     if (at[op] == WAITING)
         add_node(s, st, at, op);
-    if (at[op] == ELSEWHERE) {
+    if (at[op] == ELSEWHERE && !s->left_out[reader]) {
         s->out_of_reach = &s->config->model->ops[op];
         return MFU_TOKENS_IN;
     }
@@ -178,7 +179,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     int in[MFU_INPUTS], owner = -1;
 
     for (int k = 0; k < MFU_INPUTS; k++)
-        in[k] = maker(s, st, at, source, k);
+        in[k] = maker(s, st, at, op, k);
     if (s->left_out[op]) {
         if (at[op] == WAITING)
             at[op] = in[s->passes[op]];
@@ -202,8 +203,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
             return;
         if (mfu_shares_weight(s, op) && at[source->shares] >= 0) {
             owner = at[source->shares];
-            for (int which = 0; which <= source->shares_bias; which++)
-                borrow(s, n, which, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
+            borrow(s, n, 0, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
         }
     }
     find_whether_it_trains(s, st->section, n);

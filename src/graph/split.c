@@ -265,6 +265,20 @@ static int refuse_part(const struct mfu_builder *s, int i, struct mfu_error *err
         s->operations[i].name, s->config->model->name, ranks_of(s, MFU_AXIS_TP));
 }
 
+/* Heads of an attention that differ from the model's others: each rank holds whole ones, or ranks share one as they share those. */
+static int check_heads(const struct mfu_builder *s, int i, double ranks, struct mfu_error *err)
+{
+    const struct mfu_operation *op = &s->operations[i];
+    bool shared = ranks > mfu_config_dim(s->config, "n_kv_head");
+
+    for (int a = 0; a < MFU_ATTRIBUTES && mfu_is(op, MFU_MIXES_ROWS); a++)
+        if (op->primitive->split_columns & 1u << a && op->attribute[a] > 0 && fmod(op->attribute[a], ranks) != 0
+            && !(shared && fmod(ranks, op->attribute[a]) == 0))
+            return mfu_fail(err, MFU_EINPUT, "tp: the %.0f %s of %s of %s do not divide by tp %.0f", op->attribute[a],
+                            op->primitive->attributes[a].name, op->name, s->config->model->name, ranks);
+    return 0;
+}
+
 static int split_operation(struct mfu_builder *s, int section, int i, struct mfu_error *err)
 {
     const struct mfu_model_section *sec = &s->config->model->sections[section];
@@ -292,6 +306,8 @@ static int split_operation(struct mfu_builder *s, int section, int i, struct mfu
     s->program->repeats_scans |= !s->left_out[i] && mfu_is(op, MFU_PASSES_STATES) && !is_split(s->split[i]);
     if (s->split[i] == MFU_SPLIT_WITHIN && !s->left_out[i] && of_whole_rows(op) && shared_width(s, sec, i) > 0)
         return refuse_part(s, i, err);
+    if (is_split(s->split[i]) && !s->left_out[i] && check_heads(s, i, ranks, err) < 0)
+        return -1;
     if (is_split(s->split[i]) && !s->left_out[i] && ranks > mfu_config_dim(s->config, "n_kv_head"))
         shared = shared_width(s, sec, i);
     s->shares[i] = shared > 0 && mfu_is(op, MFU_MULTIPLIES);

@@ -168,12 +168,14 @@ double mfu_stage_repeats(const struct mfu_builder *s, int section)
 
 /* ---- what comes from the neighbours -------------------------------------- */
 
+double mfu_stage_rows(const struct mfu_builder *s)
+{
+    return s->config->tokens / (s->config->setting[MFU_S_SP] > 0 ? s->config->setting[MFU_S_TP] : 1);
+}
+
 static void receive(struct mfu_builder *s, struct mfu_node *n)
 {
-    bool parts = s->config->setting[MFU_S_SP] > 0;
-    double rows = s->config->tokens / (parts ? s->config->setting[MFU_S_TP] : 1);
-
-    n->out = mfu_tensor_new(s, rows, n->op->out_width, s->numerics.residual, MFU_PART_ACTIVATIONS);
+    n->out = mfu_tensor_new(s, mfu_stage_rows(s), n->op->out_width, s->numerics.residual, MFU_PART_ACTIVATIONS);
 }
 
 static const struct mfu_primitive receives = {.name = "receive", .forward = receive};

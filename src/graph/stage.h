@@ -41,6 +41,9 @@ const char *mfu_cut_name(const struct mfu_config *);
 /* Of all stages. */
 double mfu_cut_layers(const struct mfu_builder *);
 
+/* Rows that a stage gets from the one before: its tokens, or this tensor rank's part of them. */
+double mfu_stage_rows(const struct mfu_builder *);
+
 /* The node that stands for what the stage before sends; of the width that the
  * section's own layers leave.  Its index, or MFU_TOKENS_IN when out of memory. */
 int mfu_stage_receive(struct mfu_builder *, int section);

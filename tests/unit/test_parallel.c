@@ -549,6 +549,42 @@ static void a_norm_over_all_heads_is_refused(void **state)
     }
 }
 
+/* Layers of one model may differ: all of them can be split over the ranks, and each stage gets what the one before has. */
+static void what_ranks_cannot_share_is_refused(void **state)
+{
+    static const struct {
+        const char *model, *key, *value, *refusal; /* NULL: it is planned */
+    } rows[] = {{"gemma-4-31B", "tp", "4", NULL},
+                {"gemma-4-31B", "tp", "8", "the 4 kv_heads"},
+                {"gemma-4-26B-A4B", "tp", "4", "the 2 kv_heads"},
+                {"gemma-4-31B", "pp", "2", NULL}, /* its second table of embeddings is left out, and nobody reads it */
+                {"gemma-4-e4b", "pp", "2", "read ple_all"},
+                {"resnet-50", "pp", "2", "hand on 196 rows"},
+                {"swin-tiny-224", "pp", "2", "hand on 196 rows"},
+                {"davit-tiny", "pp", "2", "hand on 196 rows"},
+                {"maxvit-tiny-tf", "pp", "2", "hand on 196 rows"},
+                {"vit-b-16", "pp", "2", NULL},
+                {"gpt2", "pp", "2", NULL}};
+    static struct mfu_plan p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, rows[i].model, NULL),
+                                                   mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+        struct mfu_error err = {0};
+
+        s.gpu_given = s.model_given = true;
+        assert_int_equal(mfu_scenario_set(&s, "gpus", rows[i].value, &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, rows[i].key, rows[i].value, &err), 0);
+        if (mfu_plan_make(&p, &s, &err) == 0) {
+            mfu_plan_release(&p);
+            assert_null(rows[i].refusal);
+        } else if (!rows[i].refusal || !strstr(err.text, rows[i].refusal)) {
+            fail_msg("%s %s %s: %s", rows[i].model, rows[i].key, rows[i].value, err.text);
+        }
+    }
+}
+
 /* Whatever the layout: it is refused, or the GPUs of each process stand in its machine and hold whole layers. */
 static void one_process_stays_in_its_machine(void **state)
 {
@@ -591,6 +627,7 @@ int main(void)
         cmocka_unit_test(ranks_count_a_product_once),
         cmocka_unit_test(a_token_goes_to_each_node_once),
         cmocka_unit_test(a_norm_over_all_heads_is_refused),
+        cmocka_unit_test(what_ranks_cannot_share_is_refused),
         cmocka_unit_test(one_process_stays_in_its_machine),
         cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
         cmocka_unit_test(experts_are_shared_without_loss_or_gain),
