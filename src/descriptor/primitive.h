@@ -10,6 +10,7 @@
 #ifndef MFU_PRIMITIVE_H
 #define MFU_PRIMITIVE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -92,6 +93,16 @@ struct mfu_primitive {
     void (*forward)(struct mfu_builder *, struct mfu_node *);
     void (*backward)(struct mfu_builder *, struct mfu_node *);
 };
+
+/* Whether so many ranks get whole parts of what a split by columns parts: of heads and of groups, by these attributes. */
+static inline bool mfu_columns_divide(const struct mfu_primitive *p, const double attribute[MFU_ATTRIBUTES],
+                                      double ranks)
+{
+    for (int a = 0; a < MFU_ATTRIBUTES; a++)
+        if (p->split_columns & 1u << a && fmod(attribute[a], ranks) != 0)
+            return false;
+    return p->split_columns != 0;
+}
 
 static inline double mfu_operation_width(const struct mfu_operation *op)
 {

@@ -80,12 +80,8 @@ static int scan_before(const struct mfu_builder *s, const struct mfu_model_secti
  * core/ssm/mamba_mixer.py: nheads % tp_size, ngroups % tp_size), whose norm is of a group; else it computes all of it. */
 static bool splits_scan(const struct mfu_builder *s, const struct mfu_operation *op)
 {
-    double ranks = ranks_of(s, MFU_AXIS_TP);
-
-    for (int a = 0; a < MFU_ATTRIBUTES; a++)
-        if (op->primitive->split_columns & 1u << a && fmod(op->attribute[a], ranks) != 0)
-            return false;
-    return mfu_is(op, MFU_PASSES_STATES) && op->primitive->split_columns && s->runtime->whole_scans;
+    return s->runtime->whole_scans && mfu_is(op, MFU_PASSES_STATES)
+        && mfu_columns_divide(op->primitive, op->attribute, ranks_of(s, MFU_AXIS_TP));
 }
 
 /* Whether a product is of windows of rows in which columns do not meet, in front of a scan. */

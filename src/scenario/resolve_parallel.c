@@ -241,16 +241,16 @@ static bool splits_rows(const struct mfu_config *c)
 static bool splits_scans(const struct mfu_config *c)
 {
     bool all = mfu_runtimes[c->runtime].whole_scans && mfu_config_has(c, MFU_PASSES_STATES);
+    double attribute[MFU_ATTRIBUTES] = {0};
 
     for (int i = 0; i < c->model->n_ops && all; i++) {
         const struct mfu_model_op *op = &c->model->ops[i];
-        unsigned parts = op->primitive->split_columns;
 
         if (!(op->primitive->traits & MFU_PASSES_STATES))
             continue;
-        for (int a = 0; a < MFU_ATTRIBUTES; a++)
-            all &= !(parts & 1u << a) || fmod(mfu_expression_eval(op->attribute[a], c->dim), c->setting[MFU_S_TP]) == 0;
-        all &= parts != 0;
+        for (int a = 0; a < MFU_ATTRIBUTES && op->primitive->attributes[a].name; a++)
+            attribute[a] = mfu_expression_eval(op->attribute[a], c->dim);
+        all = mfu_columns_divide(op->primitive, attribute, c->setting[MFU_S_TP]);
     }
     return all;
 }

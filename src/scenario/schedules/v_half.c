@@ -157,12 +157,9 @@ static void push_together(struct grid *g)
 
 static bool lay(struct grid *g, struct mfu_v_block (*block)(int pp, int rank))
 {
-    struct mfu_v_block first = block(g->pp, g->pp - 1), own;
     size_t n;
 
-    own = block(g->pp, 0);
-    first.backward[0] = own.backward[0] > first.backward[0] ? own.backward[0] : first.backward[0];
-    g->length = first.backward[0] + PERIOD * g->microbatches + 2 * PERIOD;
+    g->length = block(g->pp, 0).backward[0] + PERIOD * (g->microbatches + 2); /* the first rank ends last */
     n = (size_t)g->pp * (size_t)g->length;
     g->places = calloc(n, sizeof *g->places);
     g->kept = calloc(n, sizeof *g->kept);
@@ -173,7 +170,8 @@ static bool lay(struct grid *g, struct mfu_v_block (*block)(int pp, int rank))
     if (!g->places || !g->kept || !g->when || !g->waiting || !g->n_waiting)
         return false;
     for (int rank = 0; rank < g->pp; rank++) {
-        own = block(g->pp, rank);
+        struct mfu_v_block own = block(g->pp, rank);
+
         for (int i = 0; i < g->microbatches; i++)
             for (int chunk = 0; chunk < CHUNKS; chunk++) {
                 put(g, rank, own.forward[chunk] + PERIOD * i, (struct place){i, MFU_PASS_F, chunk, true, false});
@@ -211,9 +209,9 @@ void mfu_v_order(const struct mfu_pipeline_layout *l, int rank, struct mfu_v_blo
         uint16_t body[PERIOD];
 
         append(&g, rank, 0, from, o);
-        for (int time = from; time < to; time++)
-            if (place_at(&g, rank, time)->taken)
-                body[n++] = MFU_ACTION(place_at(&g, rank, time)->pass, place_at(&g, rank, time)->chunk);
+        for (const struct place *at = place_at(&g, rank, from); at < place_at(&g, rank, to); at++)
+            if (at->taken)
+                body[n++] = MFU_ACTION(at->pass, at->chunk);
         mfu_order_add(o, l->microbatches - enough, true, body, n);
         append(&g, rank, from, g.length, o);
     }
