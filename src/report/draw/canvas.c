@@ -46,6 +46,7 @@ double mfu_axis_tick(double span, int most)
 #define WIDTH 665.
 #define HEIGHT 505.
 #define KEYS 720.
+#define LEAST_BORDERED 6. /* narrower, a white border takes a third of a block and it looks idle (chosen) */
 
 #define INK "#333333"
 #define FAINT "#767676"
@@ -267,11 +268,10 @@ void mfu_draw_rect(struct mfu_canvas *c, const char *class, double x, double y, 
     const char *line;
 
     if (c->picture) {
-        fprintf(
-            c->out,
-            "set object rectangle from first %.6g,%.6g to first %.6g,%.6g fillcolor rgb '%s' fillstyle solid border "
-            "linecolor rgb '#ffffff'\n",
-            LEFT + x, TOP + y, LEFT + x + fmax(width, 0), TOP + y + fmax(height, 0), color_of(class, &line));
+        fprintf(c->out,
+                "set object rectangle from first %.6g,%.6g to first %.6g,%.6g fillcolor rgb '%s' fillstyle solid %s\n",
+                LEFT + x, TOP + y, LEFT + x + fmax(width, 0), TOP + y + fmax(height, 0), color_of(class, &line),
+                width < LEAST_BORDERED ? "noborder" : "border linecolor rgb '#ffffff'");
         return;
     }
     svg_element(c, "rect", class, (const char *const[]){"x", "y", "width", "height"},
