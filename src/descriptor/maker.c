@@ -51,7 +51,7 @@
     X("nvlink-mesh", "xGMI mesh", NULL, NULL, "RoCE mesh")                                                             \
     X("NVLinks", "xGMI links", NULL, "Xe links", "RoCE ports")                                                         \
     X("NVLink", "xGMI", NULL, "Xe Link", "RoCE")                                                                       \
-    X("NCCL", "RCCL", NULL, "oneCCL", "HCCL")                                                                          \
+    X("NCCL", "RCCL", "collectives", "oneCCL", "HCCL")                                                                 \
     X("cuBLAS", "hipBLASLt", "MPSGraph", "oneDNN", "SynapseAI")                                                        \
     X("Counters are DCGM's", NULL, "No counters show them", NULL, "No counters show them")                             \
     X("a warp is", NULL, NULL, NULL, "a program is")                                                                   \

@@ -325,14 +325,9 @@ static int pass(struct mfu_tape *t, const char *suffix, double rows, double colu
 {
     int out = mfu_tensor_new(t->s, rows, columns, type, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(t->s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = b == MFU_NO_VIEW ? MFU_C_DRAM_IRREGULAR : MFU_C_DRAM_POINTWISE,
-                                    .fusion = fusion,
-                                    .launches = launches,
-                                    .flops = rows * columns},
-             2, (int[]){a, b}, 1, &out);
+    MFU_EMIT(t->s, MFU_VIEWS(a, b), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_POINTWISE,
+             .traffic = b == MFU_NO_VIEW ? MFU_C_DRAM_IRREGULAR : MFU_C_DRAM_POINTWISE, .fusion = fusion,
+             .launches = launches, .flops = rows * columns);
     return out;
 }
 
@@ -403,10 +398,8 @@ int mfu_tape_add_in_place(struct mfu_tape *t, int a, int b)
 
     if (emits(t)) {
         t->value[p->out].view = mfu_view_slice(t->s, v.view, v.rows, v.columns);
-        mfu_emit(t->s,
-                 &(struct mfu_emission){
-                     .suffix = "adapter_add", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = v.rows * v.columns},
-                 2, (int[]){v.view, t->value[b].view}, 1, &t->value[p->out].view);
+        MFU_EMIT(t->s, MFU_VIEWS(v.view, t->value[b].view), MFU_VIEWS(t->value[p->out].view), .suffix = "adapter_add",
+                 .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = v.rows * v.columns);
     }
     return p->out;
 }
@@ -440,7 +433,7 @@ int mfu_tape_map(struct mfu_tape *t, const char *suffix, int a, double rows, dou
     if (saves > 0 && emits(t))
         kept = mfu_tensor_new(t->s, 1, saves, MFU_F32, MFU_PART_ACTIVATIONS);
     if (kept != MFU_NO_VIEW)
-        mfu_emit(t->s, &(struct mfu_emission){.suffix = "adapter_index", .kind = MFU_POINTWISE}, 0, NULL, 1, &kept);
+        MFU_EMIT(t->s, MFU_NO_VIEWS, MFU_VIEWS(kept), .suffix = "adapter_index", .kind = MFU_POINTWISE);
     if (saves > 0)
         p->saved[0] = save(t, t->value[a].trains, kept);
     return p->out;
@@ -468,7 +461,7 @@ int mfu_tape_fill(struct mfu_tape *t, const char *suffix, double rows, double co
     if (!emits(t))
         return v;
     *view = mfu_tensor_new(t->s, rows, columns, type, MFU_PART_ACTIVATIONS);
-    mfu_emit(t->s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_POINTWISE}, 0, NULL, 1, view);
+    MFU_EMIT(t->s, MFU_NO_VIEWS, MFU_LIST(1, view), .suffix = suffix, .kind = MFU_POINTWISE);
     return v;
 }
 
@@ -538,7 +531,7 @@ static void give(struct mfu_tape *t, int which, int view)
         mfu_grad_add(t->s, t->n, v->given, view);
         return;
     }
-    if (mfu_view_rows(t->s, view) * mfu_view_columns(t->s, view) > elements(v)) /* it was spread */
+    if (mfu_view_elements(t->s, view) > elements(v)) /* it was spread */
         view = mfu_emit_columns_sum(t->s, "adapter_sum", view, elements(v), v->type);
     v->gradient = mfu_grad_sum(t->s, v->gradient, mfu_emit_cast(t->s, view, v->type));
 }

@@ -222,8 +222,17 @@ struct mfu_emission {
     double launches;
     bool random, cast;
 };
-/* Reads `in` and writes `out` (MFU_NO_VIEW entries are passed over). */
+/* Reads `in` and writes `out` (MFU_NO_VIEW entries are passed over): MFU_EMIT(s, MFU_VIEWS(a, b), MFU_VIEWS(sum), .suffix = "add",
+ * .kind = MFU_POINTWISE).  MFU_LIST has those of a list. */
 void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const int *in, int n_out, const int *out);
+#define MFU_EMIT(s, in, out, ...) mfu_emit(s, &(struct mfu_emission){__VA_ARGS__}, in, out)
+#define MFU_VIEWS(...)                                                                                                 \
+    (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[])                                                         \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+#define MFU_LIST(n, list) n, list
+#define MFU_NO_VIEWS 0, NULL
 /* The same for a kernel whose traffic is given. */
 void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix, double temporary_bytes,
                      int n_in, const int *in, int n_out, const int *out);

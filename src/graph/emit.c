@@ -432,13 +432,8 @@ static int map(struct mfu_builder *s, const char *suffix, enum mfu_type type, do
     double rows = mfu_view_rows(s, a), columns = mfu_view_columns(s, a);
     int in[] = {a, b, c}, out = mfu_tensor_new(s, rows, columns, type, part_like(s, a));
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = traffic,
-                                    .fusion = MFU_MAP,
-                                    .flops = flops_per_element * rows * columns},
-             3, in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(3, in), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_POINTWISE, .traffic = traffic,
+             .fusion = MFU_MAP, .flops = flops_per_element * rows * columns);
     return out;
 }
 
@@ -461,14 +456,8 @@ int mfu_emit_dropout(struct mfu_builder *s, const char *suffix, int view, int *m
                  mfu_tensor_new(s, rows, columns, MFU_U8, MFU_PART_ACTIVATIONS)};
 
     *mask = out[1];
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = MFU_C_DRAM_DROPOUT,
-                                    .fusion = MFU_MAP,
-                                    .random = true,
-                                    .flops = 3 * rows * columns},
-             1, &view, 2, out);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_LIST(2, out), .suffix = suffix, .kind = MFU_POINTWISE,
+             .traffic = MFU_C_DRAM_DROPOUT, .fusion = MFU_MAP, .random = true, .flops = 3 * rows * columns);
     return out[0];
 }
 
@@ -476,13 +465,8 @@ int mfu_emit_columns_sum(struct mfu_builder *s, const char *suffix, int view, do
 {
     int out = mfu_tensor_new(s, 1, elements, type, MFU_PART_GRADIENTS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_COLUMN,
-                                    .flops = mfu_view_elements(s, view)},
-             1, &view, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_REDUCTION, .fusion = MFU_COLUMN, .flops = mfu_view_elements(s, view));
     return out;
 }
 
@@ -504,13 +488,8 @@ static const struct mfu_launch *same_cast(const struct mfu_builder *s, int view,
 
 void mfu_emit_copy(struct mfu_builder *s, const char *suffix, double launches, int n_in, const int *in, int out)
 {
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .fusion = MFU_MAP,
-                                    .launches = launches},
-             n_in, in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(n_in, in), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR,
+             .fusion = MFU_MAP, .launches = launches);
 }
 
 int mfu_emit_laid(struct mfu_builder *s, const char *suffix, double launches, double rows, double columns, int n_in,
@@ -533,27 +512,17 @@ int mfu_emit_gather(struct mfu_builder *s, double rows, double width, enum mfu_t
 {
     int out = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.kind = MFU_EMBEDDING,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .fusion = MFU_MAP,
-                                    .random = true, /* never gathered again */
-                                    .extra_read_bytes =
-                                        rows * (width * mfu_type_bytes[s->numerics.weight] + mfu_type_bytes[MFU_I64])},
-             0, NULL, 1, &out);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(out), .kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING, .fusion = MFU_MAP,
+             .random = true, /* never gathered again */ .extra_read_bytes =
+                                 rows * (width * mfu_type_bytes[s->numerics.weight] + mfu_type_bytes[MFU_I64]));
     return out;
 }
 
 void mfu_emit_scatter(struct mfu_builder *s, double indices, int gradient, int table)
 {
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_EMBEDDING,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .temporary_bytes = 4 * mfu_type_bytes[MFU_I64] * indices,
-                                    .launches = 6,
-                                    .flops = mfu_view_elements(s, gradient)},
-             1, &gradient, 1, &table);
+    MFU_EMIT(s, MFU_VIEWS(gradient), MFU_VIEWS(table), .suffix = "grad", .kind = MFU_EMBEDDING,
+             .traffic = MFU_C_DRAM_EMBEDDING, .temporary_bytes = 4 * mfu_type_bytes[MFU_I64] * indices, .launches = 6,
+             .flops = mfu_view_elements(s, gradient));
 }
 
 int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum mfu_part part, enum mfu_fusion fusion)
@@ -564,8 +533,7 @@ int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum m
     if (same)
         return same->out[0];
     out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, part);
-    mfu_emit(s, &(struct mfu_emission){.suffix = "cast", .kind = MFU_CAST, .fusion = fusion, .cast = true}, 1, &view, 1,
-             &out);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(out), .suffix = "cast", .kind = MFU_CAST, .fusion = fusion, .cast = true);
     return out;
 }
 
@@ -593,16 +561,10 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
     copies[1] = copies[0] = mfu_tensor_new(s, rows, columns, s->numerics.operand, part);
     if (n > 1)
         copies[1] = mfu_tensor_new(s, rows, columns, s->numerics.operand, part);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_CAST,
-                                    .fusion = fusion,
-                                    .flops = (1 + row->scans) * rows * columns,
-                                    .extra_read_bytes = row->scans * view_bytes(s, view),
-                                    .launches = row->kernels * fmax(1, experts), /* (TransformerEngine d0067d0,
-                                                   csrc/extensions/cast.cpp: multi_tensor_quantize_impl) */
-                                    .cast = true},
-             1, &view, n, copies);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_LIST(n, copies), .suffix = suffix, .kind = MFU_CAST, .fusion = fusion,
+             .flops = (1 + row->scans) * rows * columns, .extra_read_bytes = row->scans * view_bytes(s, view),
+             .launches = row->kernels * fmax(1, experts),
+             /* (TransformerEngine d0067d0, csrc/extensions/cast.cpp: multi_tensor_quantize_impl) */ .cast = true);
 }
 
 bool mfu_quantises(const struct mfu_builder *s, const struct mfu_node *n)
@@ -621,8 +583,8 @@ static void transpose(struct mfu_builder *s, int weight, int copies[2])
 {
     copies[0] = MFU_NO_VIEW;
     copies[1] = mfu_tensor_new(s, 1, mfu_view_columns(s, weight), s->numerics.operand, MFU_PART_WEIGHT_CASTS);
-    mfu_emit(s, &(struct mfu_emission){.suffix = "transpose_weight", .kind = MFU_COPY, .fusion = MFU_PARAMETER}, 1,
-             &weight, 1, &copies[1]);
+    MFU_EMIT(s, MFU_VIEWS(weight), MFU_VIEWS(copies[1]), .suffix = "transpose_weight", .kind = MFU_COPY,
+             .fusion = MFU_PARAMETER);
 }
 
 /* What is emitted last serves all micro-steps. */
@@ -647,15 +609,9 @@ static void fill_both(struct mfu_builder *s, struct mfu_parameter *p)
     if (p->cast != MFU_NO_VIEW)
         return;
     p->cast = mfu_view_as(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "quantise_weight",
-                                    .kind = MFU_CAST,
-                                    .fusion = MFU_PARAMETER,
-                                    .flops = p->elements,
-                                    .extra_read_bytes = p->elements * mfu_type_bytes[p->type],
-                                    .launches = mfu_precisions[s->config->precision].kernels,
-                                    .cast = true},
-             1, &p->cast, 0, NULL);
+    MFU_EMIT(s, MFU_VIEWS(p->cast), MFU_NO_VIEWS, .suffix = "quantise_weight", .kind = MFU_CAST,
+             .fusion = MFU_PARAMETER, .flops = p->elements, .extra_read_bytes = p->elements * mfu_type_bytes[p->type],
+             .launches = mfu_precisions[s->config->precision].kernels, .cast = true);
     emitted_once(s);
 }
 

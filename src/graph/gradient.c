@@ -58,10 +58,8 @@ int mfu_grad_sum(struct mfu_builder *s, int gradient, int view)
     sum = is_part(s, gradient) ? mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view),
                                                 mfu_view_type(s, view), mfu_tensor_of(s, view)->part)
                                : mfu_view_slice(s, gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = mfu_view_elements(s, view)},
-             2, (int[]){gradient, view}, 1, &sum);
+    MFU_EMIT(s, MFU_VIEWS(gradient, view), MFU_VIEWS(sum), .suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
+             .flops = mfu_view_elements(s, view));
     return sum;
 }
 
@@ -79,13 +77,8 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
         int reduced = mfu_tensor_new(s, mfu_view_rows(s, target->out), mfu_view_columns(s, view),
                                      mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "sum",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = mfu_view_elements(s, view)},
-                 1, &view, 1, &reduced);
+        MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(reduced), .suffix = "sum", .kind = MFU_REDUCTION,
+                 .traffic = MFU_C_DRAM_REDUCTION, .fusion = MFU_COLUMN, .flops = mfu_view_elements(s, view));
         view = reduced;
     }
     view = mfu_emit_cast(s, view, mfu_view_type(s, target->out));
@@ -184,14 +177,9 @@ static int unpack(struct mfu_builder *s, const struct mfu_parameter *p)
         bool last = i + 1 == sizeof passes / sizeof *passes;
 
         out = mfu_tensor_new(s, 1, p->elements, last ? s->numerics.compute : passes[i].type, MFU_PART_WEIGHT_CASTS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = passes[i].name,
-                                        .kind = MFU_CAST,
-                                        .traffic = passes[i].traffic,
-                                        .extra_read_bytes = i == 0 ? p->elements * p->packed_bytes : 0,
-                                        .flops = i == 1 ? 0 : p->elements,
-                                        .launches = passes[i].launches},
-                 i > 0, &in, 1, &out);
+        MFU_EMIT(s, MFU_LIST(i > 0, &in), MFU_VIEWS(out), .suffix = passes[i].name, .kind = MFU_CAST,
+                 .traffic = passes[i].traffic, .extra_read_bytes = i == 0 ? p->elements * p->packed_bytes : 0,
+                 .flops = i == 1 ? 0 : p->elements, .launches = passes[i].launches);
     }
     return out;
 }
@@ -206,13 +194,9 @@ static int dequantise(struct mfu_builder *s, const struct mfu_parameter *p)
         return unpack(s, p);
     out = mfu_tensor_new(s, 1, p->elements, s->numerics.compute, MFU_PART_WEIGHT_CASTS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "dequantise",
-                                    .kind = MFU_CAST,
-                                    .traffic = MFU_C_DRAM_DEQUANTISE,
-                                    .extra_read_bytes = p->elements * p->packed_bytes,
-                                    .launches = base->kernels},
-             0, NULL, 1, &out);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(out), .suffix = "dequantise", .kind = MFU_CAST,
+             .traffic = MFU_C_DRAM_DEQUANTISE, .extra_read_bytes = p->elements * p->packed_bytes,
+             .launches = base->kernels);
     return out;
 }
 
@@ -294,10 +278,8 @@ void mfu_accumulate(struct mfu_builder *s, int view)
     struct mfu_launch *l;
     struct mfu_work w;
 
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "accumulate", .kind = MFU_POINTWISE, .fusion = MFU_PARAMETER, .flops = elements},
-             1, &view, 0, NULL);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_NO_VIEWS, .suffix = "accumulate", .kind = MFU_POINTWISE, .fusion = MFU_PARAMETER,
+             .flops = elements);
     if (s->failed)
         return;
     l = mfu_latest_launch(s);
@@ -360,10 +342,8 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
             : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_GRADIENTS);
 
         mfu_tensor_of(s, p->gradient)->last = 0;
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_PARAMETER, .flops = p->elements},
-                 2, (int[]){p->gradient, view}, 1, &sum);
+        MFU_EMIT(s, MFU_VIEWS(p->gradient, view), MFU_VIEWS(sum), .suffix = "add", .kind = MFU_POINTWISE,
+                 .fusion = MFU_PARAMETER, .flops = p->elements);
         view = sum;
     }
     if (p->given == p->users)

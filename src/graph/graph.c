@@ -265,10 +265,8 @@ static void collect_prefix(struct mfu_builder *s, const struct mfu_layer *layers
                 prefix->gradient =
                     mfu_tensor_new(s, rows, columns, mfu_view_type(s, prefix->out), MFU_PART_ACTIVATIONS);
             out = mfu_view_slice(s, prefix->gradient, rows, reader->op->primitive->key_elements(reader->op));
-            mfu_emit(s,
-                     &(struct mfu_emission){
-                         .suffix = "prefix_grad", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .launches = 2},
-                     2, reader->saved + MFU_PREFIXED, 1, &out);
+            MFU_EMIT(s, MFU_LIST(2, reader->saved + MFU_PREFIXED), MFU_VIEWS(out), .suffix = "prefix_grad",
+                     .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .launches = 2);
             mfu_segment_close(s);
         }
 }

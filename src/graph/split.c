@@ -400,9 +400,8 @@ static int laid_out(struct mfu_builder *s, const char *suffix, int view)
 {
     int out = mfu_tensor_like(s, view);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2},
-             1, &view, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING,
+             .launches = 2);
     return out;
 }
 
@@ -499,15 +498,10 @@ static int own_heads(struct mfu_builder *s, const struct mfu_node *n, bool backw
 
     to = mfu_tensor_new(s, mfu_view_rows(s, view), backward ? whole : n->op->out_width, mfu_view_type(s, view),
                         MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "heads",
-                 .kind = MFU_COPY,
-                 .traffic = MFU_C_DRAM_IRREGULAR,
-                 .launches = 2,
-                 .extra_read_bytes = 2 * mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)],
-                 .temporary_bytes = mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)]},
-             1, backward ? &view : &all, 1, &to);
+    MFU_EMIT(s, MFU_LIST(1, backward ? &view : &all), MFU_VIEWS(to), .suffix = "heads", .kind = MFU_COPY,
+             .traffic = MFU_C_DRAM_IRREGULAR, .launches = 2,
+             .extra_read_bytes = 2 * mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)],
+             .temporary_bytes = mfu_view_rows(s, view) * whole * mfu_type_bytes[mfu_view_type(s, view)]);
     return backward ? over_parts(s, MFU_REDUCE_SCATTER, MFU_AXIS_TP, to, true) : to;
 }
 

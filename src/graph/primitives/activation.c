@@ -165,12 +165,9 @@ static int beside_fused(struct mfu_builder *s, const char *suffix, bool joins, i
     int in[] = {a, b}, out;
 
     out = mfu_tensor_like(s, a);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = joins ? MFU_COPY : MFU_POINTWISE,
-                                    .traffic = joins ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
-                                    .flops = joins ? 0 : mfu_view_elements(s, a)},
-             b == MFU_NO_VIEW ? 1 : 2, in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(b == MFU_NO_VIEW ? 1 : 2, in), MFU_VIEWS(out), .suffix = suffix,
+             .kind = joins ? MFU_COPY : MFU_POINTWISE, .traffic = joins ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
+             .flops = joins ? 0 : mfu_view_elements(s, a));
     return out;
 }
 

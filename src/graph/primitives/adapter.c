@@ -48,7 +48,7 @@ static int build_norm(struct mfu_builder *s, struct mfu_node *n)
     const struct mfu_parameter *base = &s->parameters[s->nodes[n->in[MFU_ADAPTER_BASE]].parameter[0]];
     int eye = mfu_tensor_new(s, in, in, wide, MFU_PART_ACTIVATIONS), whole, weight, norm;
 
-    mfu_emit(s, &(struct mfu_emission){.suffix = "dora_eye", .kind = MFU_POINTWISE}, 0, NULL, 1, &eye);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(eye), .suffix = "dora_eye", .kind = MFU_POINTWISE);
     whole = mfu_adapter_operand(s, eye);
     whole = mfu_adapter_product(s, "dora_a", whole, mfu_node_weight(s, n, 0), r, in);
     whole = mfu_adapter_product(s, "dora_b", whole, mfu_node_weight(s, n, 1), width, r);

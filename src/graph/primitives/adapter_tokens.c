@@ -51,8 +51,8 @@ static struct mfu_weights params(const struct mfu_operation *op)
 
 static int look_up(struct mfu_builder *s, const char *suffix, int n_in, int in, int out)
 {
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING}, n_in,
-             &in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(n_in, &in), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_EMBEDDING,
+             .traffic = MFU_C_DRAM_EMBEDDING);
     return out;
 }
 

@@ -21,10 +21,8 @@ static int indices(struct mfu_builder *s, struct mfu_node *n, double rows)
 {
     int out = mfu_tensor_new(s, rows, 2, MFU_I64, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "nonzero", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION, .launches = 3},
-             0, NULL, 1, &out);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(out), .suffix = "nonzero", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_REDUCTION, .launches = 3);
     return mfu_node_save(s, n, out);
 }
 
@@ -37,8 +35,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     taken = mfu_emit_rows(s, "take", few, into, indices(s, n, few));
     sum = mfu_emit_pointwise(s, "add", mfu_view_type(s, into), 1, taken, rows, MFU_NO_VIEW);
     indices(s, n, few);
-    mfu_emit(s, &(struct mfu_emission){.suffix = "put", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR}, 1, &sum, 1,
-             &whole);
+    MFU_EMIT(s, MFU_VIEWS(sum), MFU_VIEWS(whole), .suffix = "put", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR);
     n->out = whole;
 }
 

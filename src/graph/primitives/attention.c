@@ -265,12 +265,8 @@ static void give_bias(struct mfu_builder *s, struct mfu_node *n, const struct mf
     if (scores == MFU_NO_VIEW)
         return;
     sum = mfu_tensor_new(s, a->heads * a->seq / a->ranks, a->keys, mfu_view_type(s, scores), MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "bias_grad",
-                                    .kind = MFU_REDUCTION,
-                                    .fusion = MFU_COLUMN,
-                                    .flops = mfu_view_rows(s, scores) * a->keys},
-             1, &scores, 1, &sum);
+    MFU_EMIT(s, MFU_VIEWS(scores), MFU_VIEWS(sum), .suffix = "bias_grad", .kind = MFU_REDUCTION, .fusion = MFU_COLUMN,
+             .flops = mfu_view_rows(s, scores) * a->keys);
     mfu_grad_add(s, n, 3, sum);
 }
 
@@ -313,14 +309,9 @@ static void merge_steps(struct mfu_builder *s, const struct mfu_attention *a, in
     for (int i = 0; i < 2; i++)
         out[i] = mfu_tensor_new(s, mfu_view_rows(s, in[i]) / a->steps, mfu_view_columns(s, in[i]),
                                 mfu_view_type(s, in[i]), MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "merge_steps",
-                                    .kind = MFU_POINTWISE,
-                                    .launches = 2 * a->steps - 1,
-                                    .reread_bytes = passes * mfu_view_rows(s, out[0]) * mfu_view_columns(s, out[0])
-                                        * mfu_type_bytes[sum],
-                                    .flops = 2 * mfu_view_rows(s, in[0]) * mfu_view_columns(s, in[0])},
-             2, in, 2, out);
+    MFU_EMIT(s, MFU_LIST(2, in), MFU_LIST(2, out), .suffix = "merge_steps", .kind = MFU_POINTWISE,
+             .launches = 2 * a->steps - 1, .reread_bytes = passes * mfu_view_elements(s, out[0]) * mfu_type_bytes[sum],
+             .flops = 2 * mfu_view_elements(s, in[0]));
 }
 
 /* The gradient of each step is added to what the steps before it gave: one pass over it and two over the sum. */
@@ -332,12 +323,8 @@ static void add_steps(struct mfu_builder *s, const struct mfu_attention *a, int 
         return;
     for (int i = 0; i < n; i++)
         bytes += mfu_view_elements(s, d[i]) * mfu_type_bytes[mfu_view_type(s, d[i])];
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "add_steps",
-                                    .kind = MFU_POINTWISE,
-                                    .launches = 2 * (a->steps - 1),
-                                    .extra_read_bytes = 3 * 0.75 * (a->steps - 1) * bytes},
-             0, NULL, 0, NULL);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_NO_VIEWS, .suffix = "add_steps", .kind = MFU_POINTWISE,
+             .launches = 2 * (a->steps - 1), .extra_read_bytes = 3 * 0.75 * (a->steps - 1) * bytes);
 }
 
 static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
@@ -364,7 +351,7 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     } else if (window_is_mask(s, n) || mfu_has_prefix(s, n)) { /* in rows of 16 bytes */
         bias = mfu_tensor_new(s, a.sequences * a.seq / a.ranks, ceil(a.keys / 8) * 8, s->numerics.compute,
                               MFU_PART_ACTIVATIONS);
-        mfu_emit(s, &(struct mfu_emission){.suffix = "mask", .kind = MFU_POINTWISE}, 0, NULL, 1, &bias);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(bias), .suffix = "mask", .kind = MFU_POINTWISE);
     }
     a.head_dim = padded(&a, a.head_dim);
     a.value_dim = value;
@@ -485,14 +472,9 @@ static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct 
     out = n->op->attribute[MASKING] == IN_PLACE || (!added && !s->runtime->fuse)
         ? mfu_view_slice(s, scores, rows, columns)
         : mfu_tensor_new(s, rows, columns, type, MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "mask",
-                                    .kind = MFU_POINTWISE,
-                                    .traffic = added ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
-                                    .fusion = MFU_MAP,
-                                    .random = true,
-                                    .flops = rows * columns},
-             1, &scores, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(scores), MFU_VIEWS(out), .suffix = "mask", .kind = MFU_POINTWISE,
+             .traffic = added ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .random = true,
+             .flops = rows * columns);
     return out;
 }
 
@@ -512,7 +494,7 @@ static enum mfu_type scaled_type(const struct mfu_builder *s)
 /* Pairs, and heads beside each other, for a product that mixes them; and back. */
 static int mixed(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int x, int weight, int *kept)
 {
-    double pairs = mfu_view_rows(s, x) * mfu_view_columns(s, x) / a->heads;
+    double pairs = mfu_view_elements(s, x) / a->heads;
     int rows = mfu_emit_laid(s, "talk.layout", 1, pairs, a->heads, 1, &x), out;
 
     *kept = rows;
@@ -581,13 +563,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     }
     probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),
                                    upcasts(s, n) ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "softmax",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_SOFTMAX,
-                                    .fusion = MFU_ROW,
-                                    .flops = 5 * pairs},
-             1, &scores, 1, &probabilities);
+    MFU_EMIT(s, MFU_VIEWS(scores), MFU_VIEWS(probabilities), .suffix = "softmax", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_SOFTMAX, .fusion = MFU_ROW, .flops = 5 * pairs);
     factor = n->op->attribute[SOFTMAX] == FP32 ? mfu_emit_cast(s, probabilities, s->numerics.compute) : probabilities;
     if (n->op->attribute[DROPOUT] > 0)
         factor = mfu_emit_dropout(s, "dropout", factor, &mask);
@@ -638,13 +615,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
         mfu_tensor_new(s, mfu_view_rows(s, p), mfu_view_columns(s, p),
                        one_kernel || s->numerics.math == MFU_PEAK_FP16 ? s->numerics.compute : mfu_view_type(s, p),
                        MFU_PART_ACTIVATIONS); /* fp16 softmax writes halves itself */
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "dsoftmax",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_SOFTMAX,
-                                    .fusion = MFU_ROW,
-                                    .flops = 5 * pairs},
-             2, in, 1, &dscores);
+    MFU_EMIT(s, MFU_LIST(2, in), MFU_VIEWS(dscores), .suffix = "dsoftmax", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_SOFTMAX, .fusion = MFU_ROW, .flops = 5 * pairs);
     if (!one_kernel) {
         dscores = mfu_emit_cast(s, dscores, s->numerics.compute);
         if (fills(n, &a))
@@ -683,12 +655,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
         if (i && a.kv_heads < a.heads) { /* sum over the repeated heads */
             int sum = mfu_tensor_new(s, rows, columns, mfu_view_type(s, d[i]), MFU_PART_ACTIVATIONS);
 
-            mfu_emit(s,
-                     &(struct mfu_emission){.suffix = "sum_heads",
-                                            .kind = MFU_REDUCTION,
-                                            .fusion = MFU_MAP,
-                                            .flops = mfu_view_elements(s, d[i])},
-                     1, &d[i], 1, &sum);
+            MFU_EMIT(s, MFU_VIEWS(d[i]), MFU_VIEWS(sum), .suffix = "sum_heads", .kind = MFU_REDUCTION,
+                     .fusion = MFU_MAP, .flops = mfu_view_elements(s, d[i]));
             d[i] = sum;
         } else {
             d[i] = mfu_view_slice(s, d[i], rows, columns);

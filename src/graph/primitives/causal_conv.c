@@ -18,12 +18,8 @@ static struct mfu_weights params(const struct mfu_operation *op)
 static void emit(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, double passes, int n_in,
                  const int *in, int n_out, const int *out)
 {
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_POINTWISE,
-                                    .flops = passes * (2 * n->op->attribute[TAPS] + 4) * mfu_view_rows(s, in[0])
-                                        * mfu_view_columns(s, in[0])},
-             n_in, in, n_out, out);
+    MFU_EMIT(s, MFU_LIST(n_in, in), MFU_LIST(n_out, out), .suffix = suffix, .kind = MFU_POINTWISE,
+             .flops = passes * (2 * n->op->attribute[TAPS] + 4) * mfu_view_elements(s, in[0]));
 }
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)

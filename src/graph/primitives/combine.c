@@ -18,12 +18,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (!s->runtime->weighs_early && n->op->attribute[WEIGHTED] > 0)
         mfu_node_save(s, n, x);
     n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .launches = 2,
-                                    .flops = 2 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
-             1, &x, 1, &n->out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(n->out), .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2,
+             .flops = 2 * mfu_view_elements(s, x));
 }
 
 static void backward(struct mfu_builder *s, struct mfu_node *n)
@@ -32,13 +28,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     double rows = mfu_view_rows(s, g) * mfu_routed_rows(s, n->op->attribute[TOP_K]), columns = mfu_view_columns(s, g);
     int dx = mfu_tensor_new(s, rows, columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .launches = 2,
-                                    .flops = (n->n_saved ? 4 : 0) * rows * columns},
-             n->n_saved ? 2 : 1, in, 1, &dx);
+    MFU_EMIT(s, MFU_LIST(n->n_saved ? 2 : 1, in), MFU_VIEWS(dx), .suffix = "grad", .kind = MFU_COPY,
+             .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2, .flops = (n->n_saved ? 4 : 0) * rows * columns);
     mfu_grad_add(s, n, 0, dx);
 }
 

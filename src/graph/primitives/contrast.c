@@ -37,12 +37,8 @@ static int rows(struct mfu_builder *s, const char *suffix, int view, double colu
 {
     int out = mfu_tensor_new(s, mfu_view_rows(s, view), columns, mfu_view_type(s, view), MFU_PART_LOGITS_LOSS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_LOSS,
-                                    .fusion = MFU_ROW,
-                                    .flops = flops * mfu_view_rows(s, view) * mfu_view_columns(s, view)},
-             1, &view, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_LOSS, .fusion = MFU_ROW,
+             .flops = flops * mfu_view_elements(s, view));
     return out;
 }
 
@@ -109,12 +105,8 @@ static void give_parameter(struct mfu_builder *s, struct mfu_node *n, int which,
     if (!mfu_trains(s, n, which))
         return;
     sum = mfu_tensor_new(s, 1, 1, s->numerics.weight, MFU_PART_GRADIENTS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = which ? "bias_grad" : "factor_grad",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .flops = 2 * mfu_view_rows(s, view) * mfu_view_columns(s, view)},
-             1, &view, 1, &sum);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(sum), .suffix = which ? "bias_grad" : "factor_grad", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_REDUCTION, .flops = 2 * mfu_view_elements(s, view));
     mfu_param_grad_add(s, n, which, sum);
 }
 

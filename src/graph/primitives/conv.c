@@ -156,21 +156,13 @@ static void transpose(struct mfu_builder *s, const struct mfu_node *n, const cha
         return;
     if (last) {
         both = elements * mfu_type_bytes[MFU_F32];
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = suffix,
-                                        .kind = MFU_COPY,
-                                        .traffic = MFU_C_DRAM_TRANSPOSE,
-                                        .extra_read_bytes = both + elements * mfu_type_bytes[s->numerics.compute],
-                                        .temporary_bytes = both,
-                                        .launches = 2},
-                 0, NULL, 0, NULL);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_NO_VIEWS, .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_TRANSPOSE,
+                 .extra_read_bytes = both + elements * mfu_type_bytes[s->numerics.compute], .temporary_bytes = both,
+                 .launches = 2);
         return;
     }
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = suffix, .kind = MFU_COPY, .extra_read_bytes = 2 * both, .temporary_bytes = both, .launches = 2},
-        0, NULL, 0, NULL);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_NO_VIEWS, .suffix = suffix, .kind = MFU_COPY, .extra_read_bytes = 2 * both,
+             .temporary_bytes = both, .launches = 2);
 }
 
 static int input(struct mfu_builder *s, struct mfu_node *n)
@@ -188,13 +180,10 @@ static int input(struct mfu_builder *s, struct mfu_node *n)
 static void standardise(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int out, double passes)
 {
     if (n->op->attribute[STANDARDISED] > 0)
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = suffix,
-                                        .kind = MFU_NORM,
-                                        .extra_read_bytes = (passes - (out != MFU_NO_VIEW)) * params(n->op).weight
-                                            * mfu_type_bytes[s->numerics.weight],
-                                        .launches = 2},
-                 0, NULL, out != MFU_NO_VIEW, &out);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_LIST(out != MFU_NO_VIEW, &out), .suffix = suffix, .kind = MFU_NORM,
+                 .extra_read_bytes =
+                     (passes - (out != MFU_NO_VIEW)) * params(n->op).weight * mfu_type_bytes[s->numerics.weight],
+                 .launches = 2);
 }
 
 /* Positions that are computed after the ends of sequences: torch pads both ends. */

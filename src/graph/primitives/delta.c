@@ -92,14 +92,8 @@ static int made(struct mfu_builder *s, const char *suffix, enum mfu_kind kind, e
 {
     int in[] = {a, b}, out = mfu_tensor_new(s, rows, columns, MFU_F32, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = kind,
-                                    .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .fusion = fusion,
-                                    .launches = launches,
-                                    .flops = rows * columns},
-             2, in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(2, in), MFU_VIEWS(out), .suffix = suffix, .kind = kind, .traffic = MFU_C_DRAM_IRREGULAR,
+             .fusion = fusion, .launches = launches, .flops = rows * columns);
     return out;
 }
 
@@ -138,13 +132,8 @@ static int solve(struct mfu_builder *s, const struct sizes *z, const char *suffi
     int in[] = {system, b},
         out = mfu_tensor_new(s, mfu_view_rows(s, b), mfu_view_columns(s, b), MFU_F32, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .launches = 2,
-                                    .flops = mfu_view_elements(s, b) * z->length},
-             2, in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(2, in), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_IRREGULAR, .launches = 2, .flops = mfu_view_elements(s, b) * z->length);
     return out;
 }
 
@@ -257,19 +246,12 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     {
         int read[] = {states, between};
 
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "state",
-                                        .kind = MFU_POINTWISE,
-                                        .traffic = MFU_C_DRAM_IRREGULAR,
-                                        .launches = (int)(2 * z.chunks),
-                                        .flops = 2 * batch * z.states},
-                 2, read, 1, &states);
+        MFU_EMIT(s, MFU_LIST(2, read), MFU_VIEWS(states), .suffix = "state", .kind = MFU_POINTWISE,
+                 .traffic = MFU_C_DRAM_IRREGULAR, .launches = (int)(2 * z.chunks), .flops = 2 * batch * z.states);
     }
     n->out = mfu_tensor_new(s, z.rows, z.v, type, MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .flops = z.rows * z.v},
-             1, &out, 1, &n->out);
+    MFU_EMIT(s, MFU_VIEWS(out), MFU_VIEWS(n->out), .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP,
+             .flops = z.rows * z.v);
     { /* names of the function hold until it returns */
         const int names[] = {q, k, v_beta, k_beta, system, sums, pairs, out, beta};
 
@@ -337,13 +319,9 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
             int whole =
                 mfu_tensor_new(s, mfu_view_rows(s, of[i]), mfu_view_columns(s, of[i]), MFU_F32, MFU_PART_ACTIVATIONS);
 
-            mfu_emit(s,
-                     &(struct mfu_emission){.suffix = "dslice",
-                                            .kind = MFU_POINTWISE,
-                                            .launches = (int)(3 * z.chunks),
-                                            .extra_read_bytes = 4 * (z.chunks - 1) * mfu_view_rows(s, of[i])
-                                                * mfu_view_columns(s, of[i]) * mfu_type_bytes[MFU_F32]},
-                     1, &of[i], 1, &whole);
+            MFU_EMIT(s, MFU_VIEWS(of[i]), MFU_VIEWS(whole), .suffix = "dslice", .kind = MFU_POINTWISE,
+                     .launches = (int)(3 * z.chunks),
+                     .extra_read_bytes = 4 * (z.chunks - 1) * mfu_view_elements(s, of[i]) * mfu_type_bytes[MFU_F32]);
         }
     }
     dk = decay_back(s, &z, "dwriter", dk, kept[KEYS]);
@@ -373,11 +351,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     dk = like(s, "add", dk, like(s, "dbeta", ddecayed, MFU_NO_VIEW));
     dv = decay_back(s, &z, "dbeta", dnew, kept[V]);
     dba = mfu_tensor_new(s, z.rows, 2 * z.heads, mfu_view_type(s, mfu_node_input(s, n, BA)), MFU_PART_ACTIVATIONS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = "dba", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .launches = 8},
-        2, (int[]){d, kept[STEP]}, 1, &dba);
+    MFU_EMIT(s, MFU_VIEWS(d, kept[STEP]), MFU_VIEWS(dba), .suffix = "dba", .kind = MFU_POINTWISE,
+             .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .launches = 8);
     mfu_grad_add(s, n, BA, dba);
     if (mfu_trains(s, n, 0))
         mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", dba, 2 * z.heads, s->numerics.weight));
@@ -394,13 +369,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         if (i < 2) {
             int sum = mfu_tensor_new(s, z.rows, n->op->attribute[KEY_HEADS] * z.key, type, MFU_PART_ACTIVATIONS);
 
-            mfu_emit(s,
-                     &(struct mfu_emission){.suffix = "drepeat",
-                                            .kind = MFU_REDUCTION,
-                                            .traffic = MFU_C_DRAM_IRREGULAR,
-                                            .fusion = MFU_ROW,
-                                            .flops = z.rows * z.k},
-                     1, &parts[i], 1, &sum);
+            MFU_EMIT(s, MFU_VIEWS(parts[i]), MFU_VIEWS(sum), .suffix = "drepeat", .kind = MFU_REDUCTION,
+                     .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_ROW, .flops = z.rows * z.k);
             parts[i] = sum;
         }
     }

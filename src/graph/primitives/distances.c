@@ -32,8 +32,8 @@ static int look_up(struct mfu_builder *s, const struct mfu_node *n, const char *
     int in[] = {view, n->saved[INDEX]},
         out = mfu_tensor_new(s, rows, columns, s->numerics.compute, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_IRREGULAR}, 2, in,
-             1, &out);
+    MFU_EMIT(s, MFU_LIST(2, in), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_POINTWISE,
+             .traffic = MFU_C_DRAM_IRREGULAR);
     if (n->gradient != MFU_NO_VIEW)
         mfu_tensor_extend(s, n->saved[SCORES]);
     return out;
@@ -50,8 +50,8 @@ static void look_up_forward(struct mfu_builder *s, struct mfu_node *n)
     scores = mfu_emit_matmul(s, "scores", s->numerics.math, keys, classes, dim, sequences * heads, q, r,
                              per_head(s, n, mfu_view_rows(s, q), classes));
     places = mfu_tensor_new(s, keys, keys, MFU_I64, MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){.suffix = "places", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .launches = 2}, 0,
-             NULL, 1, &places);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(places), .suffix = "places", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
+             .launches = 2);
     mfu_node_save(s, n, places);
     mfu_node_save(s, n, scores); /* gather()'s, whose shape backward wants */
     scores = look_up(s, n, "gather", scores, rows, keys);
@@ -70,12 +70,8 @@ static void look_up_backward(struct mfu_builder *s, struct mfu_node *n)
         dr = mfu_emit_weight_gradient(s, "dposition", s->numerics.math, classes, dim, keys, sequences * heads, g, q,
                                       per_head(s, n, sequences * classes, dim));
         sum = mfu_tensor_new(s, classes, dim * heads, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "dposition_sum",
-                                        .kind = MFU_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = sequences * classes * dim * heads},
-                 1, &dr, 1, &sum);
+        MFU_EMIT(s, MFU_VIEWS(dr), MFU_VIEWS(sum), .suffix = "dposition_sum", .kind = MFU_REDUCTION,
+                 .fusion = MFU_COLUMN, .flops = sequences * classes * dim * heads);
         mfu_grad_add(s, n, POSITION, sum);
     }
     if (mfu_wants_gradient(s, n, QUERY)) {

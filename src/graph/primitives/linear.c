@@ -94,7 +94,7 @@ static int joined(struct mfu_builder *s, const char *suffix, int view)
 {
     int out = mfu_tensor_like(s, view);
 
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY}, 1, &view, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_COPY);
     return out;
 }
 
@@ -104,13 +104,8 @@ static int add_weighed_bias(struct mfu_builder *s, const struct mfu_node *n, int
     double product = mfu_view_elements(s, view) * mfu_type_bytes[type]; /* b * p, written and read */
     int sum = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "bias",
-                                    .kind = MFU_POINTWISE,
-                                    .flops = 2 * mfu_view_elements(s, view),
-                                    .extra_read_bytes = 2 * product,
-                                    .launches = 2 * experts_of(n)},
-             1, &view, 1, &sum);
+    MFU_EMIT(s, MFU_VIEWS(view), MFU_VIEWS(sum), .suffix = "bias", .kind = MFU_POINTWISE,
+             .flops = 2 * mfu_view_elements(s, view), .extra_read_bytes = 2 * product, .launches = 2 * experts_of(n));
     return mfu_emit_cast(s, joined(s, "bias_cat", sum), mfu_view_type(s, view));
 }
 
@@ -122,15 +117,10 @@ static int add_weighed_bias_gradient(struct mfu_builder *s, struct mfu_node *n, 
     int wide = mfu_emit_cast(s, g, weights_type(s)), bias;
 
     bias = mfu_tensor_new(s, 1, experts * n->op->attribute[WIDTH], s->numerics.compute, MFU_PART_GRADIENTS);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "bias_grad",
-                               .kind = MFU_REDUCTION,
-                               .traffic = MFU_C_DRAM_REDUCTION,
-                               .flops = 4 * mfu_view_elements(s, wide),
-                               .extra_read_bytes = 5 * mfu_view_elements(s, wide) * mfu_type_bytes[weights_type(s)],
-                               .launches = 4 * experts},
-        1, &wide, 1, &bias);
+    MFU_EMIT(s, MFU_VIEWS(wide), MFU_VIEWS(bias), .suffix = "bias_grad", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_REDUCTION, .flops = 4 * mfu_view_elements(s, wide),
+             .extra_read_bytes = 5 * mfu_view_elements(s, wide) * mfu_type_bytes[weights_type(s)],
+             .launches = 4 * experts);
     if (mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, bias);
     return joined(s, "split_grad", mfu_emit_cast(s, wide, mfu_view_type(s, g)));

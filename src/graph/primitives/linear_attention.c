@@ -106,10 +106,8 @@ static int stream(const struct pass *p, const char *suffix, enum mfu_kind kind, 
 {
     int in[] = {a, b};
 
-    mfu_emit(p->s,
-             &(struct mfu_emission){
-                 .suffix = suffix, .kind = kind, .flops = mfu_view_rows(p->s, out) * mfu_view_columns(p->s, out)},
-             2, in, 1, &out);
+    MFU_EMIT(p->s, MFU_LIST(2, in), MFU_VIEWS(out), .suffix = suffix, .kind = kind,
+             .flops = mfu_view_elements(p->s, out));
     return out;
 }
 
@@ -153,8 +151,8 @@ int mfu_linear_forward(struct mfu_builder *s, struct mfu_node *n, const struct m
         if (z->normalised) {
             int made[] = {fresh(&p, p.rows, mfu_view_columns(s, x), p.type), fresh(&p, p.rows, z->key_heads, MFU_F32)};
 
-            mfu_emit(s, &(struct mfu_emission){.suffix = "l2norm", .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM}, 1, &x,
-                     2, made);
+            MFU_EMIT(s, MFU_VIEWS(x), MFU_LIST(2, made), .suffix = "l2norm", .kind = MFU_NORM,
+                     .traffic = MFU_C_DRAM_NORM);
             x = made[0], root[i] = made[1];
         }
         mfu_node_save(s, n, x);

@@ -32,15 +32,9 @@ static void row_kernel(struct mfu_builder *s, const char *suffix, double flops_p
 {
     int x = in[0];
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_LOSS,
-                                    .fusion = MFU_ROW,
-                                    .flops = flops_per_element * mfu_view_rows(s, x) * mfu_view_columns(s, x),
-                                    .launches = launches,
-                                    .reread_bytes = (passes - 1) * mfu_view_rows(s, x) * mfu_view_columns(s, x)
-                                        * mfu_type_bytes[mfu_view_type(s, x)]},
-             n_in, in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(n_in, in), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_LOSS, .fusion = MFU_ROW,
+             .flops = flops_per_element * mfu_view_elements(s, x), .launches = launches,
+             .reread_bytes = (passes - 1) * mfu_view_elements(s, x) * mfu_type_bytes[mfu_view_type(s, x)]);
 }
 
 static int like(struct mfu_builder *s, int view, enum mfu_type type)
@@ -55,15 +49,9 @@ static void cross_entropy(struct mfu_builder *s, int x, const char *softmax, con
     *log_probabilities = like(s, x, mfu_view_type(s, x));
     row_kernel(s, softmax, 5, 3, 1, 1, &x, *log_probabilities); /* maximum, sum, result */
     *nll = s->numerics.widens ? mfu_emit_cast(s, *log_probabilities, MFU_F32) : *log_probabilities;
-    mfu_emit(s,
-             &(struct mfu_emission){/* one 32-byte sector of each row */
-                                    .suffix = pick,
-                                    .kind = MFU_LOSS,
-                                    .fusion = MFU_ROW,
-                                    .flops = mfu_view_rows(s, x),
-                                    .launches = 2,
-                                    .extra_read_bytes = 32 * mfu_view_rows(s, x)},
-             0, NULL, 1, &out);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(out), /* one 32-byte sector of each row */ .suffix = pick, .kind = MFU_LOSS,
+             .fusion = MFU_ROW, .flops = mfu_view_rows(s, x), .launches = 2,
+             .extra_read_bytes = 32 * mfu_view_rows(s, x));
     mfu_tensor_extend(s, *nll);
 }
 
@@ -174,15 +162,10 @@ static void entropy(struct mfu_builder *s, int logits)
     int out = mfu_tensor_new(s, rows, 1, mfu_view_type(s, logits), MFU_PART_LOGITS_LOSS);
     bool copied = s->config->batch > 1;
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "entropy",
-                                    .kind = MFU_LOSS,
-                                    .flops = 9 * rows * columns,
-                                    .launches = copied + 4 * ceil(rows / ENTROPY_ROWS),
-                                    .reread_bytes = (2 * copied + 9) * rows * columns * bytes,
-                                    .temporary_bytes =
-                                        ((copied ? rows : 0) + 3 * fmin(rows, ENTROPY_ROWS)) * columns * bytes},
-             1, &logits, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(logits), MFU_VIEWS(out), .suffix = "entropy", .kind = MFU_LOSS, .flops = 9 * rows * columns,
+             .launches = copied + 4 * ceil(rows / ENTROPY_ROWS),
+             .reread_bytes = (2 * copied + 9) * rows * columns * bytes,
+             .temporary_bytes = ((copied ? rows : 0) + 3 * fmin(rows, ENTROPY_ROWS)) * columns * bytes);
 }
 
 /* Log-probabilities of tokens, a sequence at a time (TRL 1.10, f2cd5771, selective_log_softmax(): log_softmax of 16-bit
@@ -202,16 +185,12 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
     row = all / s->config->batch * mfu_type_bytes[mfu_view_type(s, logits)];
     if (!wide && !s->referring)
         out[1] = like(s, logits, mfu_view_type(s, logits));
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = wide ? "logsumexp" : "log_softmax",
-                                    .kind = MFU_LOSS,
-                                    .fusion = MFU_ROW,
-                                    .flops = 5 * all,
-                                    .launches = 3 * s->config->batch,
-                                    .temporary_bytes = wide ? row
-                                        : s->referring      ? 2 * row
-                                                            : 0},
-             1, &logits, out[1] == MFU_NO_VIEW ? 1 : 2, out);
+    MFU_EMIT(s, MFU_VIEWS(logits), MFU_LIST(out[1] == MFU_NO_VIEW ? 1 : 2, out),
+             .suffix = wide ? "logsumexp" : "log_softmax", .kind = MFU_LOSS, .fusion = MFU_ROW, .flops = 5 * all,
+             .launches = 3 * s->config->batch,
+             .temporary_bytes = wide ? row
+                 : s->referring      ? 2 * row
+                                     : 0);
     if (objective(s)->entropy)
         entropy(s, logits);
     else if (!s->referring)
@@ -229,14 +208,8 @@ static bool compares(const struct mfu_builder *s)
 /* A pass over all elements, a sequence at a time. */
 static int pass(struct mfu_builder *s, const char *suffix, double temporary_bytes, int x, int out)
 {
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_LOSS,
-                                    .fusion = MFU_ROW,
-                                    .flops = mfu_view_elements(s, out),
-                                    .launches = s->config->batch,
-                                    .temporary_bytes = temporary_bytes},
-             1, &x, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_LOSS, .fusion = MFU_ROW,
+             .flops = mfu_view_elements(s, out), .launches = s->config->batch, .temporary_bytes = temporary_bytes);
     return out;
 }
 
@@ -275,13 +248,8 @@ static void squares(struct mfu_builder *s, const char *suffix, int x, int out)
 {
     double elements = mfu_view_elements(s, x);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_LOSS,
-                                    .fusion = MFU_MAP,
-                                    .flops = 3 * elements,
-                                    .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]},
-             1, &x, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_LOSS, .fusion = MFU_MAP,
+             .flops = 3 * elements, .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]);
 }
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)
@@ -342,16 +310,12 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
          * gradient of zeros for them. */
         int zeros = like(s, logits, mfu_view_type(s, logits));
 
-        mfu_emit(s, &(struct mfu_emission){.suffix = "zeros", .kind = MFU_LOSS}, 0, NULL, 1, &zeros);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(zeros), .suffix = "zeros", .kind = MFU_LOSS);
         n->gradient = zeros;
     }
     d = like(s, n->saved[SAVED_NLL_INPUT], mfu_view_type(s, n->saved[SAVED_NLL_INPUT]));
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "nll_grad",
-                                    .kind = MFU_LOSS,
-                                    .fusion = MFU_MAP,
-                                    .launches = 2}, /* zeros, then one element per row */
-             0, NULL, 1, &d);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(d), .suffix = "nll_grad", .kind = MFU_LOSS, .fusion = MFU_MAP,
+             .launches = 2 /* zeros, then one element per row */);
     mfu_tensor_extend(s, n->saved[SAVED_NLL_INPUT]);
     d = mfu_emit_cast(s, d, mfu_view_type(s, log_probabilities));
     in[0] = d, in[1] = log_probabilities;
@@ -362,7 +326,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         int sum = mfu_view_slice(s, d, mfu_view_rows(s, d), mfu_view_columns(s, d));
 
         in[0] = d, in[1] = n->gradient;
-        mfu_emit(s, &(struct mfu_emission){.suffix = "add", .kind = MFU_LOSS, .fusion = MFU_MAP}, 2, in, 1, &sum);
+        MFU_EMIT(s, MFU_LIST(2, in), MFU_VIEWS(sum), .suffix = "add", .kind = MFU_LOSS, .fusion = MFU_MAP);
         d = sum;
     }
     mfu_grad_add(s, n, 0, d);

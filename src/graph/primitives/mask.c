@@ -19,10 +19,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     double tokens = s->config->batch * n->op->attribute[LENGTH];
 
     n->out = mfu_tensor_new(s, tokens, tokens, s->numerics.residual, MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.kind = MFU_POINTWISE,
-                                    .launches = 1 + s->config->batch}, /* whole, then each image's part */
-             0, NULL, 1, &n->out);
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(n->out), .kind = MFU_POINTWISE,
+             .launches = 1 + s->config->batch /* whole, then each image's part */);
 }
 
 const struct mfu_primitive mfu_primitive_mask = {

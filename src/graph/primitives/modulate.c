@@ -54,16 +54,10 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g, piece(s, c, mfu_view_columns(s, x)));
     if (mfu_wants_gradient(s, n, 1)) {
         dc = mfu_tensor_like(s, c);
-        mfu_emit(s,
-                 &(struct mfu_emission){/* product, sums over the tokens, into its place */
-                                        .suffix = "factor_grad",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = (gate ? 2 : 3) * elements,
-                                        .temporary_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)],
-                                        .launches = gate ? 2 : 4},
-                 2, (int[]){g, x}, 1, &dc);
+        MFU_EMIT(s, MFU_VIEWS(g, x), MFU_VIEWS(dc),
+                 /* product, sums over the tokens, into its place */ .suffix = "factor_grad", .kind = MFU_REDUCTION,
+                 .traffic = MFU_C_DRAM_REDUCTION, .fusion = MFU_COLUMN, .flops = (gate ? 2 : 3) * elements,
+                 .temporary_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)], .launches = gate ? 2 : 4);
         mfu_tensor_extend(s, dx);
         mfu_grad_add(s, n, 1, dc);
     }

@@ -49,12 +49,8 @@ static void backward_in_place(struct mfu_builder *s, struct mfu_node *n)
 {
     int a = n->saved[0], b = n->saved[1], d[2] = {over(s, a), over(s, b)};
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_POINTWISE,
-                                    .fusion = MFU_MAP,
-                                    .flops = BACKWARD_FLOPS * mfu_view_rows(s, a) * mfu_view_columns(s, a)},
-             3, (int[]){n->gradient, a, b}, 2, d);
+    MFU_EMIT(s, MFU_VIEWS(n->gradient, a, b), MFU_LIST(2, d), .suffix = "grad", .kind = MFU_POINTWISE,
+             .fusion = MFU_MAP, .flops = BACKWARD_FLOPS * mfu_view_elements(s, a));
     for (int i = 1; i >= 0; i--)
         mfu_grad_add(s, n, i, mfu_wants_gradient(s, n, i) ? d[i] : MFU_NO_VIEW);
 }

@@ -47,21 +47,15 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
 
     if (kind == LAYER_1P) {
         shifted = mfu_tensor_new(s, 1, mfu_view_columns(s, x), s->numerics.compute, MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){
-                     .suffix = "weight", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = mfu_view_columns(s, x)},
-                 0, NULL, 1, &shifted);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(shifted), .suffix = "weight", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
+                 .flops = mfu_view_columns(s, x));
     }
     if (s->numerics.widens)
         x = mfu_emit_cast(s, x, kind == LAYER_1P ? s->numerics.compute : MFU_F32);
     out[0] = mfu_tensor_like(s, x);
     out[1] = row_statistics(s, n, x, kind == LAYER || kind == LAYER_1P ? 2 : 1);
-    mfu_emit(s,
-             &(struct mfu_emission){.kind = MFU_NORM,
-                                    .traffic = MFU_C_DRAM_NORM,
-                                    .fusion = MFU_ROW,
-                                    .flops = 8 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
-             1, &x, 2, out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_LIST(2, out), .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM, .fusion = MFU_ROW,
+             .flops = 8 * mfu_view_elements(s, x));
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, out[1]);
     if (shifted != MFU_NO_VIEW)
@@ -77,25 +71,14 @@ static void whole_backward(struct mfu_builder *s, struct mfu_node *n)
 
     in[0] = mfu_emit_cast(s, in[0], mfu_view_type(s, x));
     dx = mfu_tensor_like(s, x);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "dgrad",
-                                    .kind = MFU_NORM,
-                                    .traffic = MFU_C_DRAM_NORM_BACKWARD,
-                                    .fusion = MFU_ROW,
-                                    .flops = 14 * elements},
-             3, in, 1, &dx);
+    MFU_EMIT(s, MFU_LIST(3, in), MFU_VIEWS(dx), .suffix = "dgrad", .kind = MFU_NORM,
+             .traffic = MFU_C_DRAM_NORM_BACKWARD, .fusion = MFU_ROW, .flops = 14 * elements);
     if (n->op->attribute[WEIGHT] > 0 && mfu_trains(s, n, 0)) {
         bool beta = n->op->attribute[BIAS] > 0;
 
         dgamma = mfu_tensor_new(s, 1, (beta ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "wgrad",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = 4 * elements,
-                                        .launches = 2},
-                 3, in, 1, &dgamma);
+        MFU_EMIT(s, MFU_LIST(3, in), MFU_VIEWS(dgamma), .suffix = "wgrad", .kind = MFU_REDUCTION,
+                 .traffic = MFU_C_DRAM_REDUCTION, .fusion = MFU_COLUMN, .flops = 4 * elements, .launches = 2);
         mfu_tensor_extend(s, dx);
         mfu_param_grad_add(s, n, 0, dgamma);
     }
@@ -107,13 +90,8 @@ static int centre(struct mfu_builder *s, const struct mfu_node *n, int x)
 {
     int mean = row_statistics(s, n, x, 1);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "mean",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_NORM,
-                                    .fusion = MFU_ROW,
-                                    .flops = mfu_view_elements(s, x)},
-             1, &x, 1, &mean);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(mean), .suffix = "mean", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM,
+             .fusion = MFU_ROW, .flops = mfu_view_elements(s, x));
     return mfu_emit_broadcast(s, "sub", MFU_F32, 1, x, mean);
 }
 
@@ -128,17 +106,10 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
     int square = mfu_emit_pointwise(s, "pow", MFU_F32, 1, centred, MFU_NO_VIEW, MFU_NO_VIEW);
     int mean = row_statistics(s, n, x, 1), rstd = row_statistics(s, n, x, 1), normalised;
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "mean",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_NORM,
-                                    .fusion = MFU_ROW,
-                                    .flops = rows * columns},
-             1, &square, 1, &mean);
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "rsqrt", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = 2 * rows, .launches = 2},
-             1, &mean, 1, &rstd);
+    MFU_EMIT(s, MFU_VIEWS(square), MFU_VIEWS(mean), .suffix = "mean", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM,
+             .fusion = MFU_ROW, .flops = rows * columns);
+    MFU_EMIT(s, MFU_VIEWS(mean), MFU_VIEWS(rstd), .suffix = "rsqrt", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
+             .flops = 2 * rows, .launches = 2);
     if (centred != x) /* once more, for the result */
         x = mfu_emit_broadcast(s, "sub", MFU_F32, 1, x, MFU_NO_VIEW);
     normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
@@ -171,13 +142,8 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
         if (mfu_trains(s, n, 0)) {
             dw = mfu_tensor_new(s, 1, columns, s->numerics.weight, MFU_PART_GRADIENTS);
             product = mfu_emit_pointwise(s, "dweight", mfu_view_type(s, g), 1, g, normalised, MFU_NO_VIEW);
-            mfu_emit(s,
-                     &(struct mfu_emission){.suffix = "wgrad",
-                                            .kind = MFU_REDUCTION,
-                                            .traffic = MFU_C_DRAM_REDUCTION,
-                                            .fusion = MFU_COLUMN,
-                                            .flops = rows * columns},
-                     1, &product, 1, &dw);
+            MFU_EMIT(s, MFU_VIEWS(product), MFU_VIEWS(dw), .suffix = "wgrad", .kind = MFU_REDUCTION,
+                     .traffic = MFU_C_DRAM_REDUCTION, .fusion = MFU_COLUMN, .flops = rows * columns);
         }
         if (mfu_wants_gradient(s, n, 0))
             dn = mfu_emit_broadcast(s, "dmul", mfu_view_type(s, g), 1, g, MFU_NO_VIEW);
@@ -192,14 +158,9 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
                                  n->op->attribute[KIND] == RMS_GIVEN ? n->saved[SAVED_GIVEN] : x, MFU_NO_VIEW);
     drstd = row_statistics(s, n, x, 1);
     dsum = mfu_emit_broadcast(s, "dmul", MFU_F32, 1, dn, rstd);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "sum",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_NORM_BACKWARD,
-                                    .fusion = MFU_ROW,
-                                    .flops = rows * columns,
-                                    .launches = 4}, /* and rsqrt', mean' */
-             1, &product, 1, &drstd);
+    MFU_EMIT(s, MFU_VIEWS(product), MFU_VIEWS(drstd), .suffix = "sum", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_NORM_BACKWARD, .fusion = MFU_ROW, .flops = rows * columns,
+             .launches = 4 /* and rsqrt', mean' */);
     dmean = mfu_emit_broadcast(s, "dmean", MFU_F32, 1, x, drstd);
     if (n->saved[SAVED_CENTRED] != MFU_NO_VIEW)
         x = n->saved[SAVED_CENTRED];
@@ -209,20 +170,13 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_tensor_extend(s, x); /* one expression in one function of autograd */
     mfu_tensor_extend(s, power);
     dx = mfu_view_slice(s, dsum, rows, columns);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_MAP, .flops = rows * columns},
-             2, (int[]){dsum, square}, 1, &dx);
+    MFU_EMIT(s, MFU_VIEWS(dsum, square), MFU_VIEWS(dx), .suffix = "add", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
+             .flops = rows * columns);
     if (n->saved[SAVED_CENTRED] != MFU_NO_VIEW) { /* and of the mean */
         int sum = row_statistics(s, n, x, 1);
 
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "sum",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_NORM_BACKWARD,
-                                        .fusion = MFU_ROW,
-                                        .flops = rows * columns,
-                                        .launches = 3},
-                 1, &dx, 1, &sum);
+        MFU_EMIT(s, MFU_VIEWS(dx), MFU_VIEWS(sum), .suffix = "sum", .kind = MFU_REDUCTION,
+                 .traffic = MFU_C_DRAM_NORM_BACKWARD, .fusion = MFU_ROW, .flops = rows * columns, .launches = 3);
         dx = mfu_emit_broadcast(s, "add", MFU_F32, 1, dx, sum);
     }
     mfu_grad_add(s, n, 0, dx);
@@ -234,14 +188,9 @@ static int reduce_rows(struct mfu_builder *s, const struct mfu_node *n, const ch
     int out = row_statistics(s, n, x, 1);
     bool of_rows = mfu_view_columns(s, x) <= n->op->attribute[GROUPS];
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = of_rows ? MFU_POINTWISE : MFU_REDUCTION,
-                                    .traffic = of_rows ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_NORM,
-                                    .fusion = of_rows ? MFU_MAP : MFU_ROW,
-                                    .flops = mfu_view_elements(s, x),
-                                    .launches = launches},
-             1, &x, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = suffix, .kind = of_rows ? MFU_POINTWISE : MFU_REDUCTION,
+             .traffic = of_rows ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_NORM, .fusion = of_rows ? MFU_MAP : MFU_ROW,
+             .flops = mfu_view_elements(s, x), .launches = launches);
     return out;
 }
 
@@ -268,13 +217,8 @@ static int sum_columns(struct mfu_builder *s, int x)
 {
     int out = mfu_tensor_new(s, 1, mfu_view_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "wgrad",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_COLUMN,
-                                    .flops = mfu_view_elements(s, x)},
-             1, &x, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
+             .fusion = MFU_COLUMN, .flops = mfu_view_elements(s, x));
     return out;
 }
 
@@ -344,9 +288,8 @@ static void change_layout(struct mfu_builder *s, const struct mfu_node *n, const
     double bytes = mfu_view_elements(s, x) * mfu_type_bytes[mfu_view_type(s, x)];
 
     if (n->op->attribute[KIND] == GROUP && n->op->attribute[CHANNELS_LAST] > 0)
-        mfu_emit(
-            s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .extra_read_bytes = 4 * bytes, .launches = 2},
-            0, NULL, 0, NULL);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_NO_VIEWS, .suffix = suffix, .kind = MFU_COPY, .extra_read_bytes = 4 * bytes,
+                 .launches = 2);
 }
 
 /* PyTorch's batch norm: the type of its input, two numbers per column kept. */
@@ -361,12 +304,8 @@ static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
     out[0] = n->out = mfu_tensor_like(s, x);
     out[1] = mfu_node_save(s, n, mfu_tensor_new(s, 1, 2 * kept, MFU_F32, MFU_PART_ACTIVATIONS));
     change_layout(s, n, "layout", x);
-    mfu_emit(s,
-             &(struct mfu_emission){.kind = MFU_NORM,
-                                    .flops = 6 * elements,
-                                    .extra_read_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)],
-                                    .launches = 2},
-             1, &x, 2, out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_LIST(2, out), .kind = MFU_NORM, .flops = 6 * elements,
+             .extra_read_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)], .launches = 2);
 }
 
 static void batch_backward(struct mfu_builder *s, struct mfu_node *n)
@@ -381,13 +320,8 @@ static void batch_backward(struct mfu_builder *s, struct mfu_node *n)
     if (n->op->attribute[WEIGHT] > 0 && mfu_trains(s, n, 0))
         out[1] = mfu_tensor_new(s, 1, (n->op->attribute[BIAS] > 0 ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight,
                                 MFU_PART_GRADIENTS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "grad",
-                                    .kind = MFU_NORM,
-                                    .flops = 10 * elements,
-                                    .extra_read_bytes = 2 * elements * mfu_type_bytes[mfu_view_type(s, x)],
-                                    .launches = 2},
-             3, in, 2, out);
+    MFU_EMIT(s, MFU_LIST(3, in), MFU_LIST(2, out), .suffix = "grad", .kind = MFU_NORM, .flops = 10 * elements,
+             .extra_read_bytes = 2 * elements * mfu_type_bytes[mfu_view_type(s, x)], .launches = 2);
     if (out[1] != MFU_NO_VIEW)
         mfu_param_grad_add(s, n, 0, out[1]);
     mfu_grad_add(s, n, 0, out[0]);

@@ -61,7 +61,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     mfu_emit_matmul(s, "", s->numerics.math, mfu_view_rows(s, x), width, features, 1, x, w, n->out);
     if (n->op->attribute[EXTRA] > 0) {
         all = mfu_tensor_new(s, tokens(s, n), width, s->numerics.residual, MFU_PART_ACTIVATIONS);
-        mfu_emit(s, &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .fusion = MFU_MAP}, 1, &n->out, 1, &all);
+        MFU_EMIT(s, MFU_VIEWS(n->out), MFU_VIEWS(all), .suffix = "cat", .kind = MFU_COPY, .fusion = MFU_MAP);
         n->out = all;
     }
 }
@@ -75,13 +75,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         int db = mfu_tensor_new(s, 1, ((n->op->attribute[BIAS] > 0) + n->op->attribute[EXTRA]) * width,
                                 s->numerics.compute, MFU_PART_GRADIENTS);
 
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "bias_grad",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = mfu_view_rows(s, g) * width},
-                 1, &g, 1, &db);
+        MFU_EMIT(s, MFU_VIEWS(g), MFU_VIEWS(db), .suffix = "bias_grad", .kind = MFU_REDUCTION,
+                 .traffic = MFU_C_DRAM_REDUCTION, .fusion = MFU_COLUMN, .flops = mfu_view_rows(s, g) * width);
         mfu_param_grad_add(s, n, 1, db);
     }
     mfu_tensor_extend(s, n->saved[SAVED_WEIGHT]);

@@ -21,7 +21,7 @@ static void launch(struct mfu_builder *s, const char *suffix, const struct mfu_n
                    int n_out, const int *out)
 {
     (void)n;
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_REDUCTION}, n_in, in, n_out, out);
+    MFU_EMIT(s, MFU_LIST(n_in, in), MFU_LIST(n_out, out), .suffix = suffix, .kind = MFU_REDUCTION);
 }
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)

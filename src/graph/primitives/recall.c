@@ -24,13 +24,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         mfu_tensor_retain(s, mfu_emit_rows(s, "keep", rows, x, MFU_NO_VIEW));
     }
     n->out = mfu_tensor_new(s, old + mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "cat",
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .fusion = MFU_MAP,
-                                    .extra_read_bytes = old * width * mfu_type_bytes[mfu_view_type(s, x)]},
-             1, &x, 1, &n->out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(n->out), .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR,
+             .fusion = MFU_MAP, .extra_read_bytes = old * width * mfu_type_bytes[mfu_view_type(s, x)]);
 }
 
 static void backward(struct mfu_builder *s, struct mfu_node *n)

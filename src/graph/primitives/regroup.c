@@ -18,8 +18,7 @@ static int copy(struct mfu_builder *s, const char *suffix, int x, double columns
     double elements = mfu_view_elements(s, x);
     int out = mfu_tensor_new(s, elements / columns, columns, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR}, 1, &x, 1,
-             &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR);
     return out;
 }
 

@@ -101,13 +101,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     }
     if (learned) { /* whole numbers: differences, logarithms, classes */
         distances = mfu_tensor_new(s, rows, keys, MFU_I64, MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "classes",
-                                        .kind = MFU_POINTWISE,
-                                        .fusion = MFU_MAP,
-                                        .flops = 10 * rows * keys,
-                                        .launches = 16},
-                 0, NULL, 1, &distances);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(distances), .suffix = "classes", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
+                 .flops = 10 * rows * keys, .launches = 16);
         mfu_node_save(s, n, distances);
     }
     if (n->op->attribute[POINTS] > 0)
@@ -115,8 +110,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     n->out =
         mfu_tensor_new(s, heads * rows, keys, n->op->attribute[HIDDEN] > 0 ? s->numerics.compute : s->numerics.residual,
                        MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){.kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING, .random = true}, learned,
-             &distances, 1, &n->out);
+    MFU_EMIT(s, MFU_LIST(learned, &distances), MFU_VIEWS(n->out), .kind = MFU_EMBEDDING,
+             .traffic = MFU_C_DRAM_EMBEDDING, .random = true);
     for (int i = 0; i < 2 && n->op->attribute[SQUASHED] > 0; i++) { /* its result is kept; times 16 */
         n->out = mfu_emit_pointwise(s, i ? "scale" : "sigmoid", mfu_view_type(s, n->out), 1, n->out, MFU_NO_VIEW,
                                     MFU_NO_VIEW);

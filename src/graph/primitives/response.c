@@ -28,12 +28,8 @@ static int of_samples(struct mfu_builder *s, const char *suffix, int x)
 {
     int out = mfu_tensor_new(s, s->config->batch, mfu_view_columns(s, x), wide(s, x), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .flops = 2 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
-             1, &x, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
+             .flops = 2 * mfu_view_elements(s, x));
     return out;
 }
 

@@ -73,8 +73,7 @@ static int rotate_complex(struct mfu_builder *s, int x)
     double rows = mfu_view_rows(s, in), columns = mfu_view_columns(s, in);
     int out = mfu_tensor_new(s, rows, columns, MFU_F32, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){.suffix = "complex", .kind = MFU_POINTWISE, .flops = 3 * rows * columns}, 1, &in,
-             1, &out);
+    MFU_EMIT(s, MFU_VIEWS(in), MFU_VIEWS(out), .suffix = "complex", .kind = MFU_POINTWISE, .flops = 3 * rows * columns);
     return mfu_emit_cast(s, out, mfu_view_type(s, x));
 }
 

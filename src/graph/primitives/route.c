@@ -58,24 +58,14 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
     mfu_emit_matmul(s, "router", router_math(s, x), rows, experts, width, 1, x, w, logits);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "top_k",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_SOFTMAX,
-                                    .flops = 8 * rows * experts,
-                                    .launches = 6},
-             1, &logits, 1, &scores);
+    MFU_EMIT(s, MFU_VIEWS(logits), MFU_VIEWS(scores), .suffix = "top_k", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_SOFTMAX, .flops = 8 * rows * experts, .launches = 6);
     given = mfu_node_input(s, n, sent(n->op));
     width = shape(n->op);
     n->out = mfu_tensor_new(s, rows * top_k, width, mfu_view_type(s, given), MFU_PART_ACTIVATIONS);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "permute",
-                                    .kind = MFU_COPY,
-                                    .traffic = MFU_C_DRAM_EMBEDDING,
-                                    .launches = 2,
-                                    .extra_read_bytes =
-                                        (top_k - 1) * rows * width * mfu_type_bytes[mfu_view_type(s, given)]},
-             1, &given, 1, &n->out);
+    MFU_EMIT(s, MFU_VIEWS(given), MFU_VIEWS(n->out), .suffix = "permute", .kind = MFU_COPY,
+             .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2,
+             .extra_read_bytes = (top_k - 1) * rows * width * mfu_type_bytes[mfu_view_type(s, given)]);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, w);
     mfu_node_save(s, n, scores);
@@ -98,17 +88,10 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         g = mfu_emit_broadcast(s, "dweigh", mfu_view_type(s, g), 1, g, n->saved[SAVED_SCORES]);
         mfu_tensor_extend(s, product);
     }
-    mfu_emit(
-        s,
-        &(struct mfu_emission){.suffix = "unpermute", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2},
-        1, &g, 1, &dx);
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "dscores",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_SOFTMAX,
-                                    .flops = 8 * rows * experts,
-                                    .launches = 6},
-             1, &n->saved[SAVED_SCORES], 1, &dlogits);
+    MFU_EMIT(s, MFU_VIEWS(g), MFU_VIEWS(dx), .suffix = "unpermute", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING,
+             .launches = 2);
+    MFU_EMIT(s, MFU_VIEWS(n->saved[SAVED_SCORES]), MFU_VIEWS(dlogits), .suffix = "dscores", .kind = MFU_REDUCTION,
+             .traffic = MFU_C_DRAM_SOFTMAX, .flops = 8 * rows * experts, .launches = 6);
     if (mfu_trains(s, n, 0)) {
         dw = mfu_tensor_new(s, 1, width * experts, mfu_view_type(s, x), MFU_PART_GRADIENTS);
         mfu_emit_weight_gradient(s, "router.wgrad", router_math(s, x), experts, width, rows, 1, dlogits, x, dw);

@@ -97,11 +97,8 @@ static int made(struct mfu_builder *s, const char *suffix, enum mfu_kind kind, e
 {
     int in[] = {a, b}, out = mfu_tensor_new(s, rows, columns, type, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = suffix, .kind = kind, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = fusion, .flops = rows * columns},
-        2, in, 1, &out);
+    MFU_EMIT(s, MFU_LIST(2, in), MFU_VIEWS(out), .suffix = suffix, .kind = kind, .traffic = MFU_C_DRAM_IRREGULAR,
+             .fusion = fusion, .flops = rows * columns);
     return out;
 }
 

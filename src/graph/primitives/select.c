@@ -27,10 +27,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     int x = mfu_node_input(s, n, 0);
     int full = mfu_tensor_like(s, x);
 
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = "grad", .kind = MFU_COPY, .fusion = MFU_MAP, .launches = 2}, /* zeros, then the rows */
-             1, &n->gradient, 1, &full);
+    MFU_EMIT(s, MFU_VIEWS(n->gradient), MFU_VIEWS(full), .suffix = "grad", .kind = MFU_COPY, .fusion = MFU_MAP,
+             .launches = 2 /* zeros, then the rows */);
     mfu_grad_add(s, n, 0, full);
 }
 

@@ -44,8 +44,7 @@ static int copy(struct mfu_builder *s, const char *suffix, int x)
 {
     int out = mfu_tensor_like(s, x);
 
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR}, 1, &x, 1,
-             &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR);
     return out;
 }
 
@@ -54,7 +53,7 @@ static int small(struct mfu_builder *s, const char *suffix, double rows, double 
 {
     int out = mfu_tensor_new(s, rows, columns, MFU_F32, MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_POINTWISE}, 1, &x, 1, &out);
+    MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_POINTWISE);
     return out;
 }
 
@@ -65,8 +64,7 @@ static int normalised(struct mfu_builder *s, const char *suffix, int x)
         out[2] = {MFU_NO_VIEW, mfu_tensor_new(s, mfu_view_rows(s, x), 1, MFU_F32, MFU_PART_ACTIVATIONS)};
 
     out[0] = mfu_tensor_like(s, x);
-    mfu_emit(s, &(struct mfu_emission){.suffix = suffix, .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM}, 1, &rows, 2,
-             out);
+    MFU_EMIT(s, MFU_VIEWS(rows), MFU_LIST(2, out), .suffix = suffix, .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM);
     return copy(s, "channels", out[0]);
 }
 
@@ -87,7 +85,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (n->again) { /* backward's kernel writes it beside the gradients, later: it is the next of the model's */
         n->n_saved = SAVED;
         n->out = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
-        mfu_emit(s, &(struct mfu_emission){.suffix = "again", .kind = MFU_POINTWISE}, 0, NULL, 1, &n->out);
+        MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(n->out), .suffix = "again", .kind = MFU_POINTWISE);
         return;
     }
     if (n->op->attribute[NORMS] > 0) {
@@ -113,7 +111,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
                             MFU_PART_ACTIVATIONS);
     out[2] = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
     in[0] = u, in[1] = dt, in[2] = bc, in[3] = z, in[4] = n->saved[SAVED_A], in[5] = n->saved[SAVED_D];
-    mfu_emit(s, &(struct mfu_emission){.kind = MFU_REDUCTION, .flops = states(s, n, u)}, 6, in, 3, out);
+    MFU_EMIT(s, MFU_LIST(6, in), MFU_LIST(3, out), .kind = MFU_REDUCTION, .flops = states(s, n, u));
     mfu_node_save(s, n, out[1]);
     mfu_node_save(s, n, out[0]);
     n->out = out[2];
@@ -140,8 +138,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     dw = mfu_tensor_new(s, state + 2, width, MFU_F32, MFU_PART_ACTIVATIONS);
     in[0] = u, in[1] = dt, in[2] = bc, in[3] = kept[SAVED_Z], in[4] = kept[SAVED_A], in[5] = kept[SAVED_X];
     in[6] = kept[SAVED_Y], in[7] = g;
-    mfu_emit(s, &(struct mfu_emission){.suffix = "grad", .kind = MFU_REDUCTION, .flops = states(s, n, u)}, 8, in, 5,
-             (int[]){d[U], d[DT], d[BC], d[Z], dw});
+    MFU_EMIT(s, MFU_LIST(8, in), MFU_VIEWS(d[U], d[DT], d[BC], d[Z], dw), .suffix = "grad", .kind = MFU_REDUCTION,
+             .flops = states(s, n, u));
     if (n->again)
         mfu_tensor_extend(s, n->out);
     d[BC] = mfu_emit_cast(s, d[BC], type);
