@@ -110,38 +110,65 @@ static void runs_of_a_slow_card_are_believed(void **state)
     }
 }
 
+struct sourced {
+    const char *source;
+    double times; /* as long as on one GPU as it is */
+};
+
+/* A calibration by these runs on `gpus` GPUs each, by their sources or as if all were of one. */
+static struct mfu_calibrated *calibrate_by_source(struct place *p, const struct sourced *runs, size_t n, int gpus,
+                                                  bool told)
+{
+    struct mfu_error err = {0};
+    struct mfu_calibrated *c;
+    char text[2048];
+    int used = snprintf(text, sizeof text,
+                        "source,gpu,n_gpus,sharding,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,"
+                        "step_time_ms,precision,compile,optimizer,attention,bias\n");
+
+    for (size_t i = 0; i < n; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "%s,rtx4070,%d,%s,gpt2,1024,12,12,768,50304,%zu,64,%.0f,bf16-amp,torch.compile,adamw-fused,"
+                         "flash2,0\n",
+                         told ? runs[i].source : "all", gpus, gpus > 1 ? "ddp" : "none", 4 + 2 * (i % 3),
+                         runs[i].times * 9340. / 8 * (double)(4 + 2 * (i % 3)));
+    if (!(c = calibrate(p, scratch_file(&p->files, told ? "told.csv" : "pooled.csv", text), &err)))
+        fail_msg("%s", err.text);
+    assert_int_equal(c->n_runs, n);
+    return c;
+}
+
 /* Six slow runs of one source beside one each of three others: pooled they make the card slow, told apart hardly. */
 static void many_runs_of_a_source_are_one_source(void **state)
 {
-    static const struct {
-        const char *source;
-        double times;
-    } runs[] = {{"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"b", 1}, {"c", 1}, {"d", 1}};
-    struct place *p = *state;
+    static const struct sourced runs[] = {{"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"a", 1.3},
+                                          {"a", 1.3}, {"b", 1},   {"c", 1},   {"d", 1}};
     double efficiency[2];
 
     for (int told = 0; told < 2; told++) {
-        struct mfu_error err = {0};
-        struct mfu_calibrated *c;
-        char text[2048];
-        int used = snprintf(text, sizeof text,
-                            "source,gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,"
-                            "step_time_ms,precision,compile,optimizer,attention,bias\n");
+        struct mfu_calibrated *c = calibrate_by_source(*state, runs, LENGTH(runs), 1, told);
 
-        for (size_t i = 0; i < LENGTH(runs); i++)
-            used += snprintf(text + used, sizeof text - (size_t)used,
-                             "%s,rtx4070,gpt2,1024,12,12,768,50304,%zu,64,%.0f,bf16-amp,torch.compile,adamw-fused,"
-                             "flash2,0\n",
-                             told ? runs[i].source : "all", 4 + 2 * (i % 3),
-                             runs[i].times * 9340. / 8 * (double)(4 + 2 * (i % 3)));
-        if (!(c = calibrate(p, scratch_file(&p->files, told ? "told.csv" : "pooled.csv", text), &err)))
-            fail_msg("%s", err.text);
-        assert_int_equal(c->n_runs, LENGTH(runs));
         assert_int_equal(c->fit.n_classes, 1); /* residuals are listed by kind, not by source */
         efficiency[told] = c->fit.value[MFU_C_GEMM_EFFICIENCY];
         mfu_calibrated_free(c);
     }
     assert_true(efficiency[1] > 1.05 * efficiency[0]);
+}
+
+/* What is slow about two others' systems is nothing of a third; what is slow about one's own stays so. */
+static void a_system_is_its_owners(void **state)
+{
+    static const struct sourced runs[] = {{"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"b", 1.3}, {"b", 1.3}, {"b", 1.3}};
+
+    for (int told = 0; told < 2; told++) {
+        struct mfu_calibrated *c = calibrate_by_source(*state, runs, LENGTH(runs), 2, told);
+
+        if (told)
+            assert_true(c->fit.value[MFU_C_SYSTEM] == 1);
+        else
+            assert_true(c->fit.value[MFU_C_SYSTEM] > 1.02);
+        mfu_calibrated_free(c);
+    }
 }
 
 static void one_run_is_believed_or_refused(void **state)
@@ -595,6 +622,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_of_a_slow_card_are_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_runs_of_a_source_are_one_source, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_system_is_its_owners, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_run_is_believed_or_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_constant_needs_steps_of_two_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_loader_is_what_equal_sequences_wait_for, set_up, tear_down),

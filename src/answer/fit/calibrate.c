@@ -33,7 +33,8 @@
 static const struct mfu_fit_class run_kinds[] = {{"eager runs", 0.06, 0, 0}, {"runs", 0.03, 0, 0}};
 
 /* What all runs of a source have in common, where there are several: two campaigns on the same kernels and type of card
- * differ by 3 to 9 % (docs/accuracy.md).  Thirty runs of one say no more of the card than that allows. */
+ * differ by 3 to 9 % (docs/accuracy.md).  Thirty runs of one say no more of the card than that allows, and on many GPUs
+ * nothing of another's `system`. */
 #define SOURCES_DIFFER 0.06
 
 struct run {
@@ -135,7 +136,9 @@ static int class_of(struct work *w, struct mfu_fit_class c, int source)
         w->source_of[i] = source;
         w->classes[w->n_classes++] = c;
     }
-    return i < w->n_classes ? i : w->n_classes - 1;
+    i = i < w->n_classes ? i : w->n_classes - 1;
+    w->classes[i].systematic = fmax(w->classes[i].systematic, c.systematic);
+    return i;
 }
 
 static int add_samples(struct work *w, const struct mfu_samples *s, struct mfu_error *err)
@@ -207,9 +210,10 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, int 
     w->out->n_runs++;
     class = run_kinds[mfu_runtimes[r->plan.config.runtime].sigma != MFU_C_MODEL_SIGMA_EAGER];
     if (source > 0) {
-        class.systematic = SOURCES_DIFFER;
-        class.slower = mfu_catalog_prior(w->in->catalog, w->out->gpu)
-                           ->value[class.name == run_kinds[0].name ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
+        const struct mfu_coefficients *prior = mfu_catalog_prior(w->in->catalog, w->out->gpu);
+
+        class.systematic = hypot(SOURCES_DIFFER, r->plan.config.ranks > 1 ? prior->sigma[MFU_C_SYSTEM] : 0);
+        class.slower = prior->value[class.name == run_kinds[0].name ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
     }
     return add_point(w, (struct mfu_fit_point){measured_s, 0, class_of(w, class, source)}, (struct point){.run = r},
                      err);
@@ -458,7 +462,7 @@ static bool sizes_differ(struct work *w, enum mfu_coefficient id)
 /* Of whole runs, the few that matter (cost model 10), with their sigmas. */
 static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_parameter *list)
 {
-    bool used[MFU_ATTENTION_COUNT] = {false}, several = false, eager = false, compiled = false;
+    bool used[MFU_ATTENTION_COUNT] = {false}, several = false, own = true, eager = false, compiled = false;
     struct mfu_fit_parameter *p;
     bool fp32 = false;
     int n = 0;
@@ -468,6 +472,7 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
 
         used[c->attention] = true;
         several |= c->ranks > 1;
+        own &= !(w->classes[w->points[i].kind].systematic > 0);
         eager |= !mfu_runtimes[c->runtime].compiled;
         compiled |= mfu_runtimes[c->runtime].compiled;
         fp32 |= mfu_precisions[c->precision].linear_math == MFU_PEAK_FP32;
@@ -479,7 +484,7 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
         if (used[k] && mfu_attentions[k].fused)
             tie(one(list, &n, 0.12), mfu_attentions[k].d64, mfu_attentions[k].d128);
-    p = one(list, &n, 0.20);
+    p = one(list, &n, own ? 0.20 : 0.07); /* one board may be slow; boards in general follow their memory's law */
     tie(p, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_OPTIMIZER);
     tie(p, MFU_C_RATE_POINTWISE, MFU_C_RATE_NORM); /* which rules where loads are narrow */
     if (constant)
@@ -488,8 +493,9 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
         tie(one(list, &n, 0.4), MFU_C_DISPATCH_EAGER, MFU_C_DISPATCH_BACKWARD);
     if (compiled)
         tie(one(list, &n, 0.4), MFU_C_DISPATCH_COMPILE, MFU_C_DISPATCH_C);
-    if (several) {
+    if (several && own)
         tie(one(list, &n, 0), MFU_C_SYSTEM, MFU_C_SYSTEM);
+    if (several) {
         p = one(list, &n, 0.25);
         for (int id = MFU_C_LINK_NVLINK; id <= MFU_C_LINK_HOST; id++)
             if (matters(w, id))
