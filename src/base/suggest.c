@@ -15,6 +15,8 @@
 #include <string.h>
 
 #define LONGEST 96 /* letters; longer words get no suggestion */
+#define SHORTEST_PART                                                                                                  \
+    4 /* letters of a name's beginning that a slip may be of (chosen: shorter ones are like any word) */
 
 /* The next letter that matters, folded; '\0' at the end. */
 static int next_letter(const char **name)
@@ -136,27 +138,39 @@ static bool leaves_parts_out(const char *typed, const char *name)
     return true;
 }
 
+/* The distance of a word to the nearest beginning of a name that ends with one of its parts: "lama3" is one letter from
+ * Llama-3-8B; more than `limit`: none is so near. */
+static int distance_to_parts(const char *word, int length, const char *name, const char *folded, int limit)
+{
+    int nearest = limit + 1, n = 0;
+
+    for (const char *at = name; next_letter(&at); n++)
+        if (*at && strchr("-_ .", *at) && abs(n + 1 - length) <= limit && n + 1 >= SHORTEST_PART)
+            nearest = least(nearest, distance(word, length, folded, n + 1, limit));
+    return nearest;
+}
+
 /* How good a match `name` is: 0 is the word itself, 1 a word that it begins or whose parts it has,
- * 1 + d one at distance d, and beyond `limit` is too far. */
+ * 1 + d one at distance d, or of which a beginning is, and beyond `limit` is too far. */
 static int rank(const char *typed, const char *word, int length, const char *name, int limit)
 {
     char folded[LONGEST];
-    int n = fold(folded, name);
+    int n = fold(folded, name), parts;
 
     if (n >= length && memcmp(folded, word, (size_t)length) == 0)
         return n > length;
     if (leaves_parts_out(typed, name))
         return 1;
+    parts = distance_to_parts(word, length, name, folded, limit);
     if (abs(n - length) > limit) /* also spares the table */
-        return limit + 2;
-    return 1 + distance(word, length, folded, n, limit);
+        return 1 + parts;
+    return 1 + least(parts, distance(word, length, folded, n, limit));
 }
 
-/* Of names that begin with the word the shortest is the nearest: it says least that was
- * not typed. */
+/* Of names that are as near the shortest is the nearest: it says least that was not typed. */
 static bool is_nearer(int r, const char *name, int rank_of, const char *than)
 {
-    return r < rank_of || (r == rank_of && r <= 1 && strlen(name) < strlen(than));
+    return r < rank_of || (r == rank_of && strlen(name) < strlen(than));
 }
 
 size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max)

@@ -19,6 +19,8 @@
  * A section that says `like: h` has the operations of that one (of this file, or of one that it extends), and
  * `with: {window: no_window}` reads other dims in them: layers that differ in a number.
  *
+ * `shares: 1`: the layers of a section that repeats have one set of weights, that of the first.
+ *
  * `whole: [height / 64]` at the top: what must be a whole number, or the sizes are refused; the nearest file's list holds.
  *
  * What a section with `keep: 1` hands on is put on a pile, from which `kept`, as an input, takes the last: what the way down of
@@ -97,6 +99,7 @@ struct mfu_model_section {
     struct mfu_expression *repeat; /* or NULL: once */
     struct mfu_expression *apart;  /* or NULL: it is part of the model that trains */
     int first, count;              /* ops */
+    bool shares;                   /* its layers have one set of weights */
     bool of_n_layer;               /* how often it repeats follows from n_layer */
 };
 

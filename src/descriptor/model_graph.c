@@ -514,18 +514,33 @@ static int check_with(struct mfu_model_builder *b)
     return 0;
 }
 
+/* What a section says as 1 or 0, which it need not (0); returns its place, that of the section without it, NULL: neither. */
+static struct mfu_yaml_node *read_switch(struct mfu_model_builder *b, struct mfu_yaml_node *section, const char *key,
+                                         bool *is)
+{
+    struct mfu_yaml_node *node = mfu_node_find(section, key);
+    const char *text = node && mfu_node_plain(node) ? mfu_node_text(b->yaml, node) : NULL;
+
+    *is = text && strcmp(text, "1") == 0;
+    if (!node || *is || (text && strcmp(text, "0") == 0))
+        return node ? node : section;
+    mfu_fail(b->err, MFU_EINPUT, "%s: expected 1 or 0", key);
+    mfu_node_error(b->yaml, node, b->err);
+    return NULL;
+}
+
 static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph, struct mfu_yaml_node *node)
 {
-    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", "keep", NULL};
+    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", "keep", "shares", NULL};
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections];
     char name[MFU_NAME_MAX];
-    const char *text;
     const struct mfu_field fields[] = {
         {"name", MFU_FIELD_TEXT, .size = sizeof name, .required = 1},
         {.key = NULL},
     };
-    struct mfu_yaml_node *repeat, *apart, *ops, *keep = mfu_node_find(node, "keep");
+    struct mfu_yaml_node *repeat, *apart, *ops, *keep;
+    bool keeps;
     struct mfu_yaml *own = b->yaml;
 
     if (mfu_node_fields(b->yaml, node, fields, others, name, b->err) < 0)
@@ -539,11 +554,8 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section", name);
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
     }
-    if (keep
-        && !(mfu_node_plain(keep) && (text = mfu_node_text(own, keep)) && (!strcmp(text, "0") || !strcmp(text, "1")))) {
-        mfu_fail(b->err, MFU_EINPUT, "keep: expected 1 or 0");
-        return mfu_node_error(own, keep, b->err);
-    }
+    if (!(keep = read_switch(b, node, "keep", &keeps)) || !read_switch(b, node, "shares", &s->shares))
+        return -1;
     repeat = mfu_node_find(node, "repeat");
     apart = mfu_node_find(node, "apart");
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
@@ -563,7 +575,7 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     repeat = check_with(b) < 0 || read_ops(b, ops) < 0 ? NULL : ops;
     b->with = NULL;
     b->yaml = own;
-    if (!repeat || !keep || strcmp(mfu_node_text(own, keep), "0") == 0)
+    if (!repeat || !keeps)
         return repeat ? 0 : -1;
     b->kept_at[b->n_kept] = (struct mfu_model_place){own, keep};
     b->kept[b->n_kept++] = s->first + s->count - 1;

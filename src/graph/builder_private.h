@@ -66,6 +66,10 @@ double mfu_repeats(const struct mfu_config *, const struct mfu_model_section *);
 int mfu_fail_images(const struct mfu_config *, double tokens, struct mfu_error *err);
 /* How it stands apart: 0 not at all; 1 in the 16 bits of the step, 2 in fp32. */
 double mfu_apart(const struct mfu_config *, const struct mfu_model_section *);
+
+/* How many sets of weights so many layers of a section have. */
+double mfu_weight_sets(const struct mfu_model_section *, double layers);
+
 bool mfu_shares_weight(const struct mfu_builder *, int op);
 
 /* A pass that puts launches between those that there are, segment by segment: begin; one more launch at *n, NULL when out

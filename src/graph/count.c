@@ -127,6 +127,11 @@ double mfu_apart(const struct mfu_config *c, const struct mfu_model_section *sec
     return sec->apart ? mfu_expression_eval(sec->apart, c->dim) : 0;
 }
 
+double mfu_weight_sets(const struct mfu_model_section *sec, double layers)
+{
+    return sec->shares ? fmin(layers, 1) : layers;
+}
+
 /* Whether the op uses the weight of another one. */
 bool mfu_shares_weight(const struct mfu_builder *s, int op)
 {
@@ -194,13 +199,14 @@ void mfu_count_rank(struct mfu_builder *s)
     p->layers = mfu_cut_layers(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double all = mfu_stage_repeats(s, section), still = mfu_frozen_layers(s, sec->name, true).all;
+        double layers = mfu_stage_repeats(s, section), all = mfu_weight_sets(sec, layers),
+               still = mfu_frozen_layers(s, sec->name, true).all;
         struct mfu_unit *unit = &s->unit[section];
 
-        *unit = (struct mfu_unit){.layers = sec->repeat ? all : 0};
-        p->blocks += unit->layers;
+        *unit = (struct mfu_unit){.layers = sec->repeat && !sec->shares ? layers : 0};
+        p->blocks += sec->repeat ? layers : 0;
         for (int i = sec->first; i < sec->first + sec->count; i++)
-            p->layer_modules += is_module(s, i) ? unit->layers : 0;
+            p->layer_modules += sec->repeat && is_module(s, i) ? layers : 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
             for (int frozen = 0; frozen <= (still > 0 ? 1 : 0) && !s->left_out[i] && s->operations[i].primitive->params;
@@ -255,7 +261,8 @@ void mfu_count_parameters(struct mfu_builder *s)
     p->weight_tensors = p->trainable_params = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s->config, sec), still = mfu_frozen_layers(s, sec->name, false).all;
+        double layers = mfu_repeats(s->config, sec), times = mfu_weight_sets(sec, layers);
+        double still = mfu_frozen_layers(s, sec->name, false).all;
         bool apart = mfu_apart(s->config, sec) > 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
@@ -277,7 +284,7 @@ void mfu_count_parameters(struct mfu_builder *s)
             active = w.active;
             all = w.weight + w.bias;
             if (mfu_is(op, MFU_MULTIPLIES))
-                p->linear_params += times * (active - w.bias);
+                p->linear_params += layers * (active - w.bias);
             if (mfu_shares_weight(s, i))
                 all = active = w.bias; /* the weight is another op's */
             z = mfu_op_size(s, i, mfu_shares_weight(s, i), false);

@@ -58,19 +58,23 @@ struct mfu_frozen_layers mfu_frozen_layers(const struct mfu_builder *s, const ch
 
 static int check_layers(const struct mfu_builder *s, struct mfu_error *err)
 {
+    const struct mfu_model *m = s->config->model;
     const double *set = s->config->setting;
     double from = set[MFU_S_TRAINABLE_FROM], first = first_of_cut(s), last = first + mfu_cut_layers(s) - 1;
 
+    for (int i = 0; i < m->n_sections && set[MFU_S_TRAINABLE_LAYERS] > 0; i++)
+        if (m->sections[i].shares)
+            return mfu_fail(err, MFU_EINPUT, "trainable_layers: layers of %s have one set of weights", m->slug);
     if (from < 0 || (from >= first && from + set[MFU_S_TRAINABLE_LAYERS] - 1 <= last))
         return 0;
     return isnan(first) ? mfu_fail(err, MFU_EINPUT,
                                    "trainable_from: numbers of layers of %s, which has several kinds of "
                                    "them, are not modelled (set trainable_from -1)",
-                                   s->config->model->slug)
+                                   m->slug)
                         : mfu_fail(err, MFU_EINPUT,
                                    "trainable_from: layers %g to %g of %s, which can train as a few, "
                                    "are %g to %g",
-                                   from, from + set[MFU_S_TRAINABLE_LAYERS] - 1, s->config->model->slug, first, last);
+                                   from, from + set[MFU_S_TRAINABLE_LAYERS] - 1, m->slug, first, last);
 }
 
 /* What is around layers of which only the last train does so where it is named; a tower's biases are its own. */

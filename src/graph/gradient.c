@@ -326,11 +326,6 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         view = mfu_emit_cast_as(s, view, type, MFU_PART_GRADIENTS, MFU_PARAMETER);
     mfu_tensor_of(s, view)->part = MFU_PART_GRADIENTS;
     p->given++;
-    if (p->given < p->users && !mfu_products_add(s)) {
-        p->gradient = view; /* waits for the other user's */
-        mfu_tensor_retain(s, view);
-        return;
-    }
     if (p->gradient != MFU_NO_VIEW) {
         /* Eager autograd adds in place, but not into a view, such as the transposed
          * product of a linear; autocast's cast has made that a tensor of its own. */
@@ -345,6 +340,11 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         MFU_EMIT(s, MFU_VIEWS(p->gradient, view), MFU_VIEWS(sum), .suffix = "add", .kind = MFU_POINTWISE,
                  .fusion = MFU_PARAMETER, .flops = p->elements);
         view = sum;
+    }
+    if (p->given < p->users && !mfu_products_add(s)) {
+        p->gradient = view; /* waits for the other users' */
+        mfu_tensor_retain(s, view);
+        return;
     }
     if (p->given == p->users)
         complete(s, n, p);

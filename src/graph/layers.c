@@ -172,6 +172,19 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base, const
     return s->n_nodes++;
 }
 
+/* The node of an op, or its adapter's, in the first layer of a section, whose weights all have; -1: this is the first. */
+static int first_of(const struct mfu_builder *s, const struct mfu_layer *st, int op)
+{
+    const struct mfu_layer *l = s->layers;
+    int node;
+
+    while (l->section != st->section)
+        l++;
+    for (node = l->first_node + l->n_nodes - 1; l != st && s->nodes[node].source != &s->config->model->ops[op];)
+        node--;
+    return l == st ? -1 : node;
+}
+
 static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op)
 {
     const struct mfu_model_op *source = &s->config->model->ops[op];
@@ -201,15 +214,18 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
         add_parameters(s, st, n, op, st->node_before >= 0 && before < st->first_node ? &s->nodes[before] : NULL);
         if (s->failed)
             return;
-        if (mfu_shares_weight(s, op) && at[source->shares] >= 0) {
+        if (st->section->shares)
+            owner = first_of(s, st, op);
+        else if (mfu_shares_weight(s, op))
             owner = at[source->shares];
-            borrow(s, n, 0, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
-        }
+        for (int which = 0; owner >= 0 && which <= st->section->shares; which++)
+            borrow(s, n, which, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
     }
     find_whether_it_trains(s, st->section, n);
     at[op] = s->n_nodes++;
     if (mfu_adapted(s, op, st->frozen)) {
-        bool lent = owner >= 0 && mfu_adapted(s, source->shares, st->frozen) && !mfu_adapts_keys(s);
+        bool lent =
+            owner >= 0 && !mfu_adapts_keys(s) && (st->section->shares || mfu_adapted(s, source->shares, st->frozen));
         int adapter =
             add_adapter(s, op, in[0], at[op], lent ? &s->nodes[owner - !mfu_is_adapter(s, &s->nodes[owner])] : NULL);
 

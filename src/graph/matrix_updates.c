@@ -274,19 +274,15 @@ static const struct way {
 
 /* ---- which matrices ------------------------------------------------------ */
 
-static bool is_repeated(const struct mfu_model *m, const char *section)
+/* Whether a layer's launch is the gradient of a matrix that layers have; of those that share it, the first has it.
+ * Experts are one product in a batch. */
+static bool is_of_layers(const struct mfu_builder *s, int k, const struct mfu_launch *l)
 {
-    for (int i = 0; i < m->n_sections; i++)
-        if (strcmp(m->sections[i].name, section) == 0)
-            return m->sections[i].repeat != NULL;
-    return false;
-}
+    const struct mfu_model_section *section = s->layers[k].section;
+    bool lent = section->shares && k > 0 && s->layers[k - 1].section == section;
 
-/* Whether the launch is the gradient of a matrix of the layers.  Experts are one product in a batch. */
-static bool is_of_layers(const struct mfu_config *c, const struct mfu_launch *l)
-{
     return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->work->kernel.kind) && strstr(l->suffix, "wgrad")
-        && is_repeated(c->model, l->section);
+        && section->repeat && !lent;
 }
 
 double mfu_element_state_bytes(const struct mfu_builder *s, enum mfu_optimizer_kind kind)
@@ -326,7 +322,7 @@ double mfu_matrix_params(const struct mfu_builder *s, double *state_bytes)
             double copies = (1 + s->layers[p->segments[i].of].copies) * p->segments[i].repeat * g->batch;
             struct matrix a = matrix_of(s, g->m, g->n, 1);
 
-            if (!is_of_layers(s->config, &p->launches[k]))
+            if (!is_of_layers(s, p->segments[i].of, &p->launches[k]))
                 continue;
             params += copies * g->m * g->n;
             *state_bytes += copies * way_of(s)->states(&a);
@@ -353,7 +349,7 @@ void mfu_matrices_emit(struct mfu_builder *s)
             const struct mfu_kernel g = p->launches[k].work->kernel;
             struct matrix a = matrix_of(s, g.m, g.n, g.batch);
 
-            if (is_of_layers(s->config, &p->launches[k]))
+            if (is_of_layers(s, seg.of, &p->launches[k]))
                 way_of(s)->emit(s, &a);
         }
         mfu_segment_close(s);
@@ -373,7 +369,7 @@ bool mfu_matrix_emit_one(struct mfu_builder *s, int view)
         const struct mfu_kernel g = l->work->kernel;
         struct matrix a;
 
-        if (!is_of_layers(s->config, l) || g.m * g.n * g.batch > elements)
+        if (!is_of_layers(s, s->layer, l) || g.m * g.n * g.batch > elements)
             continue;
         a = matrix_of(s, g.m, g.n, g.batch);
         way_of(s)->emit(s, &a);

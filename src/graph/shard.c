@@ -250,7 +250,8 @@ double mfu_swapped_gradients(const struct mfu_builder *s)
            swapped = 0;
 
     for (const struct mfu_model_section *sec = m->sections; sec < m->sections + m->n_sections; sec++) {
-        double times = mfu_stage_repeats(s, (int)(sec - m->sections)) - mfu_frozen_layers(s, sec->name, true).all;
+        double times = mfu_weight_sets(sec, mfu_stage_repeats(s, (int)(sec - m->sections)))
+            - mfu_frozen_layers(s, sec->name, true).all;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
             if (!s->left_out[i] && s->operations[i].primitive->params) {

@@ -333,6 +333,19 @@ static int check_context_parallel(const struct mfu_config *c, struct mfu_error *
         : check_divides(c, "seq", MFU_S_CP, err);
 }
 
+/* Who gathers, sums or holds what all layers use: pipelines' stages and blocks of FSDP have weights of their own. */
+static int check_shared_layers(const struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_model *m = c->model;
+
+    for (int i = 0; i < m->n_sections; i++)
+        if (m->sections[i].shares && (c->setting[MFU_S_PP] > 1 || c->setting[MFU_S_ZERO] > 1))
+            return mfu_fail(
+                err, MFU_EINPUT, "%s: the layers of %s have one set of weights; this is not modelled (set %s 1)",
+                c->setting[MFU_S_PP] > 1 ? "pp" : "zero", m->slug, c->setting[MFU_S_PP] > 1 ? "pp" : "zero");
+    return 0;
+}
+
 /* What splits layers or shards states has a process for each GPU.  Those of one process stand in one machine. */
 static int check_one_process(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -814,8 +827,9 @@ int mfu_check_parallel(const struct mfu_config *c, struct mfu_error *err)
         return -1;
     if (c->setting[MFU_S_NODES] > gpus)
         return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
-    if (check_offload(c, err) < 0 || check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0
-        || check_context_parallel(c, err) < 0 || check_experts(c, err) < 0 || check_copies(c, err) < 0)
+    if (check_offload(c, err) < 0 || check_shared_layers(c, err) < 0 || check_pipeline(c, err) < 0
+        || check_tensor_parallel(c, err) < 0 || check_context_parallel(c, err) < 0 || check_experts(c, err) < 0
+        || check_copies(c, err) < 0)
         return -1;
     return check_node(c, err);
 }

@@ -703,7 +703,8 @@ def encoder_cases():
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
         yield row(f"{m}-pure-eager", m, batch=4, seq=384, **pure, **eager)
-    for m in ("electra", "electra-cls", "megatron-bert", "rembert", "nomic-bert", "gte", "esm"):
+    yield row("albert-cls-amp-one", "albert-cls", batch=1, seq=512)
+    for m in ("albert", "albert-cls", "electra", "electra-cls", "megatron-bert", "rembert", "nomic-bert", "gte", "esm"):
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
     yield row("mpnet-amp", "mpnet", batch=8, seq=384, attention="eager")

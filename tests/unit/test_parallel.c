@@ -564,7 +564,11 @@ static void what_ranks_cannot_share_is_refused(void **state)
                 {"davit-tiny", "pp", "2", "hand on 196 rows"},
                 {"maxvit-tiny-tf", "pp", "2", "hand on 196 rows"},
                 {"vit-b-16", "pp", "2", NULL},
-                {"gpt2", "pp", "2", NULL}};
+                {"gpt2", "pp", "2", NULL},
+                {"albert-base-v2", "tp", "2", NULL},
+                {"albert-base-v2", "pp", "2", "have one set of weights"},
+                {"albert-base-v2", "zero", "3", "have one set of weights"},
+                {"albert-base-v2", "trainable_layers", "2", "have one set of weights"}};
     static struct mfu_plan p;
 
     (void)state;
