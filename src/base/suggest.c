@@ -150,27 +150,26 @@ static int distance_to_parts(const char *word, int length, const char *name, con
     return nearest;
 }
 
-/* How good a match `name` is: 0 is the word itself, 1 a word that it begins or whose parts it has,
- * 1 + d one at distance d, or of which a beginning is, and beyond `limit` is too far. */
+/* How good a match `name` is: 0 is the word itself, 1 a word that it begins or whose parts it has, 2 d one at distance d,
+ * 2 d + 1 one of which a beginning is, and beyond 2 limit + 1 is too far. */
 static int rank(const char *typed, const char *word, int length, const char *name, int limit)
 {
     char folded[LONGEST];
-    int n = fold(folded, name), parts;
+    int n = fold(folded, name), whole = limit + 1;
 
     if (n >= length && memcmp(folded, word, (size_t)length) == 0)
         return n > length;
     if (leaves_parts_out(typed, name))
         return 1;
-    parts = distance_to_parts(word, length, name, folded, limit);
-    if (abs(n - length) > limit) /* also spares the table */
-        return 1 + parts;
-    return 1 + least(parts, distance(word, length, folded, n, limit));
+    if (abs(n - length) <= limit) /* also spares the table */
+        whole = distance(word, length, folded, n, limit);
+    return least(2 * whole, 2 * distance_to_parts(word, length, name, folded, limit) + 1);
 }
 
-/* Of names that are as near the shortest is the nearest: it says least that was not typed. */
+/* Of names that begin with the word, or nearly so, the shortest is the nearest: it says least that was not typed. */
 static bool is_nearer(int r, const char *name, int rank_of, const char *than)
 {
-    return r < rank_of || (r == rank_of && strlen(name) < strlen(than));
+    return r < rank_of || (r == rank_of && r % 2 == 1 && strlen(name) < strlen(than));
 }
 
 size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max)
@@ -187,10 +186,10 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
         limit = length - 1; /* something must have been right */
     max = max < LONGEST ? max : LONGEST;
     for (size_t i = 0; i < n && max > 0; i++) {
-        int r = rank(typed, word, length, names[i], found < max ? limit : least(limit, ranks[found - 1] - 1)), k;
+        int r = rank(typed, word, length, names[i], found < max ? limit : least(limit, ranks[found - 1] / 2)), k;
         size_t at = found;
 
-        if (r > 1 + limit || (found == max && !is_nearer(r, names[i], ranks[found - 1], best[found - 1])))
+        if (r > 2 * limit + 1 || (found == max && !is_nearer(r, names[i], ranks[found - 1], best[found - 1])))
             continue;
         for (; at > 0 && is_nearer(r, names[i], ranks[at - 1], best[at - 1]); at--)
             ;

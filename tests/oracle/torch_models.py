@@ -459,7 +459,7 @@ def cases():
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
     # ---- the gated delta rule beside gated attention
-    for m in ("qwen3-next", "qwen3-next-8", "qwen3.5", "qwen3.5-vl"):
+    for m in ("qwen3-next", "qwen3-next-8", "qwen3.5", "qwen3.5-vl", "olmo-hybrid"):
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
@@ -680,6 +680,8 @@ def policy_cases():
 def encoder_cases():
     """Encoders and encoder-decoders, whose two lengths differ."""
     pure, ckpt, eager = dict(precision="bf16-pure"), dict(checkpoint="full"), dict(attention="eager")
+    for name, more in (("amp", {}), ("pure", pure), ("pure-ckpt", dict(**pure, **ckpt))):
+        yield row(f"t5gemma-{name}", "t5gemma", batch=4, seq=192, dims="encoder_seq=512", attention="eager", **more)
     for m in ("t5", "t5-gated", "bart"):
         lengths = dict(seq=192, dims="encoder_seq=512")
         yield row(f"{m}-amp", m, batch=4, **lengths)
