@@ -463,6 +463,7 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
+    yield row("olmo-hybrid-nope-pure-ckpt", "olmo-hybrid-nope", **pure, **ckpt)
     # ---- windows in three of four layers; norms of q and k
     for m in ("olmo3", "exaone4", "hunyuan", "ministral"):
         yield row(f"{m}-amp", m)
