@@ -124,7 +124,7 @@ int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_pe
 static int larger(const void *a, const void *b)
 {
     const struct mfu_alive *x = a, *y = b;
-    double d = y->bytes * y->copies - x->bytes * x->copies;
+    double d = fabs(y->bytes * y->copies) - fabs(x->bytes * x->copies);
 
     return d > 0 ? 1 : d < 0 ? -1 : 0;
 }

@@ -33,7 +33,8 @@ struct mfu_alive {
     double bytes, copies;
 };
 
-/* The largest tensors alive at the peak, at most `max`; returns how many, -1 when out
+/* The largest tensors alive at the peak, at most `max`, with those whose copies are negative: what equal layers hand on is born by
+ * one name and dies by another, so that only together they are right.  Returns how many, -1 when out
  * of memory. */
 int mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory *, struct mfu_alive *, size_t max);
 

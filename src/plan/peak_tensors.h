@@ -11,7 +11,9 @@ struct mfu_alive;
 struct mfu_plan;
 
 /* Fills up to `max` entries, the largest first; returns how many, -1 when out
- * of memory. */
+ * of memory.  None of a pipeline whose program at hand is not that of the stage
+ * that holds the most (mfu_stages_show() puts it there); of several microbatches
+ * in flight those of the one that is computed. */
 int mfu_peak_tensors(const struct mfu_plan *, struct mfu_alive *, size_t max);
 
 /* "h.attn.qkv": the launch that made it, into buf; returns buf. */

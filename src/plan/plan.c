@@ -16,7 +16,7 @@
 #include "cost/law.h"
 #include "scenario/setting.h"
 
-const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
+const char *const mfu_limit_names[] = {"compute", "memory", "latency", "launch", "communication", "input"};
 
 double mfu_plan_times(const struct mfu_plan *p, const struct mfu_segment *seg)
 {
@@ -277,13 +277,19 @@ static struct mfu_overlap beside_host(const struct mfu_plan *p, const double slo
     return with;
 }
 
+double mfu_plan_fixed_s(const struct mfu_plan *p)
+{
+    return p->machine.c[MFU_C_STEP_CONSTANT] + p->loop_s + p->ranks_s;
+}
+
 static void add_up_time(struct mfu_plan *p)
 {
     static const double as_it_is[MFU_PHASE_COUNT] = {1, 1, 1, 1};
     const struct mfu_sums *sums = &p->sums;
     struct mfu_step_answer *s = &p->step;
     struct mfu_overlap with;
-    double gpu_s, loader_s = p->config.setting[MFU_S_PP] > 1 ? 0 : mfu_plan_loader_s(p); /* else the schedule waits */
+    double fixed_s = mfu_plan_fixed_s(p), gpu_s,
+           loader_s = p->config.setting[MFU_S_PP] > 1 ? 0 : mfu_plan_loader_s(p); /* else the schedule waits */
 
     s->kernels = sums->kernels;
     s->communication_s = sums->communication_s;
@@ -301,15 +307,16 @@ static void add_up_time(struct mfu_plan *p)
     s->communication_exposed_s =
         fmin(with.exposed_s, s->communication_s * (1 + p->machine.c[MFU_C_LINK_CONTENTION]) + s->copies_s);
     s->contention_s = 0;
-    gpu_s = s->beside_host_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->loop_s + p->ranks_s + p->paging_s;
+    gpu_s = s->beside_host_s + fixed_s + p->paging_s;
     s->time_s = fmax(gpu_s, loader_s);
     p->loader_wait_s = s->time_s - gpu_s;
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s - p->paging_s;
-    p->limit = loader_s > gpu_s                                  ? MFU_LIMIT_INPUT
-        : s->communication_exposed_s + p->paging_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
-        : s->host_s > s->busy_s                                  ? MFU_LIMIT_LAUNCH
-        : sums->compute_s >= sums->memory_s                      ? MFU_LIMIT_COMPUTE
-                                                                 : MFU_LIMIT_MEMORY;
+    p->limit = loader_s > gpu_s                                             ? MFU_LIMIT_INPUT
+        : s->communication_exposed_s + p->paging_s > 0.5 * gpu_s            ? MFU_LIMIT_COMMUNICATION
+        : s->host_s > s->busy_s                                             ? MFU_LIMIT_LAUNCH
+        : sums->latency_s + fixed_s > fmax(sums->compute_s, sums->memory_s) ? MFU_LIMIT_LATENCY
+        : sums->compute_s >= sums->memory_s                                 ? MFU_LIMIT_COMPUTE
+                                                                            : MFU_LIMIT_MEMORY;
 }
 
 /* ---- use of the GPU ----------------------------------------------------- */

@@ -18,7 +18,14 @@ struct mfu_error;
 struct mfu_pipeline;
 
 /* What limits the step as a whole. */
-enum mfu_limit { MFU_LIMIT_COMPUTE, MFU_LIMIT_MEMORY, MFU_LIMIT_LAUNCH, MFU_LIMIT_COMMUNICATION, MFU_LIMIT_INPUT };
+enum mfu_limit {
+    MFU_LIMIT_COMPUTE,
+    MFU_LIMIT_MEMORY,
+    MFU_LIMIT_LATENCY, /* kernels too small for either, and what a step takes beside kernels */
+    MFU_LIMIT_LAUNCH,
+    MFU_LIMIT_COMMUNICATION,
+    MFU_LIMIT_INPUT
+};
 extern const char *const mfu_limit_names[];
 
 #define MFU_SIGMAS 1.645 /* of a normal distribution, within which 90 % lies */
@@ -203,6 +210,8 @@ int mfu_plan_accumulate(struct mfu_plan *plan, double accum, bool fitting, struc
 bool mfu_plan_bound(struct mfu_plan *plan, double accum);
 /* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
 const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
+/* Seconds of a step beside kernels that do not hang on them: its hand-over, the loop's own, waits for other ranks. */
+double mfu_plan_fixed_s(const struct mfu_plan *);
 /* Whether the plan fits, on the GPU and on its host: 1, 0, or NAN where nobody can say, since something that the model's config.json or an
  * imported file states is not modelled. */
 double mfu_plan_fits(const struct mfu_plan *);

@@ -18,7 +18,7 @@ struct mfu_sums {
     double expert_again_kernels;            /* and of these, run again */
     double time_s[MFU_PHASE_COUNT];         /* and the launches' seconds */
     double stream_s[MFU_PHASE_COUNT];       /* of a pass, in the compute stream, whatever it is */
-    double compute_s, memory_s;             /* of kernels, by what bounds them */
+    double compute_s, memory_s, latency_s;  /* of kernels, by what bounds them; the last: too small for either */
     double communication_s, copies_s;       /* of collectives, of copies that are made for them */
     double product_s;                       /* of what MFU counts */
     double forward_flops, backward_flops;   /* as MFU counts them, */
@@ -88,7 +88,9 @@ static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch
         return;
     }
     s->time_s[mfu_launch_pass(l)] += time_s;
-    *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &s->compute_s : &s->memory_s) += time_s;
+    *(price->bound == MFU_BOUND_COMPUTE      ? &s->compute_s
+          : price->bound == MFU_BOUND_MEMORY ? &s->memory_s
+                                             : &s->latency_s) += time_s;
     if (rules)
         s->rules_s[mfu_law_of(&l->work->kernel)->rule(&l->work->kernel, price)] +=
             times * (price->time_s - price->overhead_s);

@@ -144,6 +144,7 @@ static void collect(struct list *l, struct mfu_session *s)
         stem = w.argv[--w.argc];
     s->typing.argc = w.argc;
     s->typing.argv = w.argv;
+    s->typing.arena = &l->arena;
     if (w.argc == 0) {
         add_offer(l, s, mfu_offer_commands, stem);
         if (l->n == 0)

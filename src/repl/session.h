@@ -11,6 +11,7 @@
 #include "plan/simulation.h"
 #include "plan/single_kernel.h"
 #include "plan/train.h"
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/field.h"
 #include "base/printable.h"
@@ -94,7 +95,9 @@ struct mfu_session {
     struct {
         int argc;
         char **argv;
-    } typing; /* words before the one that
+        struct mfu_arena *arena;
+        struct mfu_csv table; /* of ids, in that arena */
+    } typing;                 /* words before the one that
                                                    is being completed */
 };
 

@@ -241,7 +241,7 @@ const struct mfu_dim_row *mfu_dim_row(const char *name)
 const char *mfu_dim_of_models(const char *name)
 {
     for (size_t i = 0; i < sizeof of_models / sizeof of_models[0]; i++)
-        if (strcmp(of_models[i].name, name) == 0)
+        if (mfu_same_name(of_models[i].name, name))
             return of_models[i].meaning;
     return NULL;
 }
@@ -296,6 +296,7 @@ struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, str
 {
     struct mfu_key key = {MFU_KEY_NONE, -1};
     const struct synonym *other;
+    const char *meaning;
 
     if ((key.id = find_setting(name)) >= 0)
         key.kind = MFU_KEY_SETTING;
@@ -303,10 +304,9 @@ struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, str
         key.kind = MFU_KEY_DIM;
     else if ((key.id = mfu_coefficient_find(name, NULL)) >= 0)
         key.kind = MFU_KEY_COEFFICIENT;
-    else if (err && dim_called(name)) {
+    else if (err && (meaning = dim_called(name) ? dim_called(name)->meaning : mfu_dim_of_models(name))) {
         if (model)
-            mfu_fail(err, MFU_EINPUT, "%s: the model %s has no such dimension (%s)", name, model->slug,
-                     dim_called(name)->meaning);
+            mfu_fail(err, MFU_EINPUT, "%s: the model %s has no such dimension (%s)", name, model->slug, meaning);
         else
             mfu_fail(err, MFU_EINPUT, "%s: choose a model first (model gpt2, for instance)", name);
     } else if (err && (other = find_synonym(name))) {

@@ -11,6 +11,7 @@
 #include "answer/search/sweep.h"
 #include "graph/graph.h"
 #include "plan/memory_timeline.h"
+#include "plan/peak_tensors.h"
 #include "plan/simulation.h"
 #include "report/report.h"
 #include "report/text/text.h"
@@ -213,6 +214,22 @@ static void check_course(const struct mfu_plan *p)
     mfu_memory_timeline_release(&course);
 }
 
+/* The tensors that are listed are parts of the peak that is shown: none of another stage is. */
+static void check_tensors(const struct mfu_plan *p)
+{
+    struct mfu_alive list[12];
+    double parts[MFU_PART_COUNT] = {0};
+    int n = mfu_peak_tensors(p, list, 12);
+
+    HOLDS(n >= 0);
+    for (int i = 0; i < n; i++)
+        parts[list[i].part] += list[i].bytes * list[i].copies;
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        if (!(parts[i] <= p->memory.peak.parts[i] * (1 + EXACT) + 1))
+            breaks("%s: %.17g bytes of tensors are listed, of %.17g\n  in: %s", mfu_part_names[i], parts[i],
+                   p->memory.peak.parts[i], told);
+}
+
 static void check_stages(const struct mfu_plan *p)
 {
     double layers = 0;
@@ -250,6 +267,7 @@ static void the_whole_is_its_parts(void **unused)
         next_layout(&s, &p);
         check_answer(&p);
         check_stages(&p);
+        check_tensors(&p);
         if (i % 4)
             continue;
         alive = p.memory.peak.bytes;

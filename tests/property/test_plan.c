@@ -113,6 +113,18 @@ static bool makes_anew(const struct mfu_model *m)
     return false;
 }
 
+/* Of what works, what is too small to, and what is left of a step beside kernels, the one that limits takes the most. */
+static void check_limit(const struct mfu_plan *p)
+{
+    const double taken[] = {[MFU_LIMIT_COMPUTE] = p->sums.compute_s,
+                            [MFU_LIMIT_MEMORY] = p->sums.memory_s,
+                            [MFU_LIMIT_LATENCY] = p->sums.latency_s + mfu_plan_fixed_s(p)};
+
+    HOLDS_NEAR(p->sums.compute_s + p->sums.memory_s + p->sums.latency_s, p->step.busy_s, EXACT);
+    for (int i = 0; p->limit < MFU_LIMIT_LAUNCH && i < MFU_LIMIT_LAUNCH; i++)
+        HOLDS(taken[p->limit] >= taken[i]);
+}
+
 static void results_are_positive_and_in_order(void **unused)
 {
     PLAN p = {0};
@@ -123,6 +135,7 @@ static void results_are_positive_and_in_order(void **unused)
         next(&s, &p);
         HOLDS(positive(p.step.time_s) && positive(p.step.tokens_per_s) && positive(p.memory.peak.bytes));
         HOLDS(p.step.low_s <= p.step.time_s && p.step.time_s <= p.step.high_s && positive(p.step.low_s));
+        check_limit(&p);
         HOLDS(p.memory.peak.bytes <= p.memory.reserved_bytes && p.memory.reserved_bytes < p.memory.smi_bytes);
         HOLDS(p.memory.smi_low_bytes <= p.memory.smi_bytes && p.memory.smi_bytes <= p.memory.smi_high_bytes);
         HOLDS(p.memory.fits == (p.memory.fits_probability >= 0.5) && p.memory.fits_probability <= 1);

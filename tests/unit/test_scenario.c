@@ -270,6 +270,31 @@ static void slips_are_refused_at_once(void **state)
     }
 }
 
+/* A dimension that other models have is no slip of the pen: what it is is said, and nothing else is hinted at. */
+static void dimensions_of_other_models_are_known(void **state)
+{
+    size_t n, found = 0;
+    const char *const *names = mfu_catalog_models(catalog, &n);
+    struct mfu_scenario s = start("llama-2-7b", "rtx4070");
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_model *m = mfu_catalog_model(catalog, names[i], NULL);
+
+        for (int k = 0; k < m->n_dims; k++) {
+            const char *dim = m->dims[k].name;
+            struct mfu_error err = {0};
+
+            if ((!mfu_dim_row(dim) && !mfu_dim_of_models(dim)) || mfu_scenario_key(&s, dim, &err).kind != MFU_KEY_NONE)
+                continue;
+            found++;
+            if (!strstr(err.text, "has no such dimension (") || err.suggestion[0])
+                fail_msg("%s of %s: %s (%s)", dim, names[i], err.text, err.suggestion);
+        }
+    }
+    assert_true(found > 0);
+}
+
 /* Keys that are fine alone and not together. */
 static void contradictions_are_refused_when_planning(void **state)
 {
@@ -738,6 +763,7 @@ int main(void)
         cmocka_unit_test(dims_follow_each_other),
         cmocka_unit_test(defaults_suit_the_gpu),
         cmocka_unit_test(slips_are_refused_at_once),
+        cmocka_unit_test(dimensions_of_other_models_are_known),
         cmocka_unit_test(contradictions_are_refused_when_planning),
         cmocka_unit_test(what_no_software_does_is_refused),
         cmocka_unit_test(what_is_offered_is_accepted),

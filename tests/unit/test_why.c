@@ -225,6 +225,16 @@ static void the_hand_over_of_a_step_is_no_launch(void **state)
     assert_null(symptom("C5"));
 }
 
+/* What is said to dominate beside forward and backward is no less than what a step takes beside kernels. */
+static void what_dominates_takes_the_most(void **state)
+{
+    struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", "batch 1 seq 16 runtime compile cuda_graphs on");
+
+    (void)state;
+    ask(&s, "slow");
+    assert_true(leaf("per step") > 0.1 && symptom("C6") && symptom("C6")->share >= leaf("per step"));
+}
+
 static void a_healthy_step_has_none(void **state)
 {
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
@@ -250,6 +260,34 @@ static void memory_is_what_nvidia_smi_shows(void **state)
     states = part("weights") + part("gradients") + part("optimizer");
     assert_near(states * (plan.memory.smi_bytes + 0x1p30), 16 * plan.program.params, 0.01);
     assert_near(part("other processes"), 0x1p30 / (plan.memory.smi_bytes + 0x1p30), 1e-12);
+}
+
+static bool says(const char *text)
+{
+    for (int i = 0; i < why.n_lines; i++)
+        if (strstr(why.lines[i], text))
+            return true;
+    return false;
+}
+
+/* No sentence about what is not known: whether the model fits, or which blocks a pipeline's allocator keeps.  A micro-batch is the
+ * largest by memory alone. */
+static void memory_says_what_is_known(void **state)
+{
+    struct mfu_scenario alone = scenario_of("h100-sxm", "gpt2", "batch 4"), pipeline = alone, unknown = alone,
+                        full = scenario_of("rtx4070", "llama-3-8b", "batch 2");
+
+    (void)state;
+    ask(&alone, "vram");
+    assert_true(says("Expandable segments") && says("Between two steps") && says("largest micro-batch that fits"));
+    set_all(&pipeline, "gpus 4 pp 4 accum 8");
+    ask(&pipeline, "vram");
+    assert_true(!says("Expandable segments") && !says("Between two steps") && says("largest micro-batch that fits"));
+    mfu_scenario_leave_out(&unknown, "a.sh", "softcap", "on");
+    ask(&unknown, "vram");
+    assert_true(!says("Not even one sequence") && !says("largest micro-batch that fits"));
+    ask(&full, "vram");
+    assert_true(says("Not even one sequence"));
 }
 
 static void batches_are_plans_of_their_own(void **state)
@@ -419,8 +457,10 @@ int main(void)
         cmocka_unit_test(a_narrow_model_loses_more_at_the_start_of_tiles),
         cmocka_unit_test(symptoms_are_recognised),
         cmocka_unit_test(the_hand_over_of_a_step_is_no_launch),
+        cmocka_unit_test(what_dominates_takes_the_most),
         cmocka_unit_test(a_healthy_step_has_none),
         cmocka_unit_test(memory_is_what_nvidia_smi_shows),
+        cmocka_unit_test(memory_says_what_is_known),
         cmocka_unit_test(batches_are_plans_of_their_own),
         cmocka_unit_test(the_fastest_batch_that_fits_is_named),
         cmocka_unit_test(nothing_saves_less_than_nothing),

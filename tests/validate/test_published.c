@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "plan/simulation.h"
 #include "answer/validate/validate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
@@ -33,6 +34,11 @@ static int tear_down(void **state)
     mfu_validation_free(all);
     mfu_catalog_free(catalog);
     return 0;
+}
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
 }
 
 static void report(const char *what, const struct mfu_errors_summary *s)
@@ -70,6 +76,42 @@ static void step_times_are_as_close_as_we_say(void **state)
     check("one GPU", 140, 0.08, 0.085, 0.82);
     check("one node", 175, 0.09, 0.2, 0.78);
     check("several nodes", 255, 0.08, 0.13, 0.85);
+}
+
+/* A row that is taken as a scenario is the run that was compared: the same answer, and the same plan. */
+static void a_row_is_a_scenario(void **state)
+{
+    struct mfu_plan plan = {0};
+    struct mfu_simulation simulation = {0};
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < all->n_rows; i += 13) {
+        const struct mfu_validated *row = &all->rows[i];
+        struct mfu_measured_run run;
+        struct mfu_validated v;
+        struct mfu_error err = {0};
+
+        if (mfu_validate_row(catalog, MFUPLAN_SOURCE_DIR "/examples/measured/published.csv", row->id, &run, &v, &err)
+            < 0) {
+            assert_true(row->skipped[0] && err.text[0]);
+            continue;
+        }
+        assert_true(same(v.predicted_step_s, row->predicted_step_s) && same(v.low_s, row->low_s)
+                    && same(v.high_s, row->high_s) && same(v.reserved_high_bytes, row->reserved_high_bytes));
+        assert_string_equal(v.assumed, row->assumed);
+        assert_string_equal(v.skipped, row->skipped);
+        if (v.skipped[0] || run.whole) /* hours of which steps are a part */
+            continue;
+        if (mfu_plan_make(&plan, &run.scenario, &err) < 0 || mfu_simulate(&plan, false, &simulation, &err) < 0)
+            fail_msg("%s: %s", row->id, err.text);
+        if (!same(plan.step.time_s, row->predicted_step_s))
+            fail_msg("%s: %.17g s as a scenario, %.17g in the table", row->id, plan.step.time_s, row->predicted_step_s);
+        n++;
+    }
+    assert_true(n >= 30);
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&plan);
 }
 
 static void memory_is_as_close_as_we_say(void **state)
@@ -141,11 +183,9 @@ static void the_two_runs_on_a_4070_are_met(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_times_are_as_close_as_we_say),
-        cmocka_unit_test(memory_is_as_close_as_we_say),
-        cmocka_unit_test(what_ran_is_called_fit),
-        cmocka_unit_test(every_row_is_answered),
-        cmocka_unit_test(the_two_runs_on_a_4070_are_met),
+        cmocka_unit_test(a_row_is_a_scenario),          cmocka_unit_test(step_times_are_as_close_as_we_say),
+        cmocka_unit_test(memory_is_as_close_as_we_say), cmocka_unit_test(what_ran_is_called_fit),
+        cmocka_unit_test(every_row_is_answered),        cmocka_unit_test(the_two_runs_on_a_4070_are_met),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

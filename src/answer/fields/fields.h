@@ -33,8 +33,9 @@ struct mfu_collectives {
 };
 extern const struct mfu_record mfu_record_collectives; /* struct mfu_collectives */
 extern const struct mfu_record mfu_record_why, mfu_record_order, mfu_record_advise, mfu_record_train,
-    mfu_record_observe, mfu_record_validate, mfu_record_audit, mfu_record_trace_comparison, mfu_record_alignment,
-    mfu_record_calibrate, mfu_record_narrow, mfu_record_rollout, mfu_record_iteration, mfu_record_buckets;
+    mfu_record_observe, mfu_record_validate, mfu_record_imported_run, mfu_record_audit, mfu_record_trace_comparison,
+    mfu_record_alignment, mfu_record_calibrate, mfu_record_narrow, mfu_record_rollout, mfu_record_iteration,
+    mfu_record_buckets;
 
 struct mfu_timeline_answer {
     const struct mfu_plan *plan;

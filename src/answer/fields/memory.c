@@ -83,7 +83,7 @@ MFU_PART_RECORD(out_of_memory, const struct mfu_memory_answer *m, FAILURE)
     X(NUMBER, host_node_bytes,      MFU_BYTES, round(p->memory.host_node_bytes), "of all processes of a machine") \
     X(MAYBE_NUMBER, host_capacity_bytes, MFU_BYTES, p->memory.host_capacity_bytes, "memory of such a machine; missing: nobody says") \
     X(TEXT,   peak_at,              0,         p->memory.peak_at,               "the moment of the peak") \
-    X(MADE_LIST, peak_tensors,      &tensor,   make_tensors(p, v),              "the largest tensors at the peak")
+    X(MADE_LIST, peak_tensors,      &tensor,   make_tensors(p, v),              "the largest tensors at the peak; of a pipeline those of one microbatch, in `memory` alone")
 MFU_FIELDS(memory, const struct mfu_plan *p, MEMORY)
 const struct mfu_record mfu_record_memory = MFU_RECORD(memory, .command = "memory", .rows = "parts");
 

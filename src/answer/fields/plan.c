@@ -208,7 +208,7 @@ MFU_PART_RECORD(layout, const struct mfu_config *c, LAYOUT)
     X(MAYBE_NUMBER, worst_stage, MFU_COUNT, p->n_stages > 0 ? p->worst_stage : NAN, "of the pipeline, from 0: that holds the most memory") \
     X(LIST, stages, &mfu_record_stage, (p->stages, p->n_stages),     "of the pipeline") \
     X(MADE_LIST, not_modelled, &mfu_record_strings, make_not_modelled(p, v), "what the layout does and the figures leave out") \
-    X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
+    X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, latency, launch, communication or input") \
     X(OPEN_FLAG, fits,  0, mfu_plan_fits(p),            "whether the memory suffices; null: unknown, something is not modelled") \
     X(MAYBE_TEXT, fits_because, 0, mfu_plan_fits_because(p), "what is not modelled, where it is unknown whether the memory suffices") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \

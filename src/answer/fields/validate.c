@@ -93,6 +93,10 @@ MFU_PART_RECORD(validation_group, const struct mfu_validation_group *g, GROUP)
     X(OBJECT, summary, &validation_summary,   a,                        "over all rows") \
     X(LIST,   groups,  &validation_group,     (a->groups, a->n_groups), "per GPU, runtime and sharding")
 MFU_FIELDS(validate, const struct mfu_validation *a, VALIDATE)
+#define IMPORTED_RUN(X) \
+    X(OBJECT, run, &validated, r, "the row beside its plan")
+MFU_FIELDS(imported_run, const struct mfu_validated *r, IMPORTED_RUN)
+const struct mfu_record mfu_record_imported_run = MFU_RECORD(imported_run, .command = "import");
 const struct mfu_record mfu_record_validate = MFU_RECORD(validate, .command = "validate", .rows = "rows");
 
 #define ALIGNED(X) \

@@ -467,7 +467,7 @@ static const struct {
     const char *name, *usage, *meaning;
     int (*find)(struct mfu_figures *, const char *family, const char *rest, struct mfu_figure_value *, struct mfu_error *);
 } families[] = {
-    {"", "bound", "what limits the step: compute, memory, launch, communication or input", NULL},
+    {"", "bound", "what limits the step: compute, memory, latency, launch, communication or input", NULL},
     {"mfu", "mfu.CONVENTION", "what nanogpt, palm, torchtitan ... would print", find_convention},
     {"flop_per_token", "flop_per_token.CONVENTION", "FLOP that it counts for a token", find_convention},
     {"peak", "peak.CONVENTION", "peak that it divides by", find_convention},

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"
+#include "base/suggest.h"
 
 /* What a row has to be compared with; skipped without anything. */
 static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, struct mfu_measured_run *run)
@@ -490,6 +491,38 @@ static void predict_rollout(struct mfu_catalog *catalog, const struct mfu_csv *c
     v->fits_known = true;
 }
 
+/* Plans row `i`; `run` is what was read of it.  Of a rollout the answer alone is known. */
+static void validate_row(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t i, struct mfu_plan *plan,
+                         struct mfu_simulation *simulation, struct mfu_measured_run *run, struct mfu_validated *v)
+{
+    snprintf(v->id, sizeof v->id, "%s", mfu_csv_get(csv, i, "id"));
+    snprintf(v->source, sizeof v->source, "%s", mfu_csv_get(csv, i, "source"));
+    snprintf(v->gpu, sizeof v->gpu, "%s", mfu_csv_get(csv, i, "gpu"));
+    snprintf(v->sharding, sizeof v->sharding, "%s", mfu_csv_get(csv, i, "sharding"));
+    v->measured_step_s = v->predicted_step_s = v->low_s = v->high_s = v->error = NAN;
+    v->measured_allocated_bytes = v->predicted_allocated_bytes = NAN;
+    v->measured_reserved_bytes = v->predicted_reserved_bytes = NAN;
+    v->reserved_low_bytes = v->reserved_high_bytes = v->fits_probability = NAN;
+    v->measured_seq = v->predicted_seq = NAN;
+    if (mfu_is_rollout_row(csv, i)) {
+        predict_rollout(catalog, csv, i, plan, v);
+        return;
+    }
+    mfu_measured_run(catalog, csv, i, run);
+    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
+    v->ran = run->ran;
+    if (!run->skipped[0]) {
+        v->read = true;
+        predict(plan, simulation, run, v);
+        if (!run->skipped[0])
+            count_hours(run, v);
+        snprintf(v->gpu, sizeof v->gpu, "%s", run->scenario.gpu->slug);
+    }
+    if (!(v->trains_other = run->trains_other)) /* else without what was tried */
+        snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
+    snprintf(v->skipped, sizeof v->skipped, "%s", run->skipped);
+}
+
 struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *path, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
@@ -508,35 +541,11 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         struct mfu_validated *v = &all->rows[all->n_rows++];
         struct mfu_measured_run run;
 
-        snprintf(v->id, sizeof v->id, "%s", mfu_csv_get(&csv, i, "id"));
-        snprintf(v->source, sizeof v->source, "%s", mfu_csv_get(&csv, i, "source"));
-        snprintf(v->gpu, sizeof v->gpu, "%s", mfu_csv_get(&csv, i, "gpu"));
-        snprintf(v->sharding, sizeof v->sharding, "%s", mfu_csv_get(&csv, i, "sharding"));
-        v->measured_step_s = v->predicted_step_s = v->low_s = v->high_s = v->error = NAN;
-        v->measured_allocated_bytes = v->predicted_allocated_bytes = NAN;
-        v->measured_reserved_bytes = v->predicted_reserved_bytes = NAN;
-        v->reserved_low_bytes = v->reserved_high_bytes = v->fits_probability = NAN;
-        v->measured_seq = v->predicted_seq = NAN;
-        if (mfu_is_rollout_row(&csv, i)) {
-            predict_rollout(catalog, &csv, i, &plan, v);
-            continue;
+        validate_row(catalog, &csv, i, &plan, &simulation, &run, v);
+        if (v->read && is_calibrated(run.scenario.gpu)) {
+            all->n_calibrated++;
+            snprintf(all->calibrated_gpu, sizeof all->calibrated_gpu, "%s", v->gpu);
         }
-        mfu_measured_run(catalog, &csv, i, &run);
-        snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
-        v->ran = run.ran;
-        if (!run.skipped[0]) {
-            predict(&plan, &simulation, &run, v);
-            if (!run.skipped[0])
-                count_hours(&run, v);
-            snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
-            if (is_calibrated(run.scenario.gpu)) {
-                all->n_calibrated++;
-                snprintf(all->calibrated_gpu, sizeof all->calibrated_gpu, "%s", v->gpu);
-            }
-        }
-        if (!(v->trains_other = run.trains_other)) /* else without what was tried */
-            snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
-        snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
     }
     mfu_plan_release(&plan);
     mfu_simulation_release(&simulation);
@@ -547,6 +556,54 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         return NULL;
     }
     return all;
+}
+
+/* The row of this id; n_rows without, with the nearest in `err`. */
+static size_t find_row(const struct mfu_csv *csv, const char *path, const char *id, struct mfu_arena *arena,
+                       struct mfu_error *err)
+{
+    const char **ids = mfu_arena_alloc(arena, csv->n_rows + 1, sizeof *ids);
+    size_t n = 0;
+
+    for (size_t i = 0; i < csv->n_rows; i++)
+        if (id && strcmp(mfu_csv_get(csv, i, "id"), id) == 0)
+            return i;
+    for (size_t i = 0; ids && i < csv->n_rows; i++)
+        if (*mfu_csv_get(csv, i, "id"))
+            ids[n++] = mfu_csv_get(csv, i, "id");
+    if (n == 0)
+        mfu_fail(err, MFU_EINPUT, "%.200s: no row has an id (column id)", path);
+    else if (!id)
+        mfu_fail(err, MFU_EINPUT, "a table of runs: expected the id of a row behind it, such as %.60s", ids[0]);
+    else {
+        mfu_fail(err, MFU_EINPUT, "no row has the id '%.60s'", id);
+        mfu_error_nearest(err, id, ids, n);
+    }
+    return csv->n_rows;
+}
+
+int mfu_validate_row(struct mfu_catalog *catalog, const char *path, const char *id, struct mfu_measured_run *run,
+                     struct mfu_validated *v, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_csv csv;
+    struct mfu_plan plan = {0};
+    struct mfu_simulation simulation = {0};
+    size_t row;
+    int status = -1;
+
+    memset(v, 0, sizeof *v);
+    if (mfu_csv_read(path, &arena, &csv, err) == 0 && mfu_measured_columns(&csv, path, err) == 0
+        && (row = find_row(&csv, path, id, &arena, err)) < csv.n_rows) {
+        validate_row(catalog, &csv, row, &plan, &simulation, run, v);
+        status = v->read                    ? 0
+            : mfu_is_rollout_row(&csv, row) ? mfu_fail(err, MFU_EINPUT, "%.60s is a rollout, no training", v->id)
+                                            : mfu_fail(err, MFU_EINPUT, "%.60s: %.200s", v->id, v->skipped);
+    }
+    mfu_plan_release(&plan);
+    mfu_simulation_release(&simulation);
+    mfu_arena_free(&arena);
+    return status;
 }
 
 void mfu_validation_free(struct mfu_validation *all)

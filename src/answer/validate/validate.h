@@ -30,6 +30,7 @@ struct mfu_validated {
     int fits;                           /* predicted, */
     bool fits_known;                    /* unless the card is not stated, or the program's memory not modelled */
     double measured_seq, predicted_seq; /* tokens of the longest sequence that fits; NAN: the row states none */
+    bool read;                          /* its scenario is whole, whether or not it can be planned and compared */
     bool trains_other;                  /* skipped: the row states another number of weights that train */
     char assumed[MFU_ASSUMED_TEXT];     /* separated by "; " */
     char skipped[200];                  /* the reason, or "" */
@@ -69,5 +70,15 @@ struct mfu_validation {
 /* Reads and predicts the whole table.  Free with mfu_validation_free. */
 struct mfu_validation *mfu_validate(struct mfu_catalog *, const char *path, struct mfu_error *err);
 void mfu_validation_free(struct mfu_validation *);
+
+/* Plans one row as mfu_validate() does; `run` has its scenario then, whose cluster may be run->machine.  What keeps it from
+ * being planned or compared is v->skipped.  -1 where the table cannot be read, no row has this id (with the nearest), or the row
+ * says no whole scenario (with the reason). */
+int mfu_validate_row(struct mfu_catalog *, const char *path, const char *id, struct mfu_measured_run *run,
+                     struct mfu_validated *v, struct mfu_error *err);
+
+/* The table of published runs, in the catalog's folder. */
+#define MFU_PUBLISHED "examples/measured/published.csv"
+#define MFU_PUBLISHED_WORD "published" /* instead of its path */
 
 #endif

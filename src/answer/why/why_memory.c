@@ -115,7 +115,7 @@ static void tell_levels(const struct mfu_plan *p, const struct mfu_simulation *s
         Q(m->peak.bytes, MFU_BYTES), Q(m->reserved_bytes, MFU_BYTES), Q(m->smi_bytes, MFU_BYTES),
         100 * m->smi_bytes / m->capacity_bytes, Q(m->capacity_bytes, MFU_BYTES),
         others > 0 ? mfu_translate("; the rest is other processes") : "");
-    if (r->steps > 0 && !r->out_of_memory)
+    if (r->steps > 0 && !r->out_of_memory && p->n_stages == 0) /* a pipeline's blocks are not replayed */
         mfu_why_say(w,
                     "Between two steps only %s are allocated: empty_cache() would then give back %s, and the next step "
                     "would ask for it again. That memory looks used and is only cached.",
@@ -135,7 +135,7 @@ static int tell_segments(const struct mfu_plan *p, struct mfu_why *w, struct mfu
     struct mfu_outcome o;
     int status;
 
-    if (p->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0 || !p->memory.fits)
+    if (p->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0 || !p->memory.fits || p->n_stages > 0)
         return 0;
     s.setting[MFU_S_EXPANDABLE_SEGMENTS] = 1;
     s.setting_given[MFU_S_EXPANDABLE_SEGMENTS] = true;
@@ -152,22 +152,23 @@ static int tell_segments(const struct mfu_plan *p, struct mfu_why *w, struct mfu
     return status;
 }
 
-/* The largest micro-batch that fits. */
+/* The largest micro-batch that fits, where memory is what limits it. */
 static int tell_room(const struct mfu_plan *p, struct mfu_why *w, struct mfu_error *err)
 {
     struct mfu_plan other = {0};
     struct mfu_simulation sim = {0};
     struct mfu_solution x = {0};
     struct mfu_key key = {MFU_KEY_SETTING, MFU_S_BATCH};
-    int status = mfu_solve(&p->scenario, key, 1, true, NULL, &other, &sim, &x, NULL);
+    bool asked = !*mfu_plan_unpredicted(p);
+    int status = asked ? mfu_solve(&p->scenario, key, 1, true, NULL, &other, &sim, &x, NULL) : -1;
 
     (void)err;
-    if (status == 0)
+    if (status == 0 && strcmp(x.limited_by, "memory") == 0)
         mfu_why_say(w,
                     "The largest micro-batch that fits is %.0f, with %s in use; `solve batch` finds it again, `advise` "
                     "says what else makes room.",
                     x.value, Q(other.memory.smi_bytes, MFU_BYTES));
-    else
+    else if (status < 0 && asked && !p->memory.fits)
         mfu_why_say(w, "Not even one sequence fits; `advise` says what makes room.");
     mfu_simulation_release(&sim);
     mfu_plan_release(&other);

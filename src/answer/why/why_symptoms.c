@@ -161,6 +161,10 @@ static bool beyond_forward(const struct evidence *e)
             most = group(e, groups[i]);
             name = mfu_breakdown_groups[groups[i]].name;
         }
+    if (part(e, MFU_P_STEP) > most) {
+        most = part(e, MFU_P_STEP);
+        name = mfu_breakdown_rows[MFU_P_STEP].name;
+    }
     if (most < 0.1)
         return false;
     return found(e, most,

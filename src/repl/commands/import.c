@@ -1,7 +1,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "answer/fields/fields.h"
+#include "answer/validate/validate.h"
+#include "base/csv.h"
+#include "base/quantity.h"
+#include "descriptor/catalog.h"
 #include "read/config/import.h"
 #include "repl/assign.h"
 #include "repl/command.h"
@@ -133,6 +139,78 @@ static void tell(struct mfu_session *s, const struct mfu_import *m)
     }
 }
 
+/* ---- a row of a table of runs ---------------------------------------------- */
+
+static bool is_table(const char *name)
+{
+    size_t n = strlen(name);
+
+    return strcmp(name, MFU_PUBLISHED_WORD) == 0 || (n > 4 && strcasecmp(name + n - 4, ".csv") == 0);
+}
+
+static const char *table_path(struct mfu_session *s, const char *name, char path[MFU_PATH_MAX])
+{
+    if (strcmp(name, MFU_PUBLISHED_WORD) != 0)
+        return mfu_session_path(s, name, path);
+    snprintf(path, MFU_PATH_MAX, "%s/" MFU_PUBLISHED, mfu_catalog_folder(s->catalog));
+    return path;
+}
+
+/* "step  measured 9.34 s, predicted 10.2 s" */
+static void tell_pair(struct mfu_session *s, const char *what, double measured, double predicted, enum mfu_dim dim)
+{
+    char a[MFU_QUANTITY_MAX], b[MFU_QUANTITY_MAX];
+
+    if (!isnan(measured) && !isnan(predicted))
+        fprintf(s->out, "  %-10s measured %s, predicted %s: %+.0f %%\n", what, mfu_quantity_format(a, measured, dim),
+                mfu_quantity_format(b, predicted, dim), 100 * (predicted / measured - 1));
+}
+
+static void tell_run(struct mfu_session *s, const struct mfu_validated *v)
+{
+    char safe[MFU_ASSUMED_TEXT];
+
+    fprintf(s->out, "%s", mfu_printable(safe, sizeof safe, v->id));
+    fprintf(s->out, "%s%s\n", *v->source ? ": " : "", mfu_printable(safe, sizeof safe, v->source));
+    tell_pair(s, "step", v->measured_step_s, v->predicted_step_s, MFU_SECONDS);
+    tell_pair(s, "allocated", v->measured_allocated_bytes, v->predicted_allocated_bytes, MFU_BYTES);
+    tell_pair(s, "reserved", v->measured_reserved_bytes, v->predicted_reserved_bytes, MFU_BYTES);
+    if (*v->skipped) {
+        fputs("  not compared: ", s->out);
+        mfu_print_wrapped(s->out, &s->term, 16, 4, mfu_printable(safe, sizeof safe, v->skipped));
+    }
+    if (*v->assumed) {
+        fputs("  assumed: ", s->out);
+        mfu_print_wrapped(s->out, &s->term, 11, 4, mfu_printable(safe, sizeof safe, v->assumed));
+    }
+}
+
+static int import_run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    char buffer[MFU_PATH_MAX], gpus[32];
+    const char *path = table_path(s, argv[1], buffer);
+    struct mfu_measured_run run;
+    struct mfu_validated v;
+    struct mfu_scenario *next = &run.scenario;
+
+    if (mfu_validate_row(s->catalog, path, argc > 2 ? argv[2] : NULL, &run, &v, err) < 0)
+        return mfu_error_caret(s, err, argc > 2 ? 2 : 1);
+    next->gpu_given = next->model_given = true;
+    if (next->cluster == &run.machine) { /* which no file describes */
+        next->cluster = mfu_catalog_cluster(s->catalog, run.machine.slug, NULL);
+        snprintf(gpus, sizeof gpus, "%g", run.machine.node_gpus);
+        mfu_scenario_leave_out(next, path, "gpus_per_node", gpus);
+    }
+    if (mfu_install(s, next, true, err) < 0)
+        return -1;
+    if (s->json)
+        return mfu_answer(s, &mfu_record_imported_run, &v, err);
+    tell_run(s, &v);
+    return 0;
+}
+
+/* ---- the command ------------------------------------------------------------ */
+
 static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_scenario now = s->memory.now, next = now;
@@ -162,8 +240,10 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    struct mfu_import *m = calloc(1, sizeof *m);
-    int status = m ? import(s, m, argc, argv, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
+    struct mfu_import *m = is_table(argv[1]) ? NULL : calloc(1, sizeof *m);
+    int status = is_table(argv[1]) ? import_run(s, argc, argv, err)
+        : m                        ? import(s, m, argc, argv, err)
+                                   : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     if (m)
         mfu_import_release(m);
@@ -171,16 +251,28 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     return status;
 }
 
-/* The first argument is a file, which Tab completes by itself. */
-static const char *offer_formats(struct mfu_session *s, size_t i)
+/* Ids of a table, which is read when the first is asked for. */
+static const char *offer_ids(struct mfu_session *s, const char *name, size_t i)
 {
-    (void)s;
+    struct mfu_csv *table = &s->typing.table;
+    char path[MFU_PATH_MAX];
+
+    if (i == 0 && mfu_csv_read(table_path(s, name, path), s->typing.arena, table, NULL) < 0)
+        *table = (struct mfu_csv){0};
+    return i < table->n_rows && *mfu_csv_get(table, i, "id") ? mfu_csv_get(table, i, "id") : NULL;
+}
+
+/* The first argument is a file, which Tab completes by itself. */
+static const char *offer_second(struct mfu_session *s, size_t i)
+{
+    if (s->typing.argc > 1 && is_table(s->typing.argv[1]))
+        return offer_ids(s, s->typing.argv[1], i);
     return i < mfu_import_format_count ? mfu_import_formats[i]->name : NULL;
 }
 
 const struct mfu_command mfu_command_import = {
     .name = "import",
-    .usage = "FILE [FORMAT]",
+    .usage = "FILE [FORMAT] | FILE.csv ID",
     .group = "describe",
     .summary = "another program's settings",
     .help = "Reads the configuration of a run from another program's file and sets what it\n"
@@ -199,12 +291,17 @@ const struct mfu_command mfu_command_import = {
             "\n"
             "The card is never in such a file: choose it first.\n"
             "\n"
+            "Of a table of measured runs, such as `validate` reads, the row of an id becomes\n"
+            "the scenario, with its card, as `validate` plans it; what it assumes is told.\n"
+            "The table `published` comes with mfuplan.\n"
+            "\n"
             "    gpu rtx4070; import config/train_gpt2.py\n"
-            "    import run.sh megatron",
+            "    import run.sh megatron\n"
+            "    import runs.csv ID; why",
     .least_args = 1,
     .most_args = 2,
-    .offer = {mfu_offer_files, offer_formats},
-    .answers = MFU_ANSWERS(&record),
+    .offer = {mfu_offer_files, offer_second},
+    .answers = MFU_ANSWERS(&record, &mfu_record_imported_run),
     .pages = true,
     .run = run,
 };

@@ -11,9 +11,6 @@
 #include "report/report.h"
 #include "answer/fields/fields.h"
 
-/* The table of published runs beside the descriptors. */
-#define PUBLISHED "examples/measured/published.csv"
-
 static int kernels(struct mfu_session *s, const char *folder, struct mfu_error *err)
 {
     struct mfu_alignment *a = mfu_align_kernels(s->catalog, folder, err);
@@ -43,7 +40,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return mfu_error_caret(s, err, 1);
     }
     if (argc == 1)
-        snprintf(path, sizeof path, "%s/" PUBLISHED, mfu_catalog_folder(s->catalog));
+        snprintf(path, sizeof path, "%s/" MFU_PUBLISHED, mfu_catalog_folder(s->catalog));
     else
         file = mfu_session_path(s, argv[1], path);
     v = mfu_validate(s->catalog, file, err);
@@ -53,6 +50,9 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         status = mfu_answer(s, &mfu_record_validate, v, err);
     else
         mfu_text_validation(s->out, &s->term, v);
+    if (!s->json && v->step.n > 0)
+        mfu_print_note(s, "import %s ID takes a row as the scenario: plan, why",
+                       argc > 1 ? argv[1] : MFU_PUBLISHED_WORD);
     mfu_validation_free(v);
     return status;
 }
@@ -65,7 +65,7 @@ const struct mfu_command mfu_command_validate = {
     .help = "Plans every run of a table that somebody measured, and compares: errors of step\n"
             "time and memory over all runs and by GPU, runtime and sharding.  What a row\n"
             "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
-            "scenario of the session plays no part.\n"
+            "scenario of the session plays no part; `import FILE ID` makes it that of a row.\n"
             "Without a file: the published runs that come with mfuplan.\n"
             "`validate kernels` takes a folder of calibrate/ground-truth and compares, kernel\n"
             "by kernel, the launches that are predicted with those that PyTorch's profiler\n"

@@ -122,6 +122,12 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     mfu_flow_end(&f);
 }
 
+/* Activations of a stage's microbatches but the one that is computed; none in the optimizer. */
+static double in_flight_bytes(const struct mfu_stage *s)
+{
+    return s->memory.peak.parts[MFU_PART_ACTIVATIONS] - s->alone.peak.parts[MFU_PART_ACTIVATIONS];
+}
+
 static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     static const struct mfu_column columns[] = {{"largest tensors then", .left = true},
@@ -147,6 +153,14 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     }
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
+    if (p->n_stages > 0 && in_flight_bytes(&p->stages[p->worst_stage]) > 0) {
+        struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "These are of the microbatch that is computed; the others in flight keep %s of activations.",
+                       Q(in_flight_bytes(&p->stages[p->worst_stage]), MFU_BYTES));
+        mfu_flow_end(&f);
+    }
 }
 
 void mfu_text_stages(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

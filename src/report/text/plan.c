@@ -300,6 +300,10 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
         mfu_flow_words(&f, MFU_PLAIN, "the CPU takes %s to launch %s kernels that run for %s%s",
                        Q(p->step.host_s, MFU_SECONDS), Q(round(p->step.kernels), MFU_COUNT),
                        Q(p->step.busy_s, MFU_SECONDS), known ? ";" : "");
+    if (p->limit == MFU_LIMIT_LATENCY)
+        mfu_flow_words(&f, MFU_PLAIN, "%s of the step in kernels too small to fill the GPU, %s beside kernels%s",
+                       P(p->sums.latency_s / p->step.time_s), P(mfu_plan_fixed_s(p) / p->step.time_s),
+                       known ? ";" : "");
     if (p->limit == MFU_LIMIT_INPUT)
         mfu_flow_words(&f, MFU_PLAIN, "the loader takes %s per micro-batch, %s per step%s",
                        Q(mfu_plan_micro_loader_s(p), MFU_SECONDS), Q(mfu_plan_loader_s(p), MFU_SECONDS),
