@@ -17,6 +17,7 @@
 #include "plan/kernels.h"
 #include "plan/simulation.h"
 #include "answer/fields/fields.h"
+#include "answer/why/breakdown.h"
 #include "answer/metric/table.h"
 #include "report/json/json.h"
 #include "graph/graph.h"
@@ -148,6 +149,35 @@ static void results_are_positive_and_in_order(void **unused)
         HOLDS_NEAR(p.mfu.achieved_flops * p.step.time_s * p.config.ranks, p.mfu.model_flops, EXACT);
         if (p.config.checkpoint == MFU_NONE && !makes_anew(p.config.model) && !(p.sums.winograd_flops > 0))
             HOLDS_NEAR(p.mfu.hardware_flops, p.mfu.model_flops, EXACT);
+    }
+}
+
+/* The causes of a kernel's time are all of it, and what slows a product is no gain: a kernel without tiles has no tiles to blame. */
+static void causes_are_the_time_of_each_kernel(void **unused)
+{
+    static const enum mfu_breakdown_part slower[] = {MFU_P_EDGES, MFU_P_RAMP, MFU_P_WAVES, MFU_P_THROTTLE};
+    PLAN p = {0};
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS) / 4; i++) {
+        next(&s, &p);
+        for (int k = 0; k < p.program.n_launches; k++) {
+            const struct mfu_launch *l = &p.program.launches[k];
+            const struct mfu_price *price = &p.pricing.prices[k];
+            double part_s[MFU_BREAKDOWN_COUNT] = {0}, sum_s = 0;
+
+            if (l->communicates || !(l->work->kernel.launches > 0))
+                continue;
+            mfu_breakdown_launch(&p, l, price, part_s);
+            for (int c = 0; c < MFU_BREAKDOWN_COUNT; c++)
+                sum_s += part_s[c];
+            HOLDS_NEAR(sum_s, price->time_s, 1e-6);
+            for (size_t c = 0; c < sizeof slower / sizeof slower[0]; c++)
+                if (part_s[slower[c]] < -1e-6 * price->time_s)
+                    breaks("%s of %s.%s%s is %g s of %g\n  in: %s", mfu_breakdown_rows[slower[c]].name, l->section,
+                           l->op, l->suffix, part_s[slower[c]], price->time_s, told);
+        }
     }
 }
 
@@ -1182,6 +1212,7 @@ int main(void)
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(parts_add_up_where_l2_is_just_full),
         cmocka_unit_test(results_are_positive_and_in_order),
+        cmocka_unit_test(causes_are_the_time_of_each_kernel),
         cmocka_unit_test(a_plan_remembers_nothing),
         cmocka_unit_test(a_row_of_a_sweep_is_a_plan),
         cmocka_unit_test(no_share_of_the_sustained_peak_is_above_one),

@@ -168,7 +168,12 @@ void mfu_breakdown_launch(const struct mfu_plan *p, const struct mfu_launch *l, 
     } else if (mfu_kind_is_gemm(k->kind)) {
         part_s[MFU_P_PEAK] += mfu_kernel_counted_flops(k) / p->mfu.peak_flops;
         part_s[MFU_P_WINOGRAD] += (k->flops - mfu_kernel_counted_flops(k)) / p->mfu.peak_flops;
-        walk_gemm(&p->machine, p->mfu.peak_flops, k, price, part_s);
+        if (price->waves > 0)
+            walk_gemm(&p->machine, p->mfu.peak_flops, k, price, part_s);
+        else { /* depthwise windows and single columns, which fill no tile */
+            part_s[MFU_P_UNTILED] += price->compute_s - k->flops / p->mfu.peak_flops;
+            part_s[MFU_P_ROOF] += busy_s - price->compute_s;
+        }
     } else if (l->phase == MFU_OPTIMIZER_PHASE)
         part_s[mfu_kinds[k->kind].group == MFU_GROUP_UPDATES ? part_of[k->kind] : MFU_P_CLIPPING] += busy_s;
     else if (attention && !mfu_attentions[p->config.attention].fused)

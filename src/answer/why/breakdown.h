@@ -46,6 +46,7 @@ extern const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT];
     X(MASK, MASK, "causal mask", "counted, not computed")                                                              \
     X(UNCOUNTED, GEMM, "computed beyond count", "products MFU leaves out")                                             \
     X(WINOGRAD, GEMM, "Winograd's products", "counted, not computed")                                                  \
+    X(UNTILED, GEMM, "untiled products", "single channels, no tensor cores")                                           \
     X(PRECISION, GEMM, "other precision", "with another peak")                                                         \
     X(CLOCK, GEMM, "pipe and clock", "what the best GEMM reaches")                                                     \
     X(EDGES, GEMM, "tile edges", "reach beyond the matrix")                                                            \

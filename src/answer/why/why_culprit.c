@@ -60,6 +60,11 @@ static void gemm(const struct mfu_plan *p, enum mfu_breakdown_part part, const s
                      t.waves, ceil(t.waves));
         break;
     case MFU_P_ALIGNMENT: snprintf(text, size, mfu_translate("%.0f is no multiple of 8"), odd(k)); break;
+    case MFU_P_UNTILED:
+        snprintf(text, size, mfu_translate("%s of %s while it runs"),
+                 Q(k->flops / (c->price.time_s - c->price.overhead_s), MFU_FLOP_PER_S),
+                 Q(m->peak_flops[k->math], MFU_FLOP_PER_S));
+        break;
     case MFU_P_THROTTLE:
         snprintf(text, size, mfu_translate("%.0f %% slower at full power"),
                  100 * (c->price.compute_s / t.compute_s - 1));
