@@ -38,17 +38,17 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
-/* Whether a line begins so: blanks and the marks of list items and keys. */
+/* Whether a line begins so: blanks and the marks of list items, keys and values. */
 static bool is_margin(unsigned char c)
 {
-    return c == ' ' || c == '\t' || c == '-' || c == '?';
+    return c == ' ' || c == '\t' || c == '-' || c == '?' || c == ':';
 }
 
 static int check_bytes(const char *name, const char *text, size_t length, struct mfu_error *err)
 {
     const unsigned char *s = (const unsigned char *)text;
     int line = 1, column = 1;
-    bool margin = true;
+    bool margin = true, tab = false; /* among the blanks just before */
     uint32_t code = 0;
 
     if (length > MFU_YAML_LARGEST) {
@@ -73,8 +73,8 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
             mfu_fail(err, MFU_EINPUT, "directives (%%...) are not read here");
             return mfu_error_at(err, name, line, column);
         }
-        if (i > 0 && s[i - 1] == '\t' && strchr(":?-", s[i]) && (i + 1 == length || isspace(s[i + 1]))) {
-            /* libfyaml 0.7.12 frees an indentation twice on "a:? s:\t:  ?\nb:? q:\t: ? q:\t: ?". */
+        if (tab && (s[i] == ':' || s[i] == '?' || (s[i] == '-' && (i + 1 == length || isspace(s[i + 1]))))) {
+            /* libfyaml 0.7.12 frees an indentation twice on "a:? s:\t:  ?\nb:? q:\t: ? q:\t: ?" and ": ? q:\t::". */
             mfu_fail(err, MFU_EINPUT, "a tab stands before '%c': YAML indents with blanks", s[i]);
             return mfu_error_at(err, name, line, column);
         }
@@ -85,6 +85,7 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
                      "not behind a '?'");
             return mfu_error_at(err, name, line, column);
         }
+        tab = s[i] == '\t' || (tab && s[i] == ' ');
         margin = s[i] == '\n' || s[i] == '\r' || (margin && is_margin(s[i]));
         column++;
         if (s[i] == '\n') {
