@@ -22,6 +22,7 @@ struct course {
     struct mfu_memory_timeline *to;
     struct mfu_pipeline_kept kept;                            /* of each stage of the model, one microbatch */
     double standing[MFU_PART_COUNT], passing[MFU_PART_COUNT]; /* all the time; in a backward pass */
+    double keeping[MFU_PART_COUNT], keeping_bytes; /* what forward of one microbatch keeps; others' are activations */
     double held_bytes, reserved_bytes;
 };
 
@@ -29,11 +30,13 @@ struct course {
 static void point(struct course *c, double time_s, enum mfu_phase phase, double held_bytes, double passes)
 {
     struct mfu_memory_timeline_point *x = &c->to->points[c->to->n++];
+    double one = c->keeping_bytes > 0 ? fmin(held_bytes / c->keeping_bytes, 1) : 0; /* of what one keeps */
 
     *x = (struct mfu_memory_timeline_point){
         .time_s = time_s, .launch = -1, .micro_step = -1, .phase = phase, .reserved = c->reserved_bytes};
     for (int k = 0; k < MFU_PART_COUNT; k++) {
-        x->parts[k] = c->standing[k] + passes * c->passing[k] + (k == MFU_PART_ACTIVATIONS ? held_bytes : 0);
+        x->parts[k] = c->standing[k] + passes * c->passing[k] + one * c->keeping[k]
+            + (k == MFU_PART_ACTIVATIONS ? held_bytes - one * c->keeping_bytes : 0);
         x->allocated += x->parts[k];
     }
     c->to->highest_allocated = fmax(c->to->highest_allocated, x->allocated);
@@ -46,8 +49,7 @@ static double move(double *from, double *to, const enum mfu_part *order, size_t 
         double some = fmax(fmin(from[order[i]], bytes), 0);
 
         from[order[i]] -= some;
-        if (to)
-            to[order[i]] += some;
+        to[order[i]] += some;
         bytes -= some;
     }
     return bytes;
@@ -66,7 +68,8 @@ static void learn(struct course *c, const struct mfu_stage *s)
     double rest;
 
     memcpy(c->standing, s->alone.peak.parts, sizeof c->standing);
-    rest = move(c->standing, NULL, kept, sizeof kept / sizeof kept[0], s->kept_bytes);
+    rest = move(c->standing, c->keeping, kept, sizeof kept / sizeof kept[0], s->kept_bytes);
+    c->keeping_bytes = s->kept_bytes - rest;
     move(c->standing, c->passing, passing, sizeof passing / sizeof passing[0],
          s->alone.peak.bytes - s->kept_bytes + rest - s->alone.peak.end_bytes);
     c->passing[MFU_PART_ACTIVATIONS] -= rest; /* is gone at that moment */

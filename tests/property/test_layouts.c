@@ -203,10 +203,15 @@ static void check_course(const struct mfu_plan *p)
     struct mfu_memory_timeline course;
     struct mfu_error err = {0};
     double most = p->memory.peak.bytes;
+    size_t top = 0;
 
     if (mfu_memory_timeline_of_pipeline(p, &course, &err) < 0)
         fail_msg("%s\n  in: %s", err.text, told);
     HOLDS_NEAR(course.highest_allocated, most, EXACT);
+    for (size_t i = 0; i < course.n; i++)
+        top = course.points[i].allocated > course.points[top].allocated ? i : top;
+    for (int k = 0; k < MFU_PART_COUNT; k++) /* the picture's parts are those of the table */
+        HOLDS(fabs(course.points[top].parts[k] - p->memory.peak.parts[k]) <= 1e-6 * most);
     for (size_t i = 1; i < course.n; i++)
         HOLDS(course.points[i].time_s >= course.points[i - 1].time_s);
     HOLDS(course.points[course.n - 1].time_s <= course.seconds * (1 + EXACT));
