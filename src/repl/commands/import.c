@@ -171,7 +171,8 @@ static void tell_run(struct mfu_session *s, const struct mfu_validated *v)
     char safe[MFU_ASSUMED_TEXT];
 
     fprintf(s->out, "%s", mfu_printable(safe, sizeof safe, v->id));
-    fprintf(s->out, "%s%s\n", *v->source ? ": " : "", mfu_printable(safe, sizeof safe, v->source));
+    fprintf(s->out, "%s%s%s\n", *v->source ? ": " : "", mfu_printable(safe, sizeof safe, v->source),
+            strlen(v->source) == sizeof v->source - 1 ? " ..." : ""); /* is cut */
     tell_pair(s, "step", v->measured_step_s, v->predicted_step_s, MFU_SECONDS);
     tell_pair(s, "allocated", v->measured_allocated_bytes, v->predicted_allocated_bytes, MFU_BYTES);
     tell_pair(s, "reserved", v->measured_reserved_bytes, v->predicted_reserved_bytes, MFU_BYTES);
