@@ -34,7 +34,7 @@ LINES = ["plan", "memory", "memory timeline", "memory --snapshot {tmp}/s.pickle"
          "explain mfu", "explain", "lesson", "lesson 1", "help", "complete set ba", "show", "show batch", "show gpu",
          "show model", "show coefficients", "gpu", "model", "gpu h100-sxm", "model gpt2-xl", "calibrate list", "calibrate plan",
          "gpu a100-80gb-sxm; calibrate from {tmp}/runs.csv", "calibrate list", "gpu a100-80gb-sxm; calibrate forget",
-         "observe step_ms 9340 mfu 15.4 batch 8 accum 64", "validate {tmp}/runs.csv", "validate kernels {root}/tests/data/truth",
+         "observe step_ms 9340 mfu 15.4 batch 8 accum 64", "validate {tmp}/runs.csv", "import published nanogpt-0002", "validate kernels {root}/tests/data/truth",
          "set runtime llmc; memory", "set pp 2 accum 4; memory stages; plan", "gpu h100-sxm; model llama-2-7b; set gpus 8 zero 3; plan; kernels; memory; advise",
          "cluster", "cluster dgx-h100", "cluster meta-24k", "show cluster", "kernel all_reduce 1MiB..4MiB gpus 8", "kernel all_reduce 1GiB gpus 16 nodes 2",
          "gpu h100-sxm; model llama-3-70b; set gpus 64 tp 8 pp 4 sp on accum 16 runtime fused; plan; kernels",
