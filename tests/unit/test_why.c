@@ -275,11 +275,20 @@ static bool says(const char *text)
 static void memory_says_what_is_known(void **state)
 {
     struct mfu_scenario alone = scenario_of("h100-sxm", "gpt2", "batch 4"), pipeline = alone, unknown = alone,
-                        full = scenario_of("rtx4070", "llama-3-8b", "batch 2");
+                        full = scenario_of("rtx4070", "llama-3-8b", "batch 2"),
+                        narrow = scenario_of("a100-80gb-sxm", "phi-3-mini",
+                                             "batch 4 accum 8 checkpoint full gpus 16 zero 3 tp 4 pp 4");
+    double in_use = 0;
 
     (void)state;
     ask(&alone, "vram");
     assert_true(says("Expandable segments") && says("Between two steps") && says("largest micro-batch that fits"));
+    ask(&narrow,
+        "vram"); /* the largest micro-batch fits by what the allocator gives back: no more is in use than there is */
+    for (int i = 0; i < why.n_lines; i++)
+        if (sscanf(why.lines[i], "The largest micro-batch that fits is %*d, with %lf GiB", &in_use) == 1)
+            break;
+    assert_true(in_use > 0 && in_use * 0x1p30 <= plan.memory.capacity_bytes * 1.001);
     set_all(&pipeline, "gpus 4 pp 4 accum 8");
     ask(&pipeline, "vram");
     assert_true(!says("Expandable segments") && !says("Between two steps") && says("largest micro-batch that fits"));

@@ -160,6 +160,7 @@ static int tell_room(const struct mfu_plan *p, struct mfu_why *w, struct mfu_err
     struct mfu_solution x = {0};
     struct mfu_key key = {MFU_KEY_SETTING, MFU_S_BATCH};
     bool asked = !*mfu_plan_unpredicted(p);
+    double room = p->memory.capacity_bytes - p->config.setting[MFU_S_VRAM_RESERVED];
     int status = asked ? mfu_solve(&p->scenario, key, 1, true, NULL, &other, &sim, &x, NULL) : -1;
 
     (void)err;
@@ -167,7 +168,7 @@ static int tell_room(const struct mfu_plan *p, struct mfu_why *w, struct mfu_err
         mfu_why_say(w,
                     "The largest micro-batch that fits is %.0f, with %s in use; `solve batch` finds it again, `advise` "
                     "says what else makes room.",
-                    x.value, Q(other.memory.smi_bytes, MFU_BYTES));
+                    x.value, Q(fmin(other.memory.smi_bytes, room), MFU_BYTES)); /* what is cached is given back */
     else if (status < 0 && asked && !p->memory.fits)
         mfu_why_say(w, "Not even one sequence fits; `advise` says what makes room.");
     mfu_simulation_release(&sim);

@@ -19,10 +19,10 @@
 
 static void row(struct mfu_table *table, const char *name, const struct mfu_errors_summary *s)
 {
-    mfu_table_cells(table, "%s\t%zu\t%s\t%s\t%s\t%s\t%s\t%s", name, s->n, PERCENT(s->n ? s->mape : NAN, false),
-                    PERCENT(s->n ? s->median : NAN, false), PERCENT(s->n ? s->bias : NAN, true),
-                    PERCENT(s->n ? s->p90 : NAN, false), PERCENT(s->n ? s->coverage90 : NAN, false),
-                    s->n ? s->worst_id : "");
+    mfu_table_cells(table, "%s\t%zu\t%s\t%s\t%s\t%s\t%s\t%s", *name ? name : "not stated", s->n,
+                    PERCENT(s->n ? s->mape : NAN, false), PERCENT(s->n ? s->median : NAN, false),
+                    PERCENT(s->n ? s->bias : NAN, true), PERCENT(s->n ? s->p90 : NAN, false),
+                    PERCENT(s->n ? s->coverage90 : NAN, false), s->n ? s->worst_id : "");
 }
 
 #define COLUMNS(what)                                                                                                  \
