@@ -146,6 +146,8 @@ static const struct {
              {"per cent", "%|percent|per cent", 1},
              {"GiB", "GiB", 1},
              {"GiB", "MiB", 1. / 1024},
+             {"GiB", "GB", 1e9 / 0x1p30},
+             {"GiB", "MB", 1e6 / 0x1p30},
              {"TFLOP/s", "TFLOPS|TFLOP/s|TFLOPs", 1},
              {"tokens per second", "tokens/s|tokens/sec|tok/s|tokens per second", 1},
              {"samples per second", "samples/s|samples/sec|images/s|img/s|sequences/s|seq/s", 1}};

@@ -236,10 +236,10 @@ void mfu_row_take_degrees(struct mfu_row *r)
     if (!found)
         return;
     if (!mfu_sharding_in(rest))
-        drop_fillers(rest);
+        drop_fillers(mfu_affirmed(rest, rest));
     for (first = 0; rest[first] && !isalnum((unsigned char)rest[first]);)
         first++;
-    for (size_t n = strlen(rest); n > first && rest[n - 1] == ' ';)
+    for (size_t n = strlen(rest); n > first && !isalnum((unsigned char)rest[n - 1]);)
         rest[--n] = '\0';
     mfu_row_fill_cell(r, "sharding", rest + first);
 }

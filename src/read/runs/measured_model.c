@@ -281,8 +281,16 @@ static bool says_size(const char *word)
     return mfu_is_one_of(word, sizes);
 }
 
-/* The catalog's model that the first words of a name are: "Moonlight-16B (27 layers)", "Llama 3.1 8B Instruct".  No
- * word with a digit is left out: that may be a size, as "XL" is. */
+/* Whether a word says how many tokens a model reads: "4k". */
+static bool says_length(const char *word)
+{
+    size_t digits = strspn(word, "0123456789");
+
+    return digits > 0 && mfu_is_one_of(word + digits, (const char *const[]){"k", NULL});
+}
+
+/* The catalog's model that the first words of a name are: "Moonlight-16B (27 layers)", "Llama 3.1 8B Instruct", "Phi-3-mini 4k".
+ * No other word with a digit is left out: that may be a size, as "XL" is. */
 static const struct mfu_model *named_model(const struct mfu_row *r, const char *name)
 {
     char text[120];
@@ -302,7 +310,7 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
             n--;
             digit |= isdigit((unsigned char)text[n]) != 0;
         }
-        if ((digit && isnan(size = size_of(text + n))) || says_size(text + n))
+        if ((digit && !says_length(text + n) && isnan(size = size_of(text + n))) || says_size(text + n))
             return NULL;
     }
     return NULL;

@@ -55,121 +55,212 @@ static bool ends_clause(const char *text, const char *at)
     }
 }
 
-/* The word that ends before `at` in its clause; false: the clause begins there, at *from. */
-static bool word_before(const char *text, const char *at, const char **from, const char **to)
+/* ---- words beside a phrase ---- */
+
+#define MOST_WORDS 32 /* on one side of a phrase, so that long lists take no longer */
+
+/* Words of a clause in the order in which they stand: those before a place, of which the last is the nearest, or behind it. */
+struct words {
+    int n;
+    struct {
+        const char *from, *to;
+    } at[MOST_WORDS];
+};
+
+/* Whether it stands in a word of a clause: "isn't" is one. */
+static bool in_this(const char *text, const char *at)
 {
-    while (at > text && !mfu_in_word(at[-1]) && !ends_clause(text, at - 1))
-        at--;
-    *from = *to = at;
-    while (*from > text && mfu_in_word((*from)[-1]))
-        --*from;
-    return *from < *to;
+    return mfu_in_word(*at) || (*at == '\'' && between(text, at, isalpha));
 }
 
-/* Whether a word from `at` to `end` is one of a list, apart by blanks. */
-static bool among(const char *list, const char *at, const char *end)
+/* The words before a place, an option's '_' left out ("no_fsdp", "disable_ac"); *begin: where their clause begins. */
+static struct words words_before(const char *text, const char *at, const char **begin)
 {
-    for (size_t n; *list; list += n, list += *list == ' ')
-        if ((n = strcspn(list, " ")) == (size_t)(end - at) && strncasecmp(at, list, n) == 0)
+    struct words w = {0};
+
+    while (w.n < MOST_WORDS) {
+        const char *to;
+
+        while (at > text && !in_this(text, at - 1) && !ends_clause(text, at - 1))
+            at--;
+        for (to = at; at > text && in_this(text, at - 1);)
+            at--;
+        if (at == to)
+            break;
+        memmove(w.at + 1, w.at, (size_t)w.n++ * sizeof *w.at);
+        w.at[0].from = at;
+        w.at[0].to = to - (to > at + 1 && to[-1] == '_');
+    }
+    *begin = at;
+    return w;
+}
+
+static struct words words_behind(const char *text, const char *at)
+{
+    struct words w = {0};
+
+    while (w.n < MOST_WORDS) {
+        while (!in_this(text, at) && !ends_clause(text, at))
+            at++;
+        w.at[w.n].from = at;
+        while (in_this(text, at))
+            at++;
+        if (at == w.at[w.n].from)
+            break;
+        w.at[w.n++].to = at;
+    }
+    return w;
+}
+
+/* Whether a word is one of a list, apart by '|', that ends before a blank or a sign of a pattern: "~n't" is any
+ * that ends so, "." any, "#" a number, "^" none at all. */
+static bool among(const char *list, const char *word, const char *to)
+{
+    size_t n = (size_t)(to - word), m;
+
+    for (;; list += m + 1) {
+        m = strcspn(list, "| ?*+");
+        if (*list == '^'       ? n == 0
+                : n == 0       ? false
+                : *list == '.' ? true
+                : *list == '#' ? isdigit((unsigned char)*word) != 0
+                : *list == '~' ? n >= m && strncasecmp(to - (m - 1), list + 1, m - 1) == 0
+                               : n == m && strncasecmp(word, list, n) == 0)
             return true;
-    return false;
+        if (list[m] != '|')
+            return false;
+    }
 }
 
-/* Of a thing, perhaps as the first word of an option ("no_", "disable_"), and of what is done: "without recomputation with FSDP" has FSDP, "not trained with FSDP" has not. */
-static bool denies_a_thing(const char *text, const char *at, const char *end)
+static bool is_one(const struct words *w, int i, const char *list)
 {
-    const char *from, *to;
-
-    end -= end > at && end[-1] == '_' && (end - at == 3 || end - at == 8);
-    if (among("off", at, end)) /* "turning off FSDP" */
-        return word_before(text, at, &from, &to)
-            && among("turn turns turned turning switch switched switching", from, to);
-    if (among("disabled removed", at, end)) /* "we removed FSDP", not "dropout disabled / FSDP" */
-        return !word_before(text, at, &from, &to) || among("we i they", from, to);
-    return among("no without non before disable disabling removing", at, end)
-        || (among("o", at, end) && at - text >= 2 && strncasecmp(at - 2, "w/", 2) == 0);
+    return i >= 0 && i < w->n ? among(list, w->at[i].from, w->at[i].to) : among(list, list, list);
 }
 
-static bool denies(const char *text, const char *at, const char *end)
+/* The word behind those from the i-th on that a pattern has: lists of words, apart by blanks, of which one is there, perhaps ("?"), as
+ * often as it is ("*"), at least once ("+"), or none ("!" before it); -1: other words stand there. */
+static int matched(const char *pattern, const struct words *w, int i)
 {
-    return denies_a_thing(text, at, end) || among("not never cannot", at, end)
-        || (end - at == 1 && at - text >= 2 && strncasecmp(at - 2, "n't", 3) == 0);
+    for (const char *end; *pattern; pattern = end + (*end == ' ')) {
+        bool absent = *pattern == '!', is = is_one(w, i, pattern += absent);
+
+        end = pattern + strcspn(pattern, " ");
+        if (is ? absent : !absent && !strchr("?*", end[-1]))
+            return -1;
+        i += is;
+        while (is && strchr("*+", end[-1]) && is_one(w, i, pattern))
+            i++;
+    }
+    return i;
 }
 
-/* Whether what ends at `end` is said of something else: "than", "compared with", "instead of", "tried"; of what was before or was made into
- * another: "converted from". */
-static bool compares(const char *text, const char *at, const char *end)
+/* Whether the words that end with the i-th are those of a pattern, one for each of its lists. */
+static bool ends_in(const char *pattern, const struct words *w, int i)
 {
-    const char *from, *to;
+    int from = i;
 
-    return among("than vs versus unlike against outperform outperforms beat beats compare compares comparing tried "
-                 "trying "
-                 "replaces replaced replacing",
-                 at, end)
-        || (word_before(text, at, &from, &to)
-            && mfu_behind(from,
-                          "compared to|compared with|compared against|comparison to|comparison with|comparison of|"
-                          "comparison between|relative to|similar to|instead of|place of|switching from|switched from|"
-                          "switch from|moving from|moved from|move from|going from|went from|coming from|changed from|"
-                          "changing from|converted from|ported from|migrated from|upgraded from")
-                == end);
+    for (const char *p = pattern; *p; p++)
+        from -= *p == ' ';
+    return matched(pattern, w, from) == i + 1;
 }
 
-/* Whether it fails without what is denied at `at`: "OOMs without recomputation" and "does not fit without it" have it. */
-static bool needs(const char *text, const char *at, const char *end)
+#define NOT "not|never|cannot|~n't"
+#define IS "is|are|was|were|being|been|left|turned|switched|stays"
+/* Words that say no more than of what a thing is. */
+#define PART                                                                                                           \
+    "weights|weight|loss|losses|layers|layer|heads|head|modules|module|adapters|adapter|kernels|kernel|attention|"     \
+    "backend"
+#define FAILS "oom|ooms|oomed|failed|fails|crashed|crashes"
+#define ENDS_IN_ERROR                                                                                                  \
+    "gives|gave|gets|got|goes|went|causes|caused|throws|threw|raises|raised|hits|hit|runs|ran|leads|led "              \
+    "an|a|the|to|into|out|of|cuda* oom|ooms|error|errors|memory|nan|nans|exception|exceptions|crash|crashes|segfault"
+#define ABSENT                                                                                                         \
+    "off|disabled|excluded|omitted|unused|removed|skipped|replaced|absent|inactive|unsupported|hung|hangs|broken"
+#define USED "used|enabled|applied|included|counted|modelled|set|active|on|supported|available|installed|needed"
+#define WORK "work|build|run|fit|compile|converge|load|start|train"
+
+struct said_beside {
+    enum mfu_stance stance;
+    const char *words;
+    bool of_acts; /* a denial of what is done, not of a thing */
+};
+
+/* How words before a phrase take it: the first row of the nearest words that have one. */
+static const struct said_beside said_before[] = {
+    {MFU_COMPARED, "than|vs|versus|unlike|against|outperform|outperforms|beat|beats|compare|compares|comparing"},
+    {MFU_COMPARED, "tried|trying|replaces|replaced|replacing"},
+    {MFU_COMPARED, "compared|comparison|relative|similar to|with|against|of|between"},
+    {MFU_COMPARED, "instead|place of"},
+    {MFU_COMPARED, "switching|switched|switch|moving|moved|move|going|went|coming|changed|changing from"},
+    {MFU_COMPARED, "converted|ported|migrated|upgraded from"},
+    {MFU_AFFIRMED, FAILS "|impossible without"}, /* it fails without what the run then has */
+    {MFU_AFFIRMED, NOT " fit|work|run|train|possible without"},
+    {MFU_AFFIRMED, "of memory without"},
+    {MFU_DENIED, "turn|turns|turned|turning|switch|switched|switching off"},
+    {MFU_DENIED, "^|we|i|they disabled|removed"}, /* not "dropout disabled / FSDP" */
+    {MFU_DENIED, "no|without|non|before|disable|disabling|removing"},
+    {MFU_DENIED, "w o"},
+    {MFU_DENIED, NOT, .of_acts = true},
+    {MFU_AFFIRMED, "but|so|then|while|instead|only|just"},
+};
+
+/* How words behind it do: the first row. */
+static const struct said_beside said_behind[] = {
+    {MFU_AFFIRMED, IS "+ tried first|initially? and|then|but kept|used|adopted"},
+    {MFU_DENIED, PART "? " ENDS_IN_ERROR},
+    {MFU_DENIED, PART "? " IS "* " ABSENT "|converted|ported|" FAILS " !from"}, /* not "excluded from the count" */
+    {MFU_DENIED, PART "? " IS "+ none !from"},
+    {MFU_DENIED, PART "? was|were slower|worse|tried !from"},
+    {MFU_DENIED, PART "? " IS "+ " NOT " .?"},
+    {MFU_DENIED, PART "? isn't|aren't|wasn't|weren't .?"},
+    {MFU_DENIED, PART "? " IS "* " NOT " " USED}, /* "FSDP not DDP" has FSDP, */
+    {MFU_DENIED, PART "? does|do|did|could|can? " NOT " be .?"},
+    {MFU_DENIED, PART "? does|do|did|could|can? " NOT " " WORK}, /* and so has "FSDP does not change that" */
+    {MFU_COMPARED, PART "? is|are slower|worse"},
+    {MFU_COMPARED, "of the|their|its|our|his|her paper|report|article|appendix"}, /* a page there */
+};
+
+/* What parts it from another, or is no fact; of cells nothing, which are about the run, whatever that is compared with. */
+static const char compared[] = "#|" PART "* baseline|baselines|reference|comparison|vs|versus|would|could|might";
+
+/* Errors that a run ended in. */
+static const char *const errors[] = {ENDS_IN_ERROR, FAILS, "does|did|would not fit", "doesn't|didn't|wouldn't fit"};
+
+#define FAR 3  /* words behind which a denial says nothing of a phrase */
+#define NEAR 2 /* the same of what compares */
+
+/* The row of words before a phrase that end with the i-th, with `counted` words between; NULL: none. */
+static const struct said_beside *row_before(const struct words *w, int i, int counted)
 {
-    const char *from, *to, *before, *behind;
-
-    if (!among("without", at, end) || !word_before(text, at, &from, &to))
-        return false;
-    if (among("oom ooms oomed fails failed crashes crashed impossible", from, to))
-        return true;
-    return word_before(text, from, &before, &behind)
-        && ((among("fit work run train possible", from, to) && denies(text, before, behind))
-            || (among("memory", from, to) && among("of", before, behind)));
+    for (size_t k = 0; k < sizeof said_before / sizeof *said_before; k++)
+        if (counted < (said_before[k].stance == MFU_COMPARED ? NEAR : FAR) && ends_in(said_before[k].words, w, i))
+            return &said_before[k];
+    return NULL;
 }
-
-#define FAR 3          /* words behind which a denial says nothing of a phrase */
-#define NEAR 2         /* the same of what compares */
-#define MOST_BEFORE 32 /* words in all, so that long lists take no longer */
 
 /* How the words before `at` in its clause take what stands there; of two behind "or" both are denied. */
 static enum mfu_stance stance_before(const char *text, const char *at)
 {
-    const char *from, *to, *label, *end;
-    int words = 0, behind_with = FAR; /* of the words that count, those behind "with" */
+    const char *begin;
+    struct words w = words_before(text, at, &begin);
+    int counted = 0, behind_with = FAR; /* of the words that count, those behind "with" */
 
-    for (int all = 0; words < FAR && all < MOST_BEFORE && word_before(text, at, &from, &to); at = from, all++) {
-        if (words < NEAR && compares(text, from, to))
-            return MFU_COMPARED;
-        if (needs(text, from, to))
-            return MFU_AFFIRMED;
-        if (denies(text, from, to))
-            return denies_a_thing(text, from, to) && words > behind_with ? MFU_AFFIRMED : MFU_DENIED;
-        if (among("but so then while instead only just", from, to))
-            return MFU_AFFIRMED;
-        if (behind_with == FAR && among("with using uses plus", from, to))
-            behind_with = words;
-        words = among("or nor", from, to) ? 0
-                                          : words
-                + !(isdigit((unsigned char)*from) || among("a an the on in into any of by and with using", from, to));
+    for (int i = w.n - 1; i >= 0 && counted < FAR; i--) {
+        const struct said_beside *row = row_before(&w, i, counted);
+
+        if (row) /* "without recomputation with FSDP" has FSDP, "not trained with FSDP" has not */
+            return row->stance == MFU_DENIED && !row->of_acts && counted > behind_with ? MFU_AFFIRMED : row->stance;
+        if (behind_with == FAR && is_one(&w, i, "with|using|uses|plus"))
+            behind_with = counted;
+        counted =
+            is_one(&w, i, "or|nor") ? 0 : counted + !is_one(&w, i, "#|a|an|the|on|in|into|any|of|by|and|with|using");
     }
-    if (words >= FAR || from == text || !strchr(":=", from[-1]) || !word_before(text, from - 1, &label, &end))
+    if (counted >= FAR || begin == text || !strchr(":=", begin[-1]))
         return MFU_AFFIRMED;
-    return among("baseline baselines reference compared", label, end)       ? MFU_COMPARED
-        : among("without excluded disabled off unused omitted", label, end) ? MFU_DENIED
-                                                                            : MFU_AFFIRMED;
-}
-
-/* The word that begins behind `at` in its clause; false, and no word: the clause ends there. */
-static bool word_behind(const char *text, const char *at, const char **from, const char **to)
-{
-    while (!mfu_in_word(*at) && !ends_clause(text, at))
-        at++;
-    *from = *to = at;
-    while (mfu_in_word(**to))
-        ++*to;
-    return *from < *to;
+    w = words_before(text, begin - 1, &begin); /* the label */
+    return is_one(&w, w.n - 1, "baseline|baselines|reference|compared")       ? MFU_COMPARED
+        : is_one(&w, w.n - 1, "without|excluded|disabled|off|unused|omitted") ? MFU_DENIED
+                                                                              : MFU_AFFIRMED;
 }
 
 #define MOST_BEHIND 100 /* letters of a clause: long ones take no longer */
@@ -196,141 +287,84 @@ static const char *value_off(const char *text, const char *mark)
     for (to = end; to > from && to[-1] == ' ';)
         to--;
     snprintf(word, sizeof word, "%.*s", (int)(to - from), from);
-    return among("off disabled none unused never", from, to) || mfu_switch_in(word) == 0 ? end : NULL;
+    return among("off|disabled|none|unused|never", from, to) || mfu_switch_in(word) == 0 ? end : NULL;
 }
 
-/* Words that say no more than of what or of which version a thing is. */
-static const char of_parts[] = "weights weight loss losses layers layer heads head modules module adapters adapter "
-                               "kernels kernel attention backend";
-
-/* What a thing does that the run did not have, or no longer has; and what it gives, goes or runs into where that is an error. */
-static const char fails[] =
-    "off disabled excluded omitted unused removed skipped replaced absent inactive failed fails unsupported "
-    "crashed crashes hung hangs oomed ooms broken converted ported";
-
-/* Where "gives OOM", "runs out of memory", "ran into errors" end; NULL: at `at` stands none of it. */
-static const char *error_behind(const char *text, const char *at)
+/* Behind a number of what stands before `at`: of a version, or how many there are; `marks` may stand between. */
+static const char *behind_number(const char *at, const char *marks)
 {
-    const char *from, *to,
-        *end = mfu_behind(
-            at + strspn(at, " "),
-            "gives|gave|gets|got|goes|went|causes|caused|throws|threw|raises|raised|hits|hit|runs|ran|leads to|led to");
+    const char *number = at + strspn(at, marks), *end = number + strspn(number, "0123456789.");
 
-    if (!end || mfu_in_word(*end))
-        return NULL;
-    while (word_behind(text, end, &from, &to) && among("an a the to into out of cuda", from, to))
-        end = to;
-    return among("oom ooms error errors memory nan nans exception exceptions crash crashes segfault", from, to) ? to
-                                                                                                                : NULL;
+    end -= end > number && end[-1] == '.';
+    return end > number ? end : at;
 }
 
-/* Whether the clause goes on with who fails: "without recomputation it runs out of memory". */
-static bool fails_behind(const char *text, const char *at)
+/* How what goes on behind a phrase takes it; *end: behind the words that say so. */
+static enum mfu_stance stance_behind(const char *text, const char *at, bool cell, const char **end)
 {
-    const char *from, *to;
+    const char *mark;
+    struct words w;
 
-    return word_behind(text, at, &from, &to) && among("it this we training", from, to)
-        && (error_behind(text, to)
-            || (word_behind(text, to, &from, &to) && among("oom ooms oomed failed fails crashed crashes", from, to)));
+    at = behind_number(at, " -_v");
+    mark = at + strspn(at, " ");
+    if (*mark && strchr(":=(?", *mark)) {
+        if ((*end = value_off(text, mark)))
+            return MFU_DENIED;
+        at = behind_number(mark + 1, *mark == '=' ? "" : " ");
+        cell = cell || *mark != '='; /* "FSDP (vs DDP)" */
+    }
+    w = words_behind(text, at);
+    for (size_t k = 0; k < sizeof said_behind / sizeof *said_behind; k++) {
+        int n = matched(said_behind[k].words, &w, 0);
+
+        if (n > 0) {
+            *end = w.at[n - 1].to;
+            return said_behind[k].stance;
+        }
+    }
+    return !cell && matched(compared, &w, 0) > 0 ? MFU_COMPARED : MFU_AFFIRMED;
+}
+
+/* Where the words end of an error that a run ended in, where they begin here; `who`: behind who did; NULL: others do. */
+static const char *behind_error(const char *text, const char *at, bool who)
+{
+    struct words w = words_behind(text, at);
+
+    who = who && is_one(&w, 0, "it|this|we|training");
+    for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
+        int n = matched(errors[k], &w, who);
+
+        if (n > 0)
+            return w.at[n - 1].to;
+    }
+    return NULL;
 }
 
 void mfu_forget_errors(char *text)
 {
-    static const char unfit[] = "does not fit|doesn't fit|did not fit|didn't fit|would not fit|wouldn't fit";
-
     for (char *p = text; *p; p++) {
-        const char *from, *to, *end = p == text || !mfu_in_word(p[-1]) ? error_behind(text, p) : NULL;
+        const char *end = mfu_in_word(*p) && (p == text || !mfu_in_word(p[-1])) ? behind_error(text, p, false) : NULL;
 
-        if (!end && (p == text || !mfu_in_word(p[-1])))
-            end = mfu_behind(p, unfit);
-        if (!end && (p == text || !mfu_in_word(p[-1])) && word_behind(text, p, &from, &to) && from == p
-            && among("oom ooms oomed failed fails crashed crashes", from, to))
-            end = to;
         memset(p, ' ', end ? (size_t)(end - p) : 0);
     }
 }
 
-/* Where the words end by which what stands before `at` is off: by a value, or " off", " is off", " weights excluded", " not used",
- * " crashed"; NULL: it is on. */
-static const char *off_behind(const char *text, const char *at)
+/* How a text takes what it names; a cell is about the run, whatever that is compared with. */
+static enum mfu_stance stance_of(const char *text, const char *at, const char *end, bool cell)
 {
-    const char *from, *to, *end, *value = at + strspn(at, " -_v");
-    bool verb = false, past = false, does = false, not = false;
+    enum mfu_stance stance = stance_before(text, at);
+    const char *behind_it;
 
-    value += strspn(value, "0123456789."); /* of a version, or how many there are */
-    value -= value > at && value[-1] == '.';
-    at = value > at && isdigit((unsigned char)value[-1]) ? value : at;
-    value = at + strspn(at, " ");
-    if (*value && strchr(":=(?", *value)) {
-        if ((end = value_off(text, value)))
-            return end;
-        at = value + 1;
-    }
-    if (word_behind(text, at, &from, &to) && among(of_parts, from, to))
-        word_behind(text, to, &from, &to);
-    if (from < to && (end = error_behind(text, from)))
-        return end;
-    for (; among("is are was were being been left turned switched stays", from, to); verb = true) {
-        past |= among("was were", from, to);
-        word_behind(text, to, &from, &to);
-    }
-    if ((does = among("does do did could can", from, to) && strncmp(to, "'t", 2) != 0))
-        word_behind(text, to, &from, &to);
-    does |= among("doesn don didn couldn can cannot", from, to);
-    if ((not = among("not never cannot", from, to)
-             || (among("isn aren wasn weren doesn don didn couldn can", from, to) && strncmp(to, "'t", 2) == 0))) {
-        verb |= *to == '\'';
-        word_behind(text, to + (*to == '\'' ? 2 : 0), &from, &to);
-    }
-    if (not &&does && among("be", from, to)) {
-        does = false;
-        verb = word_behind(text, to, &from, &to);
-    }
-    if (not || from == to) { /* "FSDP not DDP" has FSDP, and so has "FSDP does not change that" */
-        bool off = does
-            ? among("work build run fit compile converge load start train", from, to)
-            : verb
-                || among(
-                    "used enabled applied included counted modelled set active on supported available installed needed",
-                    from, to);
-
-        return not &&off ? to : NULL;
-    }
-    if (!among(fails, from, to) && !(verb && among("none", from, to))
-        && !(past && among("slower worse tried", from, to)))
-        return NULL;
-    /* "excluded from the count": it runs all the same */
-    return word_behind(text, to, &value, &end) && among("from", value, end) ? NULL : to;
-}
-
-/* How a cell takes what it names: it is about the run, whatever that is compared with. */
-static enum mfu_stance stance_in_cell(const char *text, const char *at, const char *end)
-{
-    enum mfu_stance before = stance_before(text, at);
-
-    return before == MFU_DENIED && fails_behind(text, end) ? MFU_AFFIRMED
-        : before != MFU_AFFIRMED                           ? before
-        : left_open(text, end)                             ? MFU_OPEN
-        : off_behind(text, end)                            ? MFU_DENIED
-                                                           : MFU_AFFIRMED;
-}
-
-/* Whether what ends here is one side of a comparison, or no fact: "ZeRO-3 baseline", "FSDP vs DDP", "FP8 would be faster". */
-static bool compared_behind(const char *text, const char *end)
-{
-    const char *from, *to;
-
-    while (word_behind(text, end + strspn(end, "_"), &from, &to)
-           && (isdigit((unsigned char)*from) || among(of_parts, from, to)))
-        end = to;
-    return among("baseline baselines reference comparison vs versus would could might", from, to);
+    if (stance == MFU_DENIED && behind_error(text, end, true)) /* "without recomputation it runs out of memory" */
+        return MFU_AFFIRMED;
+    return stance != MFU_AFFIRMED ? stance
+        : left_open(text, end)    ? MFU_OPEN
+                                  : stance_behind(text, end, cell, &behind_it);
 }
 
 enum mfu_stance mfu_stance(const char *text, const char *at, const char *end)
 {
-    enum mfu_stance stance = stance_in_cell(text, at, end);
-
-    return stance == MFU_AFFIRMED && compared_behind(text, end) ? MFU_COMPARED : stance;
+    return stance_of(text, at, end, false);
 }
 
 /* Whether a word begins here, perhaps behind a number ("80GB card", "23.10_NGC") or what options begin with ("use_flash_attn"). */
@@ -341,7 +375,7 @@ static bool begins_word(const char *text, const char *at)
     while (from > text && mfu_in_word(from[-1]))
         from--;
     return at == text || !mfu_in_word(at[-1])
-        || (before < at && among("use enable with apply fsdp full no disable without", from, before))
+        || (before < at && among("use|enable|with|apply|fsdp|full|no|disable|without", from, before))
         || (isalpha((unsigned char)*at) && before > text && isdigit((unsigned char)before[-1]));
 }
 
@@ -427,19 +461,22 @@ double mfu_number_before(const char *text, const char *phrase)
 
 double mfu_count_said(const char *text, const char *phrase)
 {
-    const char *end, *at = mfu_place_said(text, text, phrase, &end), *from, *to;
-    bool parts =
-        at && word_behind(text, end, &from, &to) && among("layer layers head heads module modules depth", from, to);
-    double before = parts ? mfu_number_before(text, phrase) : NAN;
+    const char *end, *at = mfu_place_said(text, text, phrase, &end), *to;
+    struct words w = {0};
+    double before = NAN;
 
     if (!at)
         return NAN;
-    from = parts ? to : end;
-    from += strspn(from, " =:-_");
-    to = from + strspn(from, "0123456789");
-    return to > from && ends_clause(text, to + strspn(to, " ")) ? fmin(strtod(from, NULL), MOST_NUMBER)
-        : before >= 1                                           ? before
-                                                                : 1;
+    w = words_behind(text, end);
+    if (is_one(&w, 0, "layer|layers|head|heads|module|modules|depth")) {
+        before = mfu_number_before(text, phrase);
+        end = w.at[0].to;
+    }
+    end += strspn(end, " =:-_");
+    to = end + strspn(end, "0123456789");
+    return to > end && ends_clause(text, to + strspn(to, " ")) ? fmin(strtod(end, NULL), MOST_NUMBER)
+        : before >= 1                                          ? before
+                                                               : 1;
 }
 
 const char *mfu_affirmed(char to[MFU_MOST_SAID], const char *text)
@@ -448,24 +485,22 @@ const char *mfu_affirmed(char to[MFU_MOST_SAID], const char *text)
 
     snprintf(given, sizeof given, "%s", text);
     memcpy(to, given, sizeof given);
-    for (char *p = given; *p;) {
-        const char *end = p, *off;
-        char *from = p;
-        bool denial;
+    for (const char *p = given, *end; *p; p = end + (end == p)) {
+        const char *from = p, *off, *begin;
+        const struct said_beside *denial;
+        struct words w;
 
-        while (mfu_in_word(*end))
+        for (end = p; mfu_in_word(*end);)
             end++;
-        if (end == p) {
-            p++;
+        if (end == p)
             continue;
-        }
-        p += end - p;
-        denial = denies(given, from, end);
-        off = off_behind(given, end);
-        if (off && *(end + strspn(end, " ")) && strchr(":=?", end[strspn(end, " ")])) /* "full shard: no" */
-            while (from > given && !ends_clause(given, from - 1))
-                from--;
-        if (off || denial || stance_in_cell(given, from, end) != MFU_AFFIRMED)
+        w = words_before(given, end, &begin);
+        denial = row_before(&w, w.n - 1, NEAR);
+        if (stance_behind(given, end, true, &off) == MFU_AFFIRMED)
+            off = NULL;
+        if (off && strchr(":=?", end[strspn(end, " ")])) /* "full shard: no" */
+            from = begin;
+        if (off || (denial && denial->stance == MFU_DENIED) || stance_of(given, from, end, true) != MFU_AFFIRMED)
             memset(to + (from - given), ' ', (size_t)((off ? off : end) - from));
     }
     return to;
@@ -514,13 +549,15 @@ bool mfu_says_together(const char *text, const char *one, const char *other)
 {
     for (const char *end; *text; text = *end ? end + 1 : end) {
         char part[MFU_MOST_SAID], own[MFU_MOST_SAID];
+        const char *behind_it;
 
         for (end = text; *end && !ends_clause(text, end);)
             end++;
         if (end == text)
             continue;
         snprintf(part, sizeof part, "%.*s", (int)(end - text), text);
-        if (!(*end && off_behind(text, end)) && contains(mfu_affirmed(own, part), one) && contains(own, other))
+        if (!(*end && stance_behind(text, end, true, &behind_it) == MFU_DENIED)
+            && contains(mfu_affirmed(own, part), one) && contains(own, other))
             return true;
     }
     return false;

@@ -468,18 +468,40 @@ static bool check_said(struct mfu_row *r)
     return set_offload_column(r);
 }
 
-/* "schedule ZB-1p" in the notes, by any of the names that the schedule has; one that has none here is named. */
+/* The schedule that notes name as that of a pipeline: "schedule ZB-1p", "interleaved PP=2", "1F1B pipeline"; -1. */
+static int schedule_said(const char *notes, const char *behind)
+{
+    const char *const *names = mfu_settings[MFU_S_SCHEDULE].choices;
+    int choice;
+
+    if (behind && mfu_choice_at(MFU_S_SCHEDULE, 0, behind, &choice))
+        return choice;
+    for (int i = 0; names[i]; i++) {
+        char phrase[160];
+
+        snprintf(phrase, sizeof phrase, "%s schedule|%s pipeline|%s pp", names[i], names[i], names[i]);
+        if (mfu_says(notes, phrase))
+            return i;
+    }
+    return -1;
+}
+
+/* One that has no name here is noted. */
 static bool set_schedule(struct mfu_row *r)
 {
-    const char *notes = mfu_row_cell(r, "notes"), *at = mfu_behind_said(notes, "schedule"), *name;
+    const char *notes = mfu_row_cell(r, "notes"), *at = mfu_behind_said(notes, "schedule"), *name = NULL;
     int choice, length;
 
-    if (!at || r->run->scenario.setting[MFU_S_PP] <= 1)
+    if (r->run->scenario.setting[MFU_S_PP] <= 1)
         return true;
-    name = at + strspn(at, " :=");
-    name += strncmp(name, "is ", 3) == 0 ? 3 : 0;
-    if (mfu_choice_at(MFU_S_SCHEDULE, 0, name, &choice))
+    if (at) {
+        name = at + strspn(at, " :=");
+        name += strncmp(name, "is ", 3) == 0 ? 3 : 0;
+    }
+    if ((choice = schedule_said(notes, name)) >= 0)
         return mfu_row_take(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+    if (!name)
+        return true;
     length = (int)strcspn(name, " ,;.()");
     for (at -= strlen("schedule"); at > notes && at[-1] == ' ';)
         at--;
