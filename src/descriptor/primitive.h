@@ -69,6 +69,11 @@ enum mfu_trait {
         1 << 13 /* a module of its own that multiplies rows by a matrix (nn.Linear): peft's adapters stand beside it */
 };
 
+/* How many elements a row of the output has: as an attribute says, as many as an input, or one. */
+#define MFU_WIDTH_OF(attribute) (1 + (attribute))
+#define MFU_WIDTH_OF_INPUT(input) (-(input))
+#define MFU_WIDTH_ONE (1 + MFU_ATTRIBUTES)
+
 struct mfu_primitive {
     const char *name, *summary;
     struct mfu_attribute attributes[MFU_ATTRIBUTES + 1];
@@ -81,7 +86,8 @@ struct mfu_primitive {
     double (*key_elements)(const struct mfu_operation *); /* of keys and values, per token: of what mixes rows */
     bool (*takes_prefix)(const struct mfu_operation *);   /* whether learned ones may stand before them */
 
-    /* Elements per row of the output; NULL: as many as its first input has. */
+    /* Elements per row of the output: 0 as many as its first input has, else MFU_WIDTH_...; with `shape` what that says. */
+    int width;
     double (*shape)(const struct mfu_operation *);
     /* Trainable parameters; NULL: none. */
     struct mfu_weights (*params)(const struct mfu_operation *);
@@ -106,7 +112,12 @@ static inline bool mfu_columns_divide(const struct mfu_primitive *p, const doubl
 
 static inline double mfu_operation_width(const struct mfu_operation *op)
 {
-    return op->primitive->shape ? op->primitive->shape(op) : op->in_width[0];
+    const struct mfu_primitive *p = op->primitive;
+
+    return p->shape                 ? p->shape(op)
+        : p->width == MFU_WIDTH_ONE ? 1
+        : p->width > 0              ? op->attribute[p->width - 1]
+                                    : op->in_width[-p->width];
 }
 
 extern const struct mfu_primitive *const mfu_primitives[];

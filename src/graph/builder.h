@@ -184,6 +184,10 @@ static inline double mfu_view_elements(const struct mfu_builder *s, int view)
 {
     return mfu_view_rows(s, view) * mfu_view_columns(s, view);
 }
+static inline double mfu_view_bytes(const struct mfu_builder *s, int view)
+{
+    return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+}
 /* An activation of the shape and type of a view. */
 static inline int mfu_tensor_like(struct mfu_builder *s, int view)
 {
@@ -253,6 +257,8 @@ void mfu_emit_collective(struct mfu_builder *, enum mfu_collective_kind, unsigne
 /* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */
 int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b,
                        int c);
+/* The same over a and b alone, in fp32 where one of them is. */
+int mfu_emit_map(struct mfu_builder *, const char *suffix, double flops_per_element, int a, int b);
 /* The same where b is spread over rows or columns, or the layout changes: no
  * wide loads. */
 int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);

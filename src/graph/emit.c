@@ -193,13 +193,6 @@ void mfu_tensor_retain(struct mfu_builder *s, int view)
     mfu_tensor_of(s, view)->last = MFU_FOREVER;
 }
 
-static double view_bytes(const struct mfu_builder *s, int view)
-{
-    const struct mfu_view *v = &s->program->views[view];
-
-    return v->rows * v->columns * mfu_type_bytes[v->type];
-}
-
 /* ---- launches ----------------------------------------------------------- */
 
 #define ENDS 1024 /* that are asked for at once */
@@ -443,6 +436,13 @@ int mfu_emit_pointwise(struct mfu_builder *s, const char *suffix, enum mfu_type 
     return map(s, suffix, type, flops_per_element, a, b, c, MFU_C_DRAM_POINTWISE);
 }
 
+int mfu_emit_map(struct mfu_builder *s, const char *suffix, double flops_per_element, int a, int b)
+{
+    bool wide = mfu_view_type(s, a) == MFU_F32 || (b != MFU_NO_VIEW && mfu_view_type(s, b) == MFU_F32);
+
+    return mfu_emit_pointwise(s, suffix, wide ? MFU_F32 : mfu_view_type(s, a), flops_per_element, a, b, MFU_NO_VIEW);
+}
+
 int mfu_emit_broadcast(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element, int a,
                        int b)
 {
@@ -562,7 +562,7 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
     if (n > 1)
         copies[1] = mfu_tensor_new(s, rows, columns, s->numerics.operand, part);
     MFU_EMIT(s, MFU_VIEWS(view), MFU_LIST(n, copies), .suffix = suffix, .kind = MFU_CAST, .fusion = fusion,
-             .flops = (1 + row->scans) * rows * columns, .extra_read_bytes = row->scans * view_bytes(s, view),
+             .flops = (1 + row->scans) * rows * columns, .extra_read_bytes = row->scans * mfu_view_bytes(s, view),
              .launches = row->kernels * fmax(1, experts),
              /* (TransformerEngine d0067d0, csrc/extensions/cast.cpp: multi_tensor_quantize_impl) */ .cast = true);
 }

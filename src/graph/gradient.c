@@ -37,15 +37,10 @@ bool mfu_trains(const struct mfu_builder *s, const struct mfu_node *n, int which
     return n->parameter[which] >= 0 && s->parameters[n->parameter[which]].trains;
 }
 
-static double view_bytes(const struct mfu_builder *s, int view)
-{
-    return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
-}
-
 /* Whether a view shows less than its tensor was made with, whose bytes are whole blocks. */
 static bool is_part(struct mfu_builder *s, int view)
 {
-    return mfu_compare(s, view_bytes(s, view), view_bytes(s, mfu_tensor_of(s, view)->view)) < 0;
+    return mfu_compare(s, mfu_view_bytes(s, view), mfu_view_bytes(s, mfu_tensor_of(s, view)->view)) < 0;
 }
 
 int mfu_grad_sum(struct mfu_builder *s, int gradient, int view)

@@ -159,7 +159,7 @@ static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *la
         return 0;
     last = last_sent(s, layers, n);
     view = s->nodes[last->first_node + last->n_nodes - 1].out;
-    return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+    return mfu_view_bytes(s, view);
 }
 
 /* Whether anything in or before a stretch trains. */

@@ -121,7 +121,7 @@ int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_pe
     return 0;
 }
 
-static int larger(const void *a, const void *b)
+int mfu_alive_larger(const void *a, const void *b)
 {
     const struct mfu_alive *x = a, *y = b;
     double d = fabs(y->bytes * y->copies) - fabs(x->bytes * x->copies);
@@ -154,7 +154,7 @@ int mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_memory
                                           .bytes = x->bytes,
                                           .copies = c};
         }
-        qsort(all, n, sizeof *all, larger);
+        qsort(all, n, sizeof *all, mfu_alive_larger);
         if (n > max)
             n = max;
         memcpy(alive, all, n * sizeof *all);

@@ -33,6 +33,9 @@ struct mfu_alive {
     double bytes, copies;
 };
 
+/* For qsort(): an order of struct mfu_alive, what takes most first. */
+int mfu_alive_larger(const void *, const void *);
+
 /* The largest tensors alive at the peak, at most `max`, with those whose copies are negative: what equal layers hand on is born by
  * one name and dies by another, so that only together they are right.  Returns how many, -1 when out
  * of memory. */

@@ -347,17 +347,12 @@ int mfu_split_operations(struct mfu_builder *s, struct mfu_error *err)
 
 /* ---- collectives ---------------------------------------------------------- */
 
-static double bytes_of(const struct mfu_builder *s, int view)
-{
-    return mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
-}
-
 /* In place. */
 static int over_ranks(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, int view)
 {
     int out = mfu_view_slice(s, view, mfu_view_rows(s, view), mfu_view_columns(s, view));
 
-    mfu_emit_collective(s, op, MFU_AXIS_BIT(axis), bytes_of(s, view), 1, view, out);
+    mfu_emit_collective(s, op, MFU_AXIS_BIT(axis), mfu_view_bytes(s, view), 1, view, out);
     return out;
 }
 
@@ -429,7 +424,7 @@ static int regrouped(struct mfu_builder *s, int view, bool there)
 /* Rows to their experts, or back; the way there in fp8 with a factor for each 128 where that is wished. */
 static int to_experts(struct mfu_builder *s, int view, bool there)
 {
-    double bytes = copies_share(s) * bytes_of(s, view);
+    double bytes = copies_share(s) * mfu_view_bytes(s, view);
     int in = there ? view : regrouped(s, view, false), out;
 
     if (ranks_of(s, MFU_AXIS_EP) <= 1)
@@ -452,7 +447,7 @@ static int over_parts(struct mfu_builder *s, enum mfu_collective_kind op, enum m
         : columns                        ? ceil(size[columns] / ranks)
                                          : size[columns] / ranks;
     out = mfu_tensor_new(s, size[0], size[1], mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
-    mfu_emit_collective(s, op, MFU_AXIS_BIT(axis), bytes_of(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
+    mfu_emit_collective(s, op, MFU_AXIS_BIT(axis), mfu_view_bytes(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
     return out;
 }
 

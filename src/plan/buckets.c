@@ -93,21 +93,15 @@ static int make_lengths(struct mfu_buckets *b, double n, const struct mfu_config
 
 /* ---- each size ------------------------------------------------------------- */
 
-static int set_number(struct mfu_scenario *s, const char *key, double value, struct mfu_error *err)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.17g", value);
-    return mfu_scenario_set(s, key, text, err);
-}
-
 static int plan_size(const struct mfu_scenario *scenario, struct mfu_bucket *x, struct mfu_plan *p,
                      struct mfu_simulation *simulation, struct mfu_error *err)
 {
     struct mfu_scenario s = *scenario;
 
-    if (isnan(x->width) ? set_number(&s, "seq", x->tokens, err) < 0 || set_number(&s, "doc_len", 0, err) < 0
-                        : set_number(&s, "height", x->height, err) < 0 || set_number(&s, "width", x->width, err) < 0)
+    if (isnan(x->width) ? mfu_scenario_set_number(&s, "seq", x->tokens, err) < 0
+                || mfu_scenario_set_number(&s, "doc_len", 0, err) < 0
+                        : mfu_scenario_set_number(&s, "height", x->height, err) < 0
+                || mfu_scenario_set_number(&s, "width", x->width, err) < 0)
         return -1;
     if (mfu_plan_make(p, &s, err) < 0 || mfu_simulate_plan(p, simulation, err) < 0)
         return isnan(x->width) ? mfu_within(err, "%.0f tokens", x->tokens)

@@ -18,16 +18,20 @@
  * torchtitan takes for cards that are not in its table. */
 #define A100_FLOPS 312e12
 
-/* What formulas are made of. */
+/* What formulas are sums of. */
+enum count {
+    PARAMS,     /* all; of experts those that a token visits */
+    TRAINED,    /* of them */
+    POSITIONS,  /* in the table of positions */
+    EMBEDDINGS, /* in tables that are only looked up */
+    PRODUCTS,   /* parameters that are multiplied with, per token */
+    FULL,       /* sum over attentions of heads * head_dim * T */
+    EXACT,      /* the same over the pairs that are not masked */
+    HARDWARE,   /* FLOP per token that are really computed */
+    COUNTS
+};
 struct counts {
-    double params;     /* all; of experts those that a token visits */
-    double trained;    /* of them */
-    double positions;  /* in the table of positions */
-    double embeddings; /* in tables that are only looked up */
-    double products;   /* parameters that are multiplied with, per token */
-    double full;       /* sum over attentions of heads * head_dim * T */
-    double exact;      /* the same over the pairs that are not masked */
-    double hardware;   /* FLOP per token that are really computed */
+    double of[COUNTS];
 };
 
 /* ---- counting ----------------------------------------------------------- */
@@ -57,11 +61,11 @@ static struct counts count(const struct mfu_plan *p)
     const struct mfu_model *m = c->model;
     double tokens = p->step.tokens;
     bool tied = false;
-    struct counts n = {.params = g->active_params,
-                       .positions = g->position_params,
-                       .products = g->linear_params,
-                       .trained = fmin(g->trainable_params, g->active_params),
-                       .hardware = p->mfu.hardware_flops / tokens};
+    struct counts n = {{[PARAMS] = g->active_params,
+                        [POSITIONS] = g->position_params,
+                        [PRODUCTS] = g->linear_params,
+                        [TRAINED] = fmin(g->trainable_params, g->active_params),
+                        [HARDWARE] = p->mfu.hardware_flops / tokens}};
 
     for (int k = 0; k < m->n_sections; k++) {
         const struct mfu_model_section *sec = &m->sections[k];
@@ -79,50 +83,13 @@ static struct counts count(const struct mfu_plan *p)
             if (!(op->primitive->traits & MFU_MIXES_ROWS))
                 continue;
             width = times * attribute(c, op, "heads", 0) * attribute(c, op, "head_dim", 0);
-            n.full += width * c->seq;
-            n.exact += width * keys_per_query(c->seq, attribute(c, op, "window", 0), attribute(c, op, "causal", 1) > 0);
+            n.of[FULL] += width * c->seq;
+            n.of[EXACT] +=
+                width * keys_per_query(c->seq, attribute(c, op, "window", 0), attribute(c, op, "causal", 1) > 0);
         }
     }
-    n.embeddings = tied ? 0 : g->table_params;
+    n.of[EMBEDDINGS] = tied ? 0 : g->table_params;
     return n;
-}
-
-static double nanogpt(const struct counts *n)
-{
-    return 6 * (n->params - n->positions) + 12 * n->full;
-}
-static double palm(const struct counts *n)
-{
-    return 6 * n->params + 12 * n->full;
-}
-static double causal(const struct counts *n)
-{
-    return 6 * n->products + 12 * n->exact;
-}
-static double llmc(const struct counts *n)
-{
-    return 6 * n->params + 6 * n->full;
-}
-static double megatron_2021(const struct counts *n)
-{
-    return 6 * n->products + 12 * n->full;
-}
-static double torchtitan(const struct counts *n)
-{
-    return 6 * (n->params - n->embeddings) + 12 * n->full;
-}
-static double six_n(const struct counts *n)
-{
-    return 6 * n->params;
-}
-/* Frozen weights have no gradient of their own. */
-static double four_n(const struct counts *n)
-{
-    return 4 * n->params + 2 * n->trained;
-}
-static double hardware(const struct counts *n)
-{
-    return n->hardware;
 }
 
 /* ---- peaks -------------------------------------------------------------- */
@@ -183,23 +150,32 @@ static double torchtitan_peak(const struct mfu_plan *p)
 // clang-format off
 static const struct row {
     const char *name, *counts, *peak_of;
-    double (*flops_per_token)(const struct counts *);
+    double per_token[COUNTS]; /* FLOP of each count */
     double (*peak)(const struct mfu_plan *);
     const char *family; /* of models whose trainer prints it */
 } rows[] = {
-    {"nanogpt", "6 N + 12 L d T, no positions", "always an A100", nanogpt, a100_peak, "gpt2"},
-    {"palm", "6 N + 12 L d T", "this card", palm, own_peak, NULL},
-    {"causal", "products, half attention", "this card", causal, own_peak, NULL},
-    {"llm.c", "6 N + 6 L d T", "its table: this card in bf16", llmc, llmc_peak, NULL},
-    {"megatron", "as causal (since 2025)", "prints FLOP/s; this card", causal, own_peak, NULL},
-    {"megatron-2021", "products, full attention", "prints FLOP/s; this card", megatron_2021, own_peak, NULL},
-    {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", torchtitan, torchtitan_peak, NULL},
-    {"6n", "6 N", "this card", six_n, own_peak, NULL},
-    {"hfu", "what is really computed", "this card", hardware, own_peak, NULL},
-    {"4n", "4 N + 2 of what trains", "this card", four_n, own_peak, NULL}, /* the last, where parts are frozen */
+    {"nanogpt", "6 N + 12 L d T, no positions", "always an A100", {[PARAMS] = 6, [POSITIONS] = -6, [FULL] = 12}, a100_peak, "gpt2"},
+    {"palm", "6 N + 12 L d T", "this card", {[PARAMS] = 6, [FULL] = 12}, own_peak, NULL},
+    {"causal", "products, half attention", "this card", {[PRODUCTS] = 6, [EXACT] = 12}, own_peak, NULL},
+    {"llm.c", "6 N + 6 L d T", "its table: this card in bf16", {[PARAMS] = 6, [FULL] = 6}, llmc_peak, NULL},
+    {"megatron", "as causal (since 2025)", "prints FLOP/s; this card", {[PRODUCTS] = 6, [EXACT] = 12}, own_peak, NULL},
+    {"megatron-2021", "products, full attention", "prints FLOP/s; this card", {[PRODUCTS] = 6, [FULL] = 12}, own_peak, NULL},
+    {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", {[PARAMS] = 6, [EMBEDDINGS] = -6, [FULL] = 12}, torchtitan_peak, NULL},
+    {"6n", "6 N", "this card", {[PARAMS] = 6}, own_peak, NULL},
+    {"hfu", "what is really computed", "this card", {[HARDWARE] = 1}, own_peak, NULL},
+    {"4n", "4 N + 2 of what trains", "this card", {[PARAMS] = 4, [TRAINED] = 2}, own_peak, NULL}, /* the last, where parts are frozen: those have no gradient of their own */
 };
 // clang-format on
 _Static_assert(sizeof rows / sizeof rows[0] <= MFU_CONVENTIONS_MAX, "conventions.h: too many conventions");
+
+static double flops_of(const struct row *row, const struct counts *n)
+{
+    double flops = 0;
+
+    for (int k = 0; k < COUNTS; k++)
+        flops += row->per_token[k] * n->of[k];
+    return flops;
+}
 
 size_t mfu_conventions(const struct mfu_plan *p, struct mfu_convention *all)
 {
@@ -207,7 +183,7 @@ size_t mfu_conventions(const struct mfu_plan *p, struct mfu_convention *all)
     size_t n = sizeof rows / sizeof rows[0] - !(p->program.trainable_params < p->program.params);
 
     for (size_t i = 0; i < n; i++) {
-        double flops = rows[i].flops_per_token(&counts), peak = rows[i].peak(p);
+        double flops = flops_of(&rows[i], &counts), peak = rows[i].peak(p);
 
         all[i] =
             (struct mfu_convention){.name = rows[i].name,
@@ -227,7 +203,7 @@ double mfu_convention_flops_per_token(const struct mfu_plan *p, const char *name
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strcmp(rows[i].name, name) == 0)
-            return rows[i].flops_per_token(&counts);
+            return flops_of(&rows[i], &counts);
     return NAN;
 }
 
@@ -237,9 +213,7 @@ double mfu_convention_flops_per_token(const struct mfu_plan *p, const char *name
  * computed. */
 static double computed_share(const struct mfu_plan *p)
 {
-    struct counts n = count(p);
-
-    return causal(&n) / megatron_2021(&n);
+    return mfu_convention_flops_per_token(p, "causal") / mfu_convention_flops_per_token(p, "megatron-2021");
 }
 
 /* The most that a product sustains in that arithmetic. */

@@ -66,14 +66,6 @@ struct learner {
     double peak_bytes, resident_bytes, weight_bytes, context_bytes;
 };
 
-static int set_number(struct mfu_scenario *s, const char *key, double value, struct mfu_error *err)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.0f", value);
-    return mfu_scenario_set(s, key, text, err);
-}
-
 static int learn(const struct mfu_scenario *s, struct mfu_plan *p, struct mfu_simulation *sim, struct learner *x,
                  struct mfu_error *err)
 {
@@ -111,7 +103,8 @@ static int update_of(const struct mfu_scenario *from, const struct mfu_iteration
         return -1;
     if (o->shortest == 1)
         longest = o->answer;
-    return set_number(s, "seq", o->prompt + longest, err) < 0 || (head && set_number(s, "completion", longest, err) < 0)
+    return mfu_scenario_set_number(s, "seq", round(o->prompt + longest), err) < 0
+            || (head && mfu_scenario_set_number(s, "completion", round(longest), err) < 0)
         ? -1
         : 0;
 }
@@ -146,7 +139,7 @@ static int write_answers(const struct mfu_scenario *from, struct mfu_plan *p, st
     struct mfu_rollout *r = &it->rollout;
 
     s.setting_given[MFU_S_PP] = false;
-    if (has_engine(it) && set_number(&s, "tp", it->options.engine_tp, err) < 0)
+    if (has_engine(it) && mfu_scenario_set_number(&s, "tp", round(it->options.engine_tp), err) < 0)
         return -1;
     o.sender = has_engine(it) ? MFU_SENDER_ENGINE : MFU_SENDER_GENERATE;
     o.memory = has_engine(it) ? o.memory : 0;

@@ -19,14 +19,6 @@ static bool same(const struct mfu_alive *a, const struct mfu_alive *b)
         && strcmp(a->name_suffix, b->name_suffix) == 0;
 }
 
-static int larger(const void *a, const void *b)
-{
-    const struct mfu_alive *x = a, *y = b;
-    double d = y->bytes * y->copies - x->bytes * x->copies;
-
-    return d > 0 ? 1 : d < 0 ? -1 : 0;
-}
-
 /* What each of equal layers hands to the next dies in another place than it was born: by one name it is born too often, by
  * another it dies so. */
 static void settle(struct mfu_alive *all, size_t n)
@@ -63,7 +55,7 @@ int mfu_peak_tensors(const struct mfu_plan *p, struct mfu_alive *list, size_t ma
             all[merged++] = all[i];
     }
     settle(all, merged);
-    qsort(all, merged, sizeof all[0], larger);
+    qsort(all, merged, sizeof all[0], mfu_alive_larger);
     while (merged > 0 && !(all[merged - 1].copies > 0))
         merged--;
     if (merged > max)

@@ -12,6 +12,7 @@
 #include "answer/metric/table.h"
 #include "base/arena.h"
 #include "graph/graph.h"
+#include "plan/option.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
@@ -98,6 +99,12 @@ static void add_part(struct list *l, const char *word, const char *stem)
         add(l, word);
 }
 
+static void add_word(struct list *l, const char *word, const char *stem)
+{
+    if (strncasecmp(word, stem, strlen(stem)) == 0)
+        add(l, word);
+}
+
 static void add_offer(struct list *l, struct mfu_session *s, mfu_offer_fn *offer, const char *stem)
 {
     bool described = offer == mfu_offer_gpus || offer == mfu_offer_models || offer == mfu_offer_clusters;
@@ -109,8 +116,7 @@ static void add_offer(struct list *l, struct mfu_session *s, mfu_offer_fn *offer
         if (strncasecmp(word, stem, strlen(stem)) == 0)
             described ? add(l, word) : add_part(l, word, stem);
     for (size_t i = 0; offer == mfu_offer_models && *stem && (word = mfu_catalog_variant(s->catalog, i)); i++)
-        if (strncasecmp(word, stem, strlen(stem)) == 0) /* hundreds: of those that begin so only */
-            add(l, word);
+        add_word(l, word, stem); /* hundreds: of those that begin so only */
 }
 
 /* KEY=VALUE is two words, as far as completing is concerned. */
@@ -154,6 +160,10 @@ static void collect(struct list *l, struct mfu_session *s)
     else if ((c = mfu_command_meant(w.argv[0]))) {
         if (c->most_args < 0 || w.argc <= c->most_args)
             add_offer(l, s, c->offer[(w.argc - 1) % 2], stem);
+        if (c->word && w.argc == 1)
+            add_word(l, c->word, stem);
+        for (size_t i = 0; c->options.n && w.argc > c->least_args && i < *c->options.n; i++)
+            add_word(l, c->options.rows[i].name, stem);
     } else if (assignment && (c = mfu_command_find("set")))
         add_offer(l, s, c->offer[w.argc % 2], stem);
     s->typing.argc = 0;

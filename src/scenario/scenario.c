@@ -461,6 +461,14 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
         : 0;
 }
 
+int mfu_scenario_set_number(struct mfu_scenario *s, const char *key, double value, struct mfu_error *err)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.17g", value);
+    return mfu_scenario_set(s, key, text, err);
+}
+
 int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_error *err)
 {
     struct mfu_key key = mfu_scenario_key(s, name, err);

@@ -130,6 +130,7 @@ void mfu_scenario_model(struct mfu_scenario *, const struct mfu_model *);
 /* Sets one key from text: a quantity, a choice, or an expression over the
  * current values ("4*n_embd").  Checks the range of this key only. */
 int mfu_scenario_set(struct mfu_scenario *, const char *key, const char *text, struct mfu_error *err);
+int mfu_scenario_set_number(struct mfu_scenario *, const char *key, double value, struct mfu_error *err);
 int mfu_scenario_unset(struct mfu_scenario *, const char *key, struct mfu_error *err);
 
 /* After the micro-batch was changed from `batch` sequences: dataloader_ms, the

@@ -225,11 +225,9 @@ static bool plan_model(const struct mfu_reading *r, const struct mfu_model *mode
 {
     struct mfu_scenario s = mfu_scenario_start(model, start->gpu);
     const struct mfu_claim *seq = mfu_claim_told(r->audit, MFU_Q_SEQ);
-    char text[32];
 
-    snprintf(text, sizeof text, "%.0f", seq ? seq->value : 0);
     if (seq)
-        mfu_scenario_set(&s, "seq", text, err);
+        mfu_scenario_set_number(&s, "seq", round(seq->value), err);
     return mfu_plan_make(p, &s, err) == 0;
 }
 

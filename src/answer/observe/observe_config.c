@@ -220,10 +220,7 @@ static int apply_defaults(struct mfu_observing *r, struct mfu_error *err)
 
 void mfu_observe_derive(struct mfu_observing *r, const char *key, double value)
 {
-    char text[32];
-
-    snprintf(text, sizeof text, "%.0f", value);
-    if (mfu_scenario_set(&r->scenario, key, text, NULL) == 0)
+    if (mfu_scenario_set_number(&r->scenario, key, round(value), NULL) == 0)
         understand(r, key, "derived", 0);
 }
 

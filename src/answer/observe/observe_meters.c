@@ -13,6 +13,7 @@
 
 #include "answer/observe/observe.h"
 #include "answer/observe/observe_reading.h"
+#include "base/extreme.h"
 #include "base/short.h"
 
 /* Chosen: what meters that are read at other moments may differ by, a gap that says something, a share of the
@@ -194,16 +195,9 @@ void mfu_observe_meters(struct mfu_observation *o)
 
 /* ---- drift ---------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double middle(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, ascending);
+    qsort(values, n, sizeof *values, mfu_ascending);
     return values[n / 2];
 }
 

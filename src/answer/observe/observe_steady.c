@@ -13,25 +13,19 @@
 #include <string.h>
 
 #include "answer/observe/observe.h"
+#include "base/extreme.h"
 
 /* Shares of the median step (chosen). */
 #define SETTLED 0.03 /* so near: that is steady */
 #define OUTSIDE 0.15 /* so far: that is not */
 #define STALLS 0.24  /* share of slow steps that are no outliers any more */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Sorts them. */
 static double median(double *values, size_t n)
 {
     if (n == 0)
         return NAN;
-    qsort(values, n, sizeof *values, ascending);
+    qsort(values, n, sizeof *values, mfu_ascending);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
@@ -108,7 +102,7 @@ static void find_stalls(struct steps *s)
             s->scratch[n++] = time_of(&log->records[i]);
     if (n < 8)
         return;
-    qsort(s->scratch, n, sizeof *s->scratch, ascending);
+    qsort(s->scratch, n, sizeof *s->scratch, mfu_ascending);
     limit = (1 + OUTSIDE) * s->scratch[n / 4];
     for (size_t i = 0; i < log->n_records; i++)
         if (plain(s, i)) {

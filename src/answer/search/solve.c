@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/extreme.h"
 #include "scenario/setting.h"
 
 /* Chosen. */
@@ -111,13 +112,6 @@ static void add(struct solver *q, double steps)
         q->grid[q->n++] = steps;
 }
 
-static int upwards(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Heads divide widths: what divides a dimension may be all that is allowed. */
 static void add_divisors(struct solver *q)
 {
@@ -143,7 +137,7 @@ static void make_grid(struct solver *q, int octave)
         add(q, floor(DENSE * exp2((double)i / octave)));
     add(q, floor(q->most));
     add_divisors(q);
-    qsort(q->grid, (size_t)q->n, sizeof *q->grid, upwards);
+    qsort(q->grid, (size_t)q->n, sizeof *q->grid, mfu_ascending);
     for (int i = 0; i < q->n; i++)
         if (n == 0 || q->grid[i] != q->grid[n - 1])
             q->grid[n++] = q->grid[i];

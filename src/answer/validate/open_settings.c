@@ -125,16 +125,10 @@ static bool with_batch(const struct mfu_measured_run *run, const struct mfu_scen
 {
     double accum = run->rank_batch / micro * run->scenario.setting[MFU_S_GPUS]
         / of->setting[MFU_S_GPUS]; /* where these are open */
-    char text[32];
 
     *other = *of;
-    snprintf(text, sizeof text, "%d", micro);
-    if (mfu_scenario_set(other, "batch", text, NULL) < 0)
-        return false;
-    if (isnan(accum))
-        return true;
-    snprintf(text, sizeof text, "%.0f", accum);
-    return accum == floor(accum) && mfu_scenario_set(other, "accum", text, NULL) == 0;
+    return mfu_scenario_set_number(other, "batch", micro, NULL) == 0
+        && (isnan(accum) || (accum == floor(accum) && mfu_scenario_set_number(other, "accum", accum, NULL) == 0));
 }
 
 /* Tokens of a sequence. */
@@ -606,11 +600,9 @@ struct mfu_possible mfu_look_around(struct mfu_plan *p, struct mfu_simulation *s
     w = own;
     for (size_t i = 0; i < 2 && run->fill_open; i++) {
         double accum = fills[i] * run->scenario.setting[MFU_S_PP];
-        char text[32];
 
         other = run->scenario;
-        snprintf(text, sizeof text, "%.0f", accum);
-        if (mfu_scenario_set(&other, "accum", text, &err) == 0 && mfu_replan(p, simulation, &other, &err) == 0)
+        if (mfu_scenario_set_number(&other, "accum", accum, &err) == 0 && mfu_replan(p, simulation, &other, &err) == 0)
             widen(&all, &w, p, run, usual_s, amount(run, &run->scenario) / amount(run, &other), "global_batch", &most);
     }
     add_widened(&squares, &w, &own);

@@ -10,6 +10,7 @@
 
 #include "answer/search/solve.h"
 #include "answer/validate/open_settings.h"
+#include "base/extreme.h"
 #include "read/runs/measured_rollout.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
@@ -150,8 +151,7 @@ static void settle_layers(struct mfu_plan *p, struct mfu_measured_run *run)
     if (mfu_measured_counts(p, run, &off) || !mfu_model_has_attention(run->scenario.model))
         return;
     for (double n = unit; run->layers_open && n <= MOST_LAYERS * layers; n += unit) {
-        snprintf(text, sizeof text, "%.0f", n);
-        if (mfu_scenario_set(&other, "n_layer", text, &err) < 0 || mfu_plan_make(p, &other, &err) < 0)
+        if (mfu_scenario_set_number(&other, "n_layer", n, &err) < 0 || mfu_plan_make(p, &other, &err) < 0)
             continue;
         mfu_measured_counts(p, run, &off);
         if (off < best) {
@@ -271,13 +271,6 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
 
 /* ---- summing up --------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 typedef double error_fn(const struct mfu_validated *);
 
 static double step_error(const struct mfu_validated *v)
@@ -338,7 +331,7 @@ static struct mfu_errors_summary sum_up(const struct mfu_validation *all, error_
         s.mape = s.median = s.bias = s.p90 = NAN;
         return s;
     }
-    qsort(errors, s.n, sizeof *errors, ascending);
+    qsort(errors, s.n, sizeof *errors, mfu_ascending);
     s.mape = sum / (double)s.n;
     s.bias = bias / (double)s.n;
     s.median = s.n % 2 ? errors[s.n / 2] : (errors[s.n / 2 - 1] + errors[s.n / 2]) / 2;
@@ -375,7 +368,7 @@ static struct mfu_errors_summary baseline(const struct mfu_validation *all, doub
             copy.rows[i].error = NAN;
             if (n == 0)
                 continue;
-            qsort(scratch, n, sizeof *scratch, ascending);
+            qsort(scratch, n, sizeof *scratch, mfu_ascending);
             copy.rows[i].error = isfinite(v->error) && v->model_flops > 0
                 ? v->model_flops / (scratch[n / 2] * v->peak_flops) / v->measured_step_s - 1
                 : NAN;

@@ -48,111 +48,105 @@ bool mfu_activation_gates(const struct mfu_operation *op)
     return op->attribute[KIND] <= SILU;
 }
 
-static int map(struct mfu_builder *s, const char *suffix, double flops, int a, int b)
-{
-    bool wide = mfu_view_type(s, a) == MFU_F32 || (b != MFU_NO_VIEW && mfu_view_type(s, b) == MFU_F32);
-
-    return mfu_emit_pointwise(s, suffix, wide ? MFU_F32 : mfu_view_type(s, a), flops, a, b, MFU_NO_VIEW);
-}
-
 static void gelu_new_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
-    int half = map(s, "half", 1, x, MFU_NO_VIEW), inner, factor;
+    int half = mfu_emit_map(s, "half", 1, x, MFU_NO_VIEW), inner, factor;
     int base = s->numerics.widens ? mfu_emit_cast(s, x, MFU_F32) : x;
 
-    inner = map(s, "pow", 2, base, MFU_NO_VIEW);
-    inner = map(s, "mul", 1, inner, MFU_NO_VIEW);
-    inner = map(s, "add", 1, inner, x);
-    inner = map(s, "mul", 1, inner, MFU_NO_VIEW);
-    inner = map(s, "tanh", 6, inner, MFU_NO_VIEW);
-    factor = map(s, "add", 1, inner, MFU_NO_VIEW);
+    inner = mfu_emit_map(s, "pow", 2, base, MFU_NO_VIEW);
+    inner = mfu_emit_map(s, "mul", 1, inner, MFU_NO_VIEW);
+    inner = mfu_emit_map(s, "add", 1, inner, x);
+    inner = mfu_emit_map(s, "mul", 1, inner, MFU_NO_VIEW);
+    inner = mfu_emit_map(s, "tanh", 6, inner, MFU_NO_VIEW);
+    factor = mfu_emit_map(s, "add", 1, inner, MFU_NO_VIEW);
     mfu_node_save(s, n, half);
     mfu_node_save(s, n, base);
     mfu_node_save(s, n, inner);
     mfu_node_save(s, n, factor);
-    n->out = map(s, "", 1, factor, half);
+    n->out = mfu_emit_map(s, "", 1, factor, half);
 }
 
 static void gelu_new_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int g = n->gradient, x = n->saved[SAVED_X], d, square;
-    int dhalf = map(s, "dhalf", 1, g, n->saved[SAVED_FACTOR]);
+    int dhalf = mfu_emit_map(s, "dhalf", 1, g, n->saved[SAVED_FACTOR]);
     enum mfu_type type = mfu_view_type(s, n->saved[SAVED_HALF]);
 
-    d = map(s, "dfactor", 1, g, n->saved[SAVED_HALF]);
+    d = mfu_emit_map(s, "dfactor", 1, g, n->saved[SAVED_HALF]);
     mfu_tensor_extend(s, n->saved[SAVED_FACTOR]); /* both products are of one node, which lets go at its end */
     dhalf = mfu_emit_cast(s, dhalf, type);
-    d = map(s, "dtanh", 3, d, n->saved[SAVED_TANH]);
-    d = map(s, "dmul", 1, d, MFU_NO_VIEW);
+    d = mfu_emit_map(s, "dtanh", 3, d, n->saved[SAVED_TANH]);
+    d = mfu_emit_map(s, "dmul", 1, d, MFU_NO_VIEW);
     mfu_grad_add(s, n, 0, mfu_emit_cast(s, d, type));
-    d = map(s, "dmul", 1, d, MFU_NO_VIEW);
-    square = map(s, "pow", 1, x, MFU_NO_VIEW);
-    d = map(s, "dpow", 1, d, map(s, "mul", 1, square, MFU_NO_VIEW));
+    d = mfu_emit_map(s, "dmul", 1, d, MFU_NO_VIEW);
+    square = mfu_emit_map(s, "pow", 1, x, MFU_NO_VIEW);
+    d = mfu_emit_map(s, "dpow", 1, d, mfu_emit_map(s, "mul", 1, square, MFU_NO_VIEW));
     mfu_tensor_extend(s, square); /* one expression, whose parts live until its end */
     mfu_grad_add(s, n, 0, mfu_emit_cast(s, d, type));
-    mfu_grad_add(s, n, 0, map(s, "mul", 1, dhalf, MFU_NO_VIEW));
+    mfu_grad_add(s, n, 0, mfu_emit_map(s, "mul", 1, dhalf, MFU_NO_VIEW));
 }
 
 static void silu_parts_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
-    int sigmoid = map(s, "sigmoid", 4, map(s, "scale", 1, x, MFU_NO_VIEW), MFU_NO_VIEW);
+    int sigmoid = mfu_emit_map(s, "sigmoid", 4, mfu_emit_map(s, "scale", 1, x, MFU_NO_VIEW), MFU_NO_VIEW);
 
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, sigmoid);
-    n->out = map(s, "", 1, x, sigmoid);
+    n->out = mfu_emit_map(s, "", 1, x, sigmoid);
 }
 
 static void silu_parts_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int g = n->gradient, x = n->saved[0], sigmoid = n->saved[1];
-    int dx = map(s, "dmul", 1, g, sigmoid), d = map(s, "dmul", 1, g, x);
+    int dx = mfu_emit_map(s, "dmul", 1, g, sigmoid), d = mfu_emit_map(s, "dmul", 1, g, x);
 
-    d = map(s, "dsigmoid", 3, d, sigmoid);
+    d = mfu_emit_map(s, "dsigmoid", 3, d, sigmoid);
     mfu_grad_add(s, n, 0, dx);
-    mfu_grad_add(s, n, 0, map(s, "dscale", 1, d, MFU_NO_VIEW));
+    mfu_grad_add(s, n, 0, mfu_emit_map(s, "dscale", 1, d, MFU_NO_VIEW));
 }
 
 /* GELU as ESM writes it (transformers 5.23, modeling_esm.py): 0.5 x (1 + erf(x / sqrt 2)). */
 static void gelu_erf_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
-    int half = mfu_node_save(s, n, map(s, "half", 1, x, MFU_NO_VIEW)),
-        inner = mfu_node_save(s, n, map(s, "div", 1, x, MFU_NO_VIEW)), factor;
+    int half = mfu_node_save(s, n, mfu_emit_map(s, "half", 1, x, MFU_NO_VIEW)),
+        inner = mfu_node_save(s, n, mfu_emit_map(s, "div", 1, x, MFU_NO_VIEW)), factor;
 
-    factor = map(s, "add", 1, map(s, "erf", 8, inner, MFU_NO_VIEW), MFU_NO_VIEW);
+    factor = mfu_emit_map(s, "add", 1, mfu_emit_map(s, "erf", 8, inner, MFU_NO_VIEW), MFU_NO_VIEW);
     mfu_node_save(s, n, factor);
-    n->out = map(s, "", 1, half, factor);
+    n->out = mfu_emit_map(s, "", 1, half, factor);
 }
 
 static void gelu_erf_backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int g = n->gradient, dhalf = map(s, "dhalf", 1, g, n->saved[2]), d = map(s, "dfactor", 1, g, n->saved[0]),
-        square = map(s, "pow", 1, n->saved[1], MFU_NO_VIEW), minus = map(s, "neg", 1, square, MFU_NO_VIEW),
-        slope = map(s, "exp", 5, minus, MFU_NO_VIEW), scaled = map(s, "mul", 1, slope, MFU_NO_VIEW);
+    int g = n->gradient, dhalf = mfu_emit_map(s, "dhalf", 1, g, n->saved[2]),
+        d = mfu_emit_map(s, "dfactor", 1, g, n->saved[0]), square = mfu_emit_map(s, "pow", 1, n->saved[1], MFU_NO_VIEW),
+        minus = mfu_emit_map(s, "neg", 1, square, MFU_NO_VIEW), slope = mfu_emit_map(s, "exp", 5, minus, MFU_NO_VIEW),
+        scaled = mfu_emit_map(s, "mul", 1, slope, MFU_NO_VIEW);
 
-    d = map(s, "derf", 1, scaled, d); /* one expression, whose parts live until its end */
+    d = mfu_emit_map(s, "derf", 1, scaled, d); /* one expression, whose parts live until its end */
     mfu_tensor_extend(s, square);
     mfu_tensor_extend(s, minus);
     mfu_tensor_extend(s, slope);
-    mfu_grad_add(s, n, 0, map(s, "ddiv", 1, d, MFU_NO_VIEW));
-    mfu_grad_add(s, n, 0, map(s, "mul", 1, dhalf, MFU_NO_VIEW));
+    mfu_grad_add(s, n, 0, mfu_emit_map(s, "ddiv", 1, d, MFU_NO_VIEW));
+    mfu_grad_add(s, n, 0, mfu_emit_map(s, "mul", 1, dhalf, MFU_NO_VIEW));
 }
 
 /* ReLU, then its square, a power that autocast computes in fp32. */
 static void relu2_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
-    int relu = mfu_node_save(s, n, map(s, "relu", 1, x, MFU_NO_VIEW));
+    int relu = mfu_node_save(s, n, mfu_emit_map(s, "relu", 1, x, MFU_NO_VIEW));
 
-    n->out =
-        map(s, "", 1, mfu_node_save(s, n, s->numerics.widens ? mfu_emit_cast(s, relu, MFU_F32) : relu), MFU_NO_VIEW);
+    n->out = mfu_emit_map(s, "", 1, mfu_node_save(s, n, s->numerics.widens ? mfu_emit_cast(s, relu, MFU_F32) : relu),
+                          MFU_NO_VIEW);
 }
 
 static void relu2_backward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int relu = n->saved[0], base = n->saved[1], d = map(s, "dpow", 1, base, MFU_NO_VIEW);
+    int relu = n->saved[0], base = n->saved[1], d = mfu_emit_map(s, "dpow", 1, base, MFU_NO_VIEW);
 
-    d = map(s, "dpow", 1, d, MFU_NO_VIEW);
-    d = mfu_emit_cast(s, map(s, "dpow", 1, d, n->gradient), mfu_view_type(s, relu));
-    mfu_grad_add(s, n, 0, map(s, "drelu", 1, d, relu));
+    d = mfu_emit_map(s, "dpow", 1, d, MFU_NO_VIEW);
+    d = mfu_emit_cast(s, mfu_emit_map(s, "dpow", 1, d, n->gradient), mfu_view_type(s, relu));
+    mfu_grad_add(s, n, 0, mfu_emit_map(s, "drelu", 1, d, relu));
 }
 
 /* ---- halves that are clamped in front of a fused kernel --------------------- */

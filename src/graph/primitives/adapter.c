@@ -20,11 +20,6 @@
 #define MAGNITUDE MFU_ADAPTER_MORE /* an attribute */
 enum { SAVED_X, SAVED_A, SAVED_H, SAVED_B, SAVED_MASK, SAVED_NORM, SAVED_BASE, SAVED_Y };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[MFU_ADAPTER_BASE];
-}
-
 /* The weight is A, the bias B and DoRA's magnitudes. */
 static struct mfu_weights params(const struct mfu_operation *op)
 {
@@ -188,7 +183,7 @@ const struct mfu_primitive mfu_primitive_adapter = {
             [MFU_ADAPTER_INNER] = {"inner", "rank", NULL, "columns that the second product reads"},
         },
     .inputs = {2, 2},
-    .shape = shape,
+    .width = MFU_WIDTH_OF_INPUT(MFU_ADAPTER_BASE),
     .params = params,
     .forward = forward,
     .backward = backward,

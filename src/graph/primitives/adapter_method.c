@@ -8,11 +8,6 @@
 
 #define METHOD MFU_ADAPTER_MORE /* attributes: enum mfu_adapter_method; MFU_ADAPTER_INNER: a setting */
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[MFU_ADAPTER_WIDTH];
-}
-
 static mfu_adapter_method_fn *const methods[MFU_METHOD_COUNT] = {
 #define X(id, name) [MFU_METHOD_##id] = mfu_method_##name,
     MFU_METHOD_STEPS(X)
@@ -54,7 +49,7 @@ const struct mfu_primitive mfu_primitive_adapter_method = {
                                           "blocks of an input row (0: rank says their size), LoKr's factor, or whether "
                                           "IA3 stands in front"}},
     .inputs = {2, 2},
-    .shape = shape,
+    .width = MFU_WIDTH_OF(MFU_ADAPTER_WIDTH),
     .params = params,
     .forward = forward,
     .backward = backward,

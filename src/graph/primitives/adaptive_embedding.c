@@ -11,11 +11,6 @@
 
 enum { ROWS, WEIGHT = MFU_CLUSTERS };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[MFU_CLUSTER_WIDTH];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     return (struct mfu_weights){.weight = mfu_cluster_elements(op), .active = mfu_cluster_elements(op)};
@@ -79,7 +74,7 @@ const struct mfu_primitive mfu_primitive_adaptive_embedding = {
     .summary = "rows of tables in clusters, narrower for rarer classes",
     .attributes = {MFU_CLUSTER_ATTRIBUTES},
     .traits = MFU_LOOKS_UP,
-    .shape = shape,
+    .width = MFU_WIDTH_OF(MFU_CLUSTER_WIDTH),
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -12,12 +12,6 @@
 
 enum { WEIGHT, JOINED, TAKEN, LOGS, INPUTS = LOGS + MFU_CLUSTERS, NARROW = INPUTS + MFU_CLUSTERS };
 
-static double shape(const struct mfu_operation *op)
-{
-    (void)op;
-    return 1;
-}
-
 /* The classes of the clusters, their biases, and of apart ones the first projection are the bias. */
 static struct mfu_weights params(const struct mfu_operation *op)
 {
@@ -189,7 +183,7 @@ const struct mfu_primitive mfu_primitive_adaptive_loss = {
     .attributes = {MFU_CLUSTER_ATTRIBUTES},
     .inputs = {1, 1},
     .traits = MFU_ENDS_IN_LOSS | MFU_MULTIPLIES,
-    .shape = shape,
+    .width = MFU_WIDTH_ONE,
     .params = params,
     .forward = forward,
     .backward = backward,

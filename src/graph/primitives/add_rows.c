@@ -12,11 +12,6 @@
 enum { INTO, ROWS };
 enum { SAVED_FROM, SAVED_TO };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[INTO];
-}
-
 static int indices(struct mfu_builder *s, struct mfu_node *n, double rows)
 {
     int out = mfu_tensor_new(s, rows, 2, MFU_I64, MFU_PART_ACTIVATIONS);
@@ -57,7 +52,7 @@ const struct mfu_primitive mfu_primitive_add_rows = {
     .name = "add_rows",
     .summary = "rows of the second input added to some of the first's",
     .inputs = {2, 2},
-    .shape = shape,
+    .width = MFU_WIDTH_OF_INPUT(INTO),
     .forward = forward,
     .backward = backward,
 };

@@ -322,7 +322,7 @@ static void add_steps(struct mfu_builder *s, const struct mfu_attention *a, int 
     if (a->steps <= 1)
         return;
     for (int i = 0; i < n; i++)
-        bytes += mfu_view_elements(s, d[i]) * mfu_type_bytes[mfu_view_type(s, d[i])];
+        bytes += mfu_view_bytes(s, d[i]);
     MFU_EMIT(s, MFU_NO_VIEWS, MFU_NO_VIEWS, .suffix = "add_steps", .kind = MFU_POINTWISE,
              .launches = 2 * (a->steps - 1), .extra_read_bytes = 3 * 0.75 * (a->steps - 1) * bytes);
 }

@@ -12,24 +12,11 @@
 enum { BIAS };
 enum { TEXT, IMAGE, LENGTH, UNIT = LENGTH + 2, SCORES = UNIT + 2, OF_TEXTS, OF_IMAGES }; /* saved */
 
-static double shape(const struct mfu_operation *op)
-{
-    (void)op;
-    return 1;
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     bool bias = op->attribute[BIAS] > 0;
 
     return (struct mfu_weights){.weight = 1, .bias = bias, .active = 1 + bias};
-}
-
-static int map(struct mfu_builder *s, const char *suffix, double flops, int a, int b)
-{
-    bool wide = mfu_view_type(s, a) == MFU_F32 || (b != MFU_NO_VIEW && mfu_view_type(s, b) == MFU_F32);
-
-    return mfu_emit_pointwise(s, suffix, wide ? MFU_F32 : mfu_view_type(s, a), flops, a, b, MFU_NO_VIEW);
 }
 
 /* A kernel over rows of a view, whose result has so many columns. */
@@ -58,7 +45,7 @@ static int unit(struct mfu_builder *s, struct mfu_node *n, int i, int saved[2])
 {
     int x = mfu_node_input(s, n, i), wide = s->numerics.widens ? mfu_emit_cast(s, x, MFU_F32) : x;
 
-    saved[0] = rows(s, "length", map(s, "square", 1, wide, MFU_NO_VIEW), 1, 1);
+    saved[0] = rows(s, "length", mfu_emit_map(s, "square", 1, wide, MFU_NO_VIEW), 1, 1);
     saved[1] = wide;
     return mfu_autocast(s, mfu_emit_broadcast(s, "divide", mfu_view_type(s, wide), 1, x, saved[0]));
 }
@@ -71,7 +58,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     for (int i = 1; i >= 0; i--)
         units[i] = unit(s, n, i, kept[i]);
     scores = product(s, "scores", b, b, k, units[0], units[1]);
-    scaled = map(s, "scale", 1, scores, MFU_NO_VIEW);
+    scaled = mfu_emit_map(s, "scale", 1, scores, MFU_NO_VIEW);
     for (int i = 0; i < 2; i++)
         mfu_node_save(s, n, kept[i][1]);
     for (int i = 0; i < 2; i++)
@@ -81,8 +68,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     mfu_node_save(s, n, scores);
     if (n->op->attribute[BIAS] > 0) {
         mfu_node_weight(s, n, 1);
-        scaled = map(s, "bias", 1, scaled, MFU_NO_VIEW);
-        mfu_node_save(s, n, map(s, "signed", 1, scaled, MFU_NO_VIEW));
+        scaled = mfu_emit_map(s, "bias", 1, scaled, MFU_NO_VIEW);
+        mfu_node_save(s, n, mfu_emit_map(s, "signed", 1, scaled, MFU_NO_VIEW));
         n->out = rows(s, "log_sigmoid", n->saved[OF_TEXTS], 1, 6);
     } else {
         for (int i = 0; i < 2; i++) /* along both sides */
@@ -117,15 +104,15 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     bool pairs = n->op->attribute[BIAS] > 0;
 
     if (pairs)
-        d = map(s, "log_sigmoid_grad", 6, of_texts, MFU_NO_VIEW);
+        d = mfu_emit_map(s, "log_sigmoid_grad", 6, of_texts, MFU_NO_VIEW);
     else
-        d = map(s, "add", 1, rows(s, "log_softmax_images_grad", n->saved[OF_IMAGES], b, 4),
-                rows(s, "log_softmax_texts_grad", of_texts, b, 4));
+        d = mfu_emit_map(s, "add", 1, rows(s, "log_softmax_images_grad", n->saved[OF_IMAGES], b, 4),
+                         rows(s, "log_softmax_texts_grad", of_texts, b, 4));
     d = mfu_emit_cast(s, d, mfu_view_type(s, scores));
     if (pairs)
         give_parameter(s, n, 1, d);
-    give_parameter(s, n, 0, map(s, "factor_grads", 1, d, scores));
-    d = map(s, "scale_grad", 1, d, MFU_NO_VIEW);
+    give_parameter(s, n, 0, mfu_emit_map(s, "factor_grads", 1, d, scores));
+    d = mfu_emit_map(s, "scale_grad", 1, d, MFU_NO_VIEW);
     for (int i = 1; i >= 0; i--) {
         int g = product(s, i ? "images_grad" : "texts_grad", b, k, b, d, n->saved[UNIT + 1 - i]);
         int wide = n->saved[i ? IMAGE : TEXT];
@@ -142,7 +129,7 @@ const struct mfu_primitive mfu_primitive_contrast = {
     .attributes = {[BIAS] = {"bias", "0", NULL, "whether scores have a learned bias, and each pair is a yes or no"}},
     .inputs = {2, MFU_INPUTS},
     .traits = MFU_ENDS_IN_LOSS | MFU_COMPARES,
-    .shape = shape,
+    .width = MFU_WIDTH_ONE,
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -27,11 +27,6 @@
 enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST, CAUSAL, STANDARDISED };
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[WIDTH];
-}
-
 static double channels(const struct mfu_operation *op)
 {
     return op->in_width[0] > 0 ? op->in_width[0] : op->attribute[CHANNELS];
@@ -285,7 +280,7 @@ const struct mfu_primitive mfu_primitive_conv = {
     .inputs = {0, 1},
     .traits = MFU_READS_BESIDE | MFU_MULTIPLIES,
     .split_columns = 1u << WIDTH | 1u << GROUPS, /* where channels do not meet */
-    .shape = shape,
+    .width = MFU_WIDTH_OF(WIDTH),
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -14,11 +14,6 @@
 enum { HEADS, HEAD_DIM, KEYS, LOOKED_UP };
 enum { QUERY, POSITION, INDEX, SCORES };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[KEYS];
-}
-
 /* [rows of all sequences, columns] of each head. */
 static int per_head(struct mfu_builder *s, const struct mfu_node *n, double rows, double columns)
 {
@@ -135,7 +130,7 @@ const struct mfu_primitive mfu_primitive_distances = {
     .inputs = {2, 2},
     .traits = MFU_READS_BESIDE, /* of a table that each rank has whole */
     .split_columns = 1u << HEADS,
-    .shape = shape,
+    .width = MFU_WIDTH_OF(KEYS),
     .forward = forward,
     .backward = backward,
 };

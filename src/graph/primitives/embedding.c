@@ -13,11 +13,6 @@ enum { ROWS, WIDTH, INDEX, LENGTH, FIXED, BUFFER };
 enum { TOKEN, POSITION, SEQUENCE };
 static const char *const indices[] = {"token", "position", "sequence", NULL};
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[WIDTH];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double n = op->attribute[BUFFER] > 0 ? 0 : op->attribute[ROWS] * op->attribute[WIDTH];
@@ -66,7 +61,7 @@ const struct mfu_primitive mfu_primitive_embedding = {
         },
     .traits = MFU_LOOKS_UP,
     .split_rows = 1u << ROWS,
-    .shape = shape,
+    .width = MFU_WIDTH_OF(WIDTH),
     .params = params,
     .has_position = has_position,
     .forward = forward,

@@ -20,11 +20,6 @@ extern const struct mfu_primitive mfu_primitive_add, mfu_primitive_dropout;
 enum { WIDTH, BIAS, EXPERTS, TIED, VISITS };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_BOTH };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[WIDTH];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double experts = op->attribute[EXPERTS] > 0 ? op->attribute[EXPERTS] : 1;
@@ -267,7 +262,7 @@ const struct mfu_primitive mfu_primitive_linear = {
     .traits = MFU_MULTIPLIES | MFU_ADAPTABLE,
     .split_columns = 1u << WIDTH,
     .split_experts = 1u << EXPERTS,
-    .shape = shape,
+    .width = MFU_WIDTH_OF(WIDTH),
     .params = params,
     .forward = forward,
     .backward = backward,

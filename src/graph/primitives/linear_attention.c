@@ -41,7 +41,7 @@ static struct pass pass_of(struct mfu_builder *s, const struct mfu_linear_sizes 
 
 static double bytes(const struct mfu_builder *s, int view)
 {
-    return view == MFU_NO_VIEW ? 0 : mfu_view_elements(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+    return view == MFU_NO_VIEW ? 0 : mfu_view_bytes(s, view);
 }
 
 /* One kernel of `batch` products [m, k] [k, n], that reads and writes these views. */

@@ -7,11 +7,6 @@
 
 enum { WIDTH, LENGTH };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[WIDTH];
-}
-
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     double rows = s->config->batch * n->op->attribute[LENGTH], width = n->op->attribute[WIDTH];
@@ -25,6 +20,6 @@ const struct mfu_primitive mfu_primitive_loaded = {
     .summary = "rows as the loader brings them",
     .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of a row"},
                    [LENGTH] = {"length", NULL, NULL, "rows of a sample", 1}},
-    .shape = shape,
+    .width = MFU_WIDTH_OF(WIDTH),
     .forward = forward,
 };

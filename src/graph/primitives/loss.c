@@ -21,12 +21,6 @@ enum { CROSS_ENTROPY, MSE };
 static const char *const kinds[] = {"cross_entropy", "mse", NULL};
 enum { SAVED_LOG_PROBABILITIES, SAVED_NLL_INPUT };
 
-static double shape(const struct mfu_operation *op)
-{
-    (void)op;
-    return 1;
-}
-
 static void row_kernel(struct mfu_builder *s, const char *suffix, double flops_per_element, double passes,
                        double launches, int n_in, const int *in, int out)
 {
@@ -34,7 +28,7 @@ static void row_kernel(struct mfu_builder *s, const char *suffix, double flops_p
 
     MFU_EMIT(s, MFU_LIST(n_in, in), MFU_VIEWS(out), .suffix = suffix, .kind = MFU_LOSS, .fusion = MFU_ROW,
              .flops = flops_per_element * mfu_view_elements(s, x), .launches = launches,
-             .reread_bytes = (passes - 1) * mfu_view_elements(s, x) * mfu_type_bytes[mfu_view_type(s, x)]);
+             .reread_bytes = (passes - 1) * mfu_view_bytes(s, x));
 }
 
 static int like(struct mfu_builder *s, int view, enum mfu_type type)
@@ -346,7 +340,7 @@ const struct mfu_primitive mfu_primitive_loss = {
         },
     .inputs = {1, 1},
     .traits = MFU_ENDS_IN_LOSS,
-    .shape = shape,
+    .width = MFU_WIDTH_ONE,
     .forward = forward,
     .backward = backward,
 };

@@ -9,11 +9,6 @@
 
 enum { LENGTH };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[LENGTH];
-}
-
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     double tokens = s->config->batch * n->op->attribute[LENGTH];
@@ -27,6 +22,6 @@ const struct mfu_primitive mfu_primitive_mask = {
     .name = "mask",
     .summary = "a mask that keeps the images of a batch apart",
     .attributes = {[LENGTH] = {"length", NULL, NULL, "tokens of an image", .some = true}},
-    .shape = shape,
+    .width = MFU_WIDTH_OF(LENGTH),
     .forward = forward,
 };

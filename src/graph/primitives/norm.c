@@ -285,7 +285,7 @@ static void unit_backward(struct mfu_builder *s, struct mfu_node *n)
 /* To the layout of group norm's kernel, and back to that of convolutions. */
 static void change_layout(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int x)
 {
-    double bytes = mfu_view_elements(s, x) * mfu_type_bytes[mfu_view_type(s, x)];
+    double bytes = mfu_view_bytes(s, x);
 
     if (n->op->attribute[KIND] == GROUP && n->op->attribute[CHANNELS_LAST] > 0)
         MFU_EMIT(s, MFU_NO_VIEWS, MFU_NO_VIEWS, .suffix = suffix, .kind = MFU_COPY, .extra_read_bytes = 4 * bytes,

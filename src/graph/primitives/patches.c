@@ -17,11 +17,6 @@ enum { WIDTH, FEATURES, BIAS, EXTRA, PER, LENGTH, IMAGES };
 static const char *const rows_of[] = {"token", "sequence", NULL};
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[WIDTH];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double weight = op->attribute[FEATURES] * op->attribute[WIDTH];
@@ -101,7 +96,7 @@ const struct mfu_primitive mfu_primitive_patches = {
             [IMAGES] = {"images", "1", NULL, "of a sequence, each of which has the extra tokens"},
         },
     .traits = MFU_MULTIPLIES,
-    .shape = shape,
+    .width = MFU_WIDTH_OF(WIDTH),
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -8,11 +8,6 @@
 
 enum { WIDTH };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[WIDTH];
-}
-
 static int copy(struct mfu_builder *s, const char *suffix, int x, double columns)
 {
     double elements = mfu_view_elements(s, x);
@@ -37,7 +32,7 @@ const struct mfu_primitive mfu_primitive_regroup = {
     .summary = "the same elements in rows of another width",
     .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
     .inputs = {1, 1},
-    .shape = shape,
+    .width = MFU_WIDTH_OF(WIDTH),
     .forward = forward,
     .backward = backward,
 };

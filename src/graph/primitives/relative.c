@@ -14,11 +14,6 @@
 enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN, SQUASHED, POINTS, EDGE };
 enum { SAVED_CLASSES, SAVED_COORDINATES, SAVED_ACT, SAVED_HIDDEN, SAVED_MASK };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[KEYS];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     double hidden = op->attribute[HIDDEN], heads = op->attribute[HEADS];
@@ -159,7 +154,7 @@ const struct mfu_primitive mfu_primitive_relative = {
         },
     .traits = MFU_LOOKS_UP,
     .split_columns = 1u << HEADS,
-    .shape = shape,
+    .width = MFU_WIDTH_OF(KEYS),
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -13,11 +13,6 @@
 enum { INTO, ROWS };
 enum { SAVED_MASK };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[INTO];
-}
-
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     int into = mfu_node_input(s, n, INTO), rows = mfu_node_input(s, n, ROWS);
@@ -50,7 +45,7 @@ const struct mfu_primitive mfu_primitive_scatter = {
     .name = "scatter",
     .summary = "rows of one input in place of some of another's (patches of an image in a text)",
     .inputs = {2, 2},
-    .shape = shape,
+    .width = MFU_WIDTH_OF_INPUT(INTO),
     .forward = forward,
     .backward = backward,
 };

@@ -27,11 +27,6 @@ enum { SAVED_U, SAVED_DT, SAVED_BC, SAVED_Z, SAVED_A, SAVED_EXP, SAVED_D, SAVED_
 #define FLOPS 20
 #define BACKWARD_FLOPS 50
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->in_width[U];
-}
-
 /* A, D and the bias of dt: autocast leaves them. */
 static struct mfu_weights params(const struct mfu_operation *op)
 {
@@ -168,7 +163,7 @@ const struct mfu_primitive mfu_primitive_selective_scan = {
         },
     .inputs = {4, 4},
     .traits = MFU_PASSES_STATES,
-    .shape = shape,
+    .width = MFU_WIDTH_OF_INPUT(U),
     .params = params,
     .forward = forward,
     .backward = backward,

@@ -9,11 +9,6 @@
 
 enum { WIDTH };
 
-static double shape(const struct mfu_operation *op)
-{
-    return op->attribute[WIDTH];
-}
-
 static struct mfu_weights params(const struct mfu_operation *op)
 {
     return (struct mfu_weights){.weight = op->attribute[WIDTH], .active = op->attribute[WIDTH]};
@@ -35,7 +30,7 @@ const struct mfu_primitive mfu_primitive_vector = {
     .summary = "a learned row by itself, for operations that read it",
     .attributes = {[WIDTH] = {"width", NULL, NULL, "its elements", 1}},
     .traits = MFU_LOOKS_UP,
-    .shape = shape,
+    .width = MFU_WIDTH_OF(WIDTH),
     .params = params,
     .forward = forward,
     .backward = backward,

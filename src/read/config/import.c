@@ -59,6 +59,20 @@ struct mfu_entry *mfu_import_find(struct mfu_import *m, const char *name)
     return NULL;
 }
 
+bool mfu_import_is(struct mfu_import *m, const char *name, const char *value)
+{
+    const struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e && strcasecmp(e->value, value) == 0;
+}
+
+bool mfu_import_is_set(struct mfu_import *m, const char *name)
+{
+    const struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e && e->set;
+}
+
 static int no_names(void *context, const char *name, struct mfu_error *err)
 {
     (void)context;

@@ -120,6 +120,9 @@ int mfu_import_fail(const struct mfu_import *, const char *path, struct mfu_erro
 
 /* The last entry of that name, or NULL; and its number, NAN without. */
 struct mfu_entry *mfu_import_find(struct mfu_import *, const char *name);
+/* Whether there is one of this value, whatever its capitals; one that set a key of ours. */
+bool mfu_import_is(struct mfu_import *, const char *name, const char *value);
+bool mfu_import_is_set(struct mfu_import *, const char *name);
 double mfu_import_number(struct mfu_import *, const char *name);
 
 /* What the entries set for a key of ours, the last of them; NAN: nothing. */

@@ -307,6 +307,14 @@ bool mfu_row_set(struct mfu_row *r, const char *key, const char *value)
     return true;
 }
 
+bool mfu_row_set_number(struct mfu_row *r, const char *key, double value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.17g", value);
+    return mfu_row_set(r, key, text);
+}
+
 bool mfu_row_take(struct mfu_row *r, const char *format, ...)
 {
     char text[sizeof r->run->assumed], *value, *end;

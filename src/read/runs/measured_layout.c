@@ -235,8 +235,10 @@ void mfu_row_take_degrees(struct mfu_row *r)
     }
     if (!found)
         return;
-    if (!mfu_sharding_in(rest))
-        drop_fillers(mfu_affirmed(rest, rest));
+    if (!mfu_sharding_in(rest)) {
+        mfu_affirmed(rest, rest);
+        drop_fillers(rest);
+    }
     for (first = 0; rest[first] && !isalnum((unsigned char)rest[first]);)
         first++;
     for (size_t n = strlen(rest); n > first && !isalnum((unsigned char)rest[n - 1]);)
@@ -320,7 +322,6 @@ static bool set_model_parallel(struct mfu_row *r, double gpus)
 {
     double stated = mfu_cell_number(r, "gpus_per_node"), node = stated >= 1 ? stated : USUAL_NODE;
     double heads = mfu_cell_number(r, "n_head");
-    char tp[24], pp[24];
     double degree[AXES];
     long ranks, stages;
 
@@ -352,9 +353,7 @@ static bool set_model_parallel(struct mfu_row *r, double gpus)
                            "tp=%ld, pp=%ld: model-parallel size %ld by the notes, tensor ranks within a node of %.0f%s",
                            ranks, stages, size, node, stated >= 1 ? "" : ", the usual");
     }
-    snprintf(tp, sizeof tp, "%ld", ranks);
-    snprintf(pp, sizeof pp, "%ld", stages);
-    return mfu_row_set(r, "tp", tp) && mfu_row_set(r, "pp", pp);
+    return mfu_row_set_number(r, "tp", (double)ranks) && mfu_row_set_number(r, "pp", (double)stages);
 }
 
 /* Whether ZeRO is stated, which one GPU has, too: 16-bit weights beside masters, hooks of stage 3. */
@@ -380,10 +379,7 @@ static bool ranks_share_no_expert(struct mfu_row *r, double gpus)
 /* How many GPUs, in what arrangement. */
 static bool set_gpus(struct mfu_row *r, double gpus)
 {
-    char text[32];
-
-    snprintf(text, sizeof text, "%.0f", gpus);
-    if (!mfu_row_set(r, "gpus", text))
+    if (!mfu_row_set_number(r, "gpus", gpus))
         return false;
     r->run->layout_open =
         gpus > 1 && mfu_cell_empty(r, "tp") && mfu_cell_empty(r, "pp") && mfu_cell_empty(r, "sharding");
@@ -445,7 +441,6 @@ bool mfu_row_set_layout(struct mfu_row *r)
     double global = mfu_cell_number(r, "global_batch"), gpus = mfu_cell_number(r, "n_gpus");
     double parts =
         fmax(1, mfu_cell_number(r, "tp")) * fmax(1, mfu_cell_number(r, "pp")) * fmax(1, mfu_cell_number(r, "cp"));
-    char text[32];
 
     if (isnan(gpus) && parts > 1)
         return mfu_row_skip(r, "the number of GPUs is not stated (n_gpus): tp, pp and cp make groups of %.0f", parts);
@@ -474,9 +469,5 @@ bool mfu_row_set_layout(struct mfu_row *r)
         if (!r->run->batch_open)
             mfu_row_assume(r, "accum=%.0f", accum);
     }
-    snprintf(text, sizeof text, "%.0f", micro);
-    if (!mfu_row_set(r, "batch", text))
-        return false;
-    snprintf(text, sizeof text, "%.0f", accum);
-    return mfu_row_set(r, "accum", text);
+    return mfu_row_set_number(r, "batch", micro) && mfu_row_set_number(r, "accum", accum);
 }

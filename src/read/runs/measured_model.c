@@ -587,7 +587,6 @@ static bool set_usual_shape(struct mfu_row *r, double params)
     const struct mfu_model *m = r->run->scenario.model;
     int mlp = mfu_model_dim_find(m, "d_ff", NULL), vocab = mfu_model_dim_find(m, "vocab_size", NULL);
     double values[MFU_MAX_DIMS], nearest = INFINITY, layers = 0, width, heads;
-    char text[32];
 
     if (!mfu_model_writes(m) || mlp < 0 || vocab < 0 || strcmp(m->dims[mlp].text, "4 * n_embd") != 0 || !(params > 0)
         || mfu_cell_number(r, "n_experts") > 1)
@@ -605,11 +604,7 @@ static bool set_usual_shape(struct mfu_row *r, double params)
     heads =
         width > 1536 ? fmax(2, round(width / 128 / 8)) * 8 : fmax(1, round(width / 64)); /* as many GPUs share them */
     width = fmax(1, round(width / heads / 8)) * heads * 8;
-    snprintf(text, sizeof text, "%.0f", layers);
-    if (!mfu_row_set(r, "n_layer", text))
-        return false;
-    snprintf(text, sizeof text, "%.0f", heads);
-    return mfu_row_set(r, "n_head", text)
+    return mfu_row_set_number(r, "n_layer", layers) && mfu_row_set_number(r, "n_head", heads)
         && mfu_row_take(r, "n_embd=%.0f, %.0f layers: usual for %.3g parameters", width, layers, params);
 }
 

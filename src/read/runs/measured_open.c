@@ -180,7 +180,6 @@ static void leave_length(struct mfu_row *r)
     static const struct mfu_open_value lengths[] = {{"4096", 0.3}, {"2048", 0.5}, {"1024", 0.9}};
     struct mfu_open open = {.column = "seq_len", .key = "seq"};
     size_t n = 0;
-    char text[24];
 
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         if (atof(lengths[i].value) < r->run->seq)
@@ -188,8 +187,7 @@ static void leave_length(struct mfu_row *r)
     if (n == 0 || r->batch_of_tokens || r->run->scenario.setting_given[MFU_S_DOC_LEN]
         || mfu_model_samples(r->run->scenario.model) || !mfu_cell_empty(r, "seq_len") || !mfu_cell_empty(r, "tokens"))
         return;
-    snprintf(text, sizeof text, "%.0f", r->run->seq);
-    if (!mfu_row_set(r, "seq", text))
+    if (!mfu_row_set_number(r, "seq", r->run->seq))
         return;
     r->run->seq_dim = mfu_model_dim_find(r->run->scenario.model, "seq", NULL);
     open_up(r, &open);

@@ -182,8 +182,8 @@ static bool ends_in(const char *pattern, const struct words *w, int i)
 struct said_beside {
     enum mfu_stance stance;
     const char *words;
-    bool of_acts; /* a denial of what is done, not of a thing */
 };
+static const char not_done[] = NOT; /* denies what is done, the other denials a thing */
 
 /* How words before a phrase take it: the first row of the nearest words that have one. */
 static const struct said_beside said_before[] = {
@@ -200,7 +200,7 @@ static const struct said_beside said_before[] = {
     {MFU_DENIED, "^|we|i|they disabled|removed"}, /* not "dropout disabled / FSDP" */
     {MFU_DENIED, "no|without|non|before|disable|disabling|removing"},
     {MFU_DENIED, "w o"},
-    {MFU_DENIED, NOT, .of_acts = true},
+    {MFU_DENIED, not_done},
     {MFU_AFFIRMED, "but|so|then|while|instead|only|just"},
 };
 
@@ -249,7 +249,8 @@ static enum mfu_stance stance_before(const char *text, const char *at)
         const struct said_beside *row = row_before(&w, i, counted);
 
         if (row) /* "without recomputation with FSDP" has FSDP, "not trained with FSDP" has not */
-            return row->stance == MFU_DENIED && !row->of_acts && counted > behind_with ? MFU_AFFIRMED : row->stance;
+            return row->stance == MFU_DENIED && row->words != not_done && counted > behind_with ? MFU_AFFIRMED
+                                                                                                : row->stance;
         if (behind_with == FAR && is_one(&w, i, "with|using|uses|plus"))
             behind_with = counted;
         counted =

@@ -82,6 +82,7 @@ bool mfu_row_skip(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 
 /* Sets a key of the row's scenario; where that is not possible the row is skipped, and false returned. */
 bool mfu_row_set(struct mfu_row *, const char *key, const char *value);
+bool mfu_row_set_number(struct mfu_row *, const char *key, double value);
 
 /* The same by a note of what the row does not state so, "KEY=VALUE" and why: "sp=on, usual for Megatron".  The value has no
  * blank, and none of ":," at its end. */

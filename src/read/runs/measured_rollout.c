@@ -54,9 +54,10 @@ static bool choose(struct mfu_row *r, struct mfu_rollout_options *o)
 {
     struct mfu_scenario *s = &r->run->scenario;
     struct mfu_error err = {0};
-    char name[96], tp[24];
+    char name[96];
     const char *engine = mfu_row_cell(r, "engine");
-    double batch = mfu_cell_number(r, "batch"), isl = mfu_cell_number(r, "isl"), osl = mfu_cell_number(r, "osl");
+    double batch = mfu_cell_number(r, "batch"), isl = mfu_cell_number(r, "isl"), osl = mfu_cell_number(r, "osl"),
+           tp = fmax(1, mfu_cell_number(r, "tp"));
 
     without_v(mfu_row_cell(r, "model"), name, sizeof name);
     *s = mfu_scenario_start(mfu_catalog_hub_model(r->catalog, name, &err), NULL);
@@ -66,8 +67,7 @@ static bool choose(struct mfu_row *r, struct mfu_rollout_options *o)
         return mfu_row_skip(r, "%.160s", err.text);
     if (mfu_cell_number(r, "pp") > 1)
         return mfu_row_skip(r, "a rollout over a pipeline (pp) is not modelled");
-    snprintf(tp, sizeof tp, "%.0f", fmax(1, mfu_cell_number(r, "tp")));
-    if (mfu_scenario_set(s, "gpus", tp, &err) < 0 || mfu_scenario_set(s, "tp", tp, &err) < 0)
+    if (mfu_scenario_set_number(s, "gpus", tp, &err) < 0 || mfu_scenario_set_number(s, "tp", tp, &err) < 0)
         return mfu_row_skip(r, "%.160s", err.text);
     if (!(isl >= 1 && osl >= 1))
         return mfu_row_skip(r, "isl and osl: expected numbers of tokens");

@@ -297,10 +297,9 @@ static int set_matrix_optimizer(struct mfu_row *r, const char *text)
         memcpy(name, narrow, sizeof name);
     if (!mfu_same_letters(text, name))
         mfu_row_assume(r, "optimizer=%s for %s", name, text);
-    snprintf(narrow, sizeof narrow, "%g", rank);
     return mfu_row_set(r, "optimizer", name)
             && (!(rank > 0 && mfu_optimizers[mfu_setting_choice(MFU_S_OPTIMIZER, name, NULL)].rank > 0)
-                || mfu_row_set(r, "optimizer_rank", narrow))
+                || mfu_row_set_number(r, "optimizer_rank", rank))
         ? 0
         : -1;
 }
@@ -755,16 +754,13 @@ static bool set_lengths(struct mfu_row *r)
 {
     const char *at = mfu_behind_said(mfu_row_cell(r, "notes"), "lengths");
     double mean, spread;
-    char text[32];
 
     if (!at || sscanf(at, " %lf±%lf tokens", &mean, &spread) != 2 || !(mean > 0) || !(spread >= 0))
         return true;
     mfu_row_assume(r, "doc_len=%.0f and doc_sigma by their spread, by the notes", mean);
-    snprintf(text, sizeof text, "%g", mean);
-    if (!mfu_row_set(r, "doc_len", text))
-        return false;
-    snprintf(text, sizeof text, "%.3f", fmin(3, sqrt(log1p(spread * spread / (mean * mean)))));
-    return mfu_row_set(r, "doc_sigma", text) && mfu_row_take(r, "padding=longest");
+    return mfu_row_set_number(r, "doc_len", mean)
+        && mfu_row_set_number(r, "doc_sigma", fmin(3, sqrt(log1p(spread * spread / (mean * mean)))))
+        && mfu_row_take(r, "padding=longest");
 }
 
 /* A rate over a whole run counts what a timer inside the loop leaves out, such as timm's zero_grad() (benchmark.py

@@ -60,12 +60,6 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     return status;
 }
 
-static const char *offer(struct mfu_session *s, size_t i)
-{
-    (void)s;
-    return i == 0 ? "gpus" : NULL;
-}
-
 const struct mfu_command mfu_command_advise = {
     .name = "advise",
     .usage = "[gpus]",
@@ -80,7 +74,7 @@ const struct mfu_command mfu_command_advise = {
             "    set batch 8 accum 64; advise\n"
             "    advise gpus",
     .most_args = 1,
-    .offer = {offer},
+    .word = "gpus",
     .answers = MFU_ANSWERS(&mfu_record_advise),
     .pages = true,
     .run = run,

@@ -32,12 +32,6 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     return status;
 }
 
-static const char *offer(struct mfu_session *s, size_t i)
-{
-    (void)s;
-    return i < mfu_buckets_option_count ? mfu_buckets_option_rows[i].name : NULL;
-}
-
 const struct mfu_command mfu_command_buckets = {
     .name = "buckets",
     .usage = "SIZES [OPTION VALUE ...]",
@@ -59,7 +53,7 @@ const struct mfu_command mfu_command_buckets = {
             "    print buckets.step_time_s/step_time_s",
     .least_args = 1,
     .most_args = -1,
-    .offer = {NULL, offer},
+    .options = {mfu_buckets_option_rows, &mfu_buckets_option_count},
     .answers = MFU_ANSWERS(&mfu_record_buckets),
     .run = run,
 };

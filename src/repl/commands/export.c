@@ -81,12 +81,6 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     return mfu_answer(s, &record, &(struct exported){argv[2], count}, err);
 }
 
-static const char *offer(struct mfu_session *s, size_t i)
-{
-    (void)s;
-    return i == 0 ? "scenarios" : NULL;
-}
-
 const struct mfu_command mfu_command_export = {
     .name = "export",
     .usage = "scenarios FILE [--force]",
@@ -100,7 +94,8 @@ const struct mfu_command mfu_command_export = {
     .writes = true,
     .least_args = 2,
     .most_args = 2,
-    .offer = {offer, mfu_offer_files},
+    .word = "scenarios",
+    .offer = {NULL, mfu_offer_files},
     .answers = MFU_ANSWERS(&record),
     .run = run,
 };

@@ -30,12 +30,6 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     return 0;
 }
 
-static const char *offer(struct mfu_session *s, size_t i)
-{
-    (void)s;
-    return i < mfu_iteration_option_count ? mfu_iteration_option_rows[i].name : NULL;
-}
-
 const struct mfu_command mfu_command_iteration = {
     .name = "iteration",
     .usage = "[OPTION VALUE ...]",
@@ -66,7 +60,7 @@ const struct mfu_command mfu_command_iteration = {
             "    iteration new 512 engine server engine_gpus 2 acceptance 25%\n"
             "    print iteration.accepted_per_gpu_hour",
     .most_args = -1,
-    .offer = {offer, offer},
+    .options = {mfu_iteration_option_rows, &mfu_iteration_option_count},
     .answers = MFU_ANSWERS(&mfu_record_iteration),
     .run = run,
 };

@@ -4,12 +4,6 @@
 #include "repl/output.h"
 #include "repl/plan_view.h"
 
-static const char *offer(struct mfu_session *s, size_t i)
-{
-    (void)s;
-    return i == 0 ? "--wide" : NULL;
-}
-
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     static const struct mfu_view_of view = {.record = &mfu_record_kernels, .table = mfu_text_kernels};
@@ -34,7 +28,7 @@ const struct mfu_command mfu_command_kernels = {
             "    set batch 8; kernels\n"
             "    kernels --wide",
     .most_args = 1,
-    .offer = {offer},
+    .word = "--wide",
     .answers = MFU_ANSWERS(&mfu_record_kernels),
     .pages = true,
     .run = run,

@@ -28,12 +28,6 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     return 0;
 }
 
-static const char *offer(struct mfu_session *s, size_t i)
-{
-    (void)s;
-    return i < mfu_rollout_option_count ? mfu_rollout_option_rows[i].name : NULL;
-}
-
 const struct mfu_command mfu_command_rollout = {
     .name = "rollout",
     .usage = "[OPTION VALUE ...]",
@@ -58,7 +52,7 @@ const struct mfu_command mfu_command_rollout = {
             "    rollout prompt 256 new 2k sequences 64 kv fp8 shortest 10%\n"
             "    print rollout.tokens_per_s*3600",
     .most_args = -1,
-    .offer = {offer, offer},
+    .options = {mfu_rollout_option_rows, &mfu_rollout_option_count},
     .answers = MFU_ANSWERS(&mfu_record_rollout),
     .run = run,
 };

@@ -75,12 +75,6 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     return 0;
 }
 
-static const char *offer(struct mfu_session *s, size_t i)
-{
-    (void)s;
-    return i < mfu_train_option_count ? mfu_train_options[i].name : NULL;
-}
-
 const struct mfu_command mfu_command_train = {
     .name = "train",
     .usage = "TOKENS [OPTION VALUE ...]",
@@ -106,7 +100,7 @@ const struct mfu_command mfu_command_train = {
             "    train 10B; solve gpus smallest where train.seconds < 172800",
     .least_args = 1,
     .most_args = -1,
-    .offer = {NULL, offer},
+    .options = {mfu_train_options, &mfu_train_option_count},
     .answers = MFU_ANSWERS(&mfu_record_train),
     .run = run,
 };

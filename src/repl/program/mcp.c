@@ -70,16 +70,13 @@ static json_t *describe(const struct tool *t)
 
 static int set_value(struct mfu_scenario *s, const char *key, const json_t *value, struct mfu_error *err)
 {
-    char number[40];
-
     if (json_is_string(value))
         return mfu_scenario_set(s, key, json_string_value(value), err);
     if (json_is_boolean(value))
         return mfu_scenario_set(s, key, json_is_true(value) ? "on" : "off", err);
     if (!json_is_number(value))
         return mfu_fail(err, MFU_EINPUT, "settings.%.60s: expected a number, a text, true or false", key);
-    snprintf(number, sizeof number, "%.17g", json_number_value(value));
-    return mfu_scenario_set(s, key, number, err);
+    return mfu_scenario_set_number(s, key, json_number_value(value), err);
 }
 
 /* The scenario of a call: nothing of the one before. */

@@ -49,13 +49,6 @@ static const struct mfu_import_row rows[] = {
 };
 // clang-format on
 
-static bool is(struct mfu_import *m, const char *name, const char *value)
-{
-    struct mfu_entry *e = mfu_import_find(m, name);
-
-    return e && strcmp(e->value, value) == 0;
-}
-
 /* Sections of what is not in use stay in the file. */
 static void leave_section(struct mfu_import *m, const char *section)
 {
@@ -67,7 +60,8 @@ static void leave_section(struct mfu_import *m, const char *section)
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *precision = mfu_import_find(m, "mixed_precision"), *strategy;
-    bool fsdp = is(m, "distributed_type", "FSDP"), deepspeed = is(m, "distributed_type", "DEEPSPEED");
+    bool fsdp = mfu_import_is(m, "distributed_type", "FSDP"),
+         deepspeed = mfu_import_is(m, "distributed_type", "DEEPSPEED");
 
     for (int i = 0; i < m->n; i++)
         if (strcmp(m->entries[i].value, "auto") == 0)
@@ -92,7 +86,7 @@ static void finish(struct mfu_import *m)
     if (deepspeed)
         mfu_import_assume(m, "trainer", "deepspeed", "its engine runs the loop");
     if (deepspeed && precision && precision->set
-        && (is(m, "mixed_precision", "bf16") || is(m, "mixed_precision", "fp16")))
+        && (mfu_import_is(m, "mixed_precision", "bf16") || mfu_import_is(m, "mixed_precision", "fp16")))
         mfu_import_assume(m, "half_weights", "1", "DeepSpeed keeps 16-bit weights and fp32 masters");
 }
 

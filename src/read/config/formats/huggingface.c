@@ -260,13 +260,6 @@ static bool is_given(struct mfu_import *m, const char *name)
     return e && strcmp(e->note, MFU_NOT_SET) != 0;
 }
 
-static bool is_set(struct mfu_import *m, const char *name)
-{
-    struct mfu_entry *e = mfu_import_find(m, name);
-
-    return e && e->set;
-}
-
 /* The catalog's GPT-2 is nanoGPT's; Hugging Face's is OpenAI's checkpoint. */
 static void find_model(struct mfu_import *m)
 {
@@ -301,25 +294,19 @@ static void find_precision(struct mfu_import *m)
 {
     static const char *const wider[] = {"bf16", "fp16", "tf32"};
     struct mfu_entry *bf16 = mfu_import_find(m, "bf16");
-    bool half = is_set(m, "bf16") || is_set(m, "fp16"), pure = is_set(m, "torch_dtype") || is_set(m, "pure_bf16");
+    bool half = mfu_import_is_set(m, "bf16") || mfu_import_is_set(m, "fp16"),
+         pure = mfu_import_is_set(m, "torch_dtype") || mfu_import_is_set(m, "pure_bf16");
 
-    if (is_set(m, "bf16") && mfu_import_find(m, "base_model") && !adapted(m)) {
+    if (mfu_import_is_set(m, "bf16") && mfu_import_find(m, "base_model") && !adapted(m)) {
         mfu_import_set(m, bf16, "precision", "axolotl loads the weights in bf16", "bf16-pure");
         pure = false;
     }
     for (size_t i = 0; i < 3; i++)
-        if (is_set(m, wider[i]) && (pure || (half && i == 2)))
+        if (mfu_import_is_set(m, wider[i]) && (pure || (half && i == 2)))
             mfu_import_leave(mfu_import_find(m, wider[i]), MFU_IGNORED,
                              pure ? "the weights are in bf16" : "beside 16-bit autocast nothing large is left in fp32");
-    if (!half && !pure && !is_set(m, "tf32"))
+    if (!half && !pure && !mfu_import_is_set(m, "tf32"))
         mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
-}
-
-static bool is(struct mfu_import *m, const char *name, const char *value)
-{
-    struct mfu_entry *e = mfu_import_find(m, name);
-
-    return e && strcasecmp(e->value, value) == 0;
 }
 
 /* What adapters need that are off, or of another method, stays in the file. */
@@ -338,7 +325,8 @@ static void forget(struct mfu_import *m, const char *const *names, const char *n
  */
 static void find_rest(struct mfu_import *m, bool axolotl, bool factory)
 {
-    if (!is_set(m, "load_in_4bit") && !is_set(m, "load_in_8bit") && !is_set(m, "quantization_bit"))
+    if (!mfu_import_is_set(m, "load_in_4bit") && !mfu_import_is_set(m, "load_in_8bit")
+        && !mfu_import_is_set(m, "quantization_bit"))
         return;
     mfu_import_assume(m, "fp32_rest", "off",
                       axolotl       ? "axolotl casts it back"
@@ -356,24 +344,25 @@ static void find_adapters(struct mfu_import *m)
     static const char *const of_freezing[] = {"freeze_trainable", "freeze_extra", NULL};
     struct mfu_entry *base = mfu_import_find(m, "load_in_4bit");
     bool axolotl = mfu_import_find(m, "base_model") != NULL, factory = mfu_import_find(m, "finetuning_type") != NULL;
-    bool lora = is(m, "adapter", "lora") || is(m, "adapter", "qlora") || is(m, "finetuning_type", "lora")
-        || is(m, "use_peft", "true");
+    bool lora = mfu_import_is(m, "adapter", "lora") || mfu_import_is(m, "adapter", "qlora")
+        || mfu_import_is(m, "finetuning_type", "lora") || mfu_import_is(m, "use_peft", "true");
 
-    if (!is(m, "finetuning_type", "freeze"))
+    if (!mfu_import_is(m, "finetuning_type", "freeze"))
         forget(m, of_freezing, "all layers train");
-    else if (!is_set(m, "freeze_trainable_layers"))
+    else if (!mfu_import_is_set(m, "freeze_trainable_layers"))
         mfu_import_assume(m, "trainable_layers", "2", "LLaMA-Factory's default");
     if (!lora) {
         forget(m, of_adapters, "there are no adapters");
         return;
     }
-    if (!is_set(m, "lora_r") && !is_set(m, "lora_rank"))
+    if (!mfu_import_is_set(m, "lora_r") && !mfu_import_is_set(m, "lora_rank"))
         mfu_import_assume(m, "lora", factory || axolotl ? "8" : "16", "the program's default");
-    if (is(m, "lora_target_linear", "true")) {
+    if (mfu_import_is(m, "lora_target_linear", "true")) {
         mfu_import_set(m, mfu_import_find(m, "lora_target_linear"), "lora_targets", "", "all-linear");
-    } else if (is(m, "lora_target", "all") || is(m, "lora_target_modules", "all-linear")) {
-        mfu_import_set(m, mfu_import_find(m, is(m, "lora_target", "all") ? "lora_target" : "lora_target_modules"),
-                       "lora_targets", "", "all-linear");
+    } else if (mfu_import_is(m, "lora_target", "all") || mfu_import_is(m, "lora_target_modules", "all-linear")) {
+        mfu_import_set(
+            m, mfu_import_find(m, mfu_import_is(m, "lora_target", "all") ? "lora_target" : "lora_target_modules"),
+            "lora_targets", "", "all-linear");
     } else if (!mfu_import_list(m, "lora_target_modules", "lora_targets", "")
                && !mfu_import_list(m, "lora_target", "lora_targets", "")) {
         mfu_import_assume(m, "lora_targets", factory ? "all-linear" : "q_proj,v_proj", "the program's default");
@@ -381,11 +370,12 @@ static void find_adapters(struct mfu_import *m)
     if (!mfu_import_list(m, "lora_modules_to_save", "trainable", "train beside the adapters, as copies"))
         mfu_import_list(m, "additional_target", "trainable", "train beside the adapters, as copies");
     if (base && base->set
-        && (axolotl || is(m, "bnb_4bit_use_double_quant", "true") || is(m, "use_bnb_nested_quant", "true")))
+        && (axolotl || mfu_import_is(m, "bnb_4bit_use_double_quant", "true")
+            || mfu_import_is(m, "use_bnb_nested_quant", "true")))
         mfu_import_set(m, base, "base_precision", "with double quantisation", "nf4-double");
-    if (is(m, "double_quantization", "false") && is(m, "quantization_bit", "4"))
+    if (mfu_import_is(m, "double_quantization", "false") && mfu_import_is(m, "quantization_bit", "4"))
         mfu_import_set(m, mfu_import_find(m, "quantization_bit"), "base_precision", "", "nf4");
-    if (is_set(m, "pure_bf16"))
+    if (mfu_import_is_set(m, "pure_bf16"))
         mfu_import_assume(m, "lora_dtype", "16bit", "of a model in bf16");
     find_rest(m, axolotl, factory);
 }
@@ -395,8 +385,8 @@ static void find_adapters(struct mfu_import *m)
 static void find_tower(struct mfu_import *m)
 {
     bool factory = mfu_import_find(m, "finetuning_type") != NULL;
-    bool vision = !factory || is(m, "freeze_vision_tower", "false");
-    bool projector = !factory || is(m, "freeze_multi_modal_projector", "false");
+    bool vision = !factory || mfu_import_is(m, "freeze_vision_tower", "false");
+    bool projector = !factory || mfu_import_is(m, "freeze_multi_modal_projector", "false");
     char words[160] = "";
 
     if (mfu_import_adapt_tower(m, vision, projector) || (vision && projector))
@@ -552,7 +542,8 @@ static void find_engine(struct mfu_import *m)
     double share = mfu_import_number(m, "vllm_gpu_memory_utilization");
     char bytes[32];
 
-    if (!is(m, "use_vllm", "true") || is(m, "vllm_mode", "server") || is(m, "vllm_enable_sleep_mode", "true"))
+    if (!mfu_import_is(m, "use_vllm", "true") || mfu_import_is(m, "vllm_mode", "server")
+        || mfu_import_is(m, "vllm_enable_sleep_mode", "true"))
         return;
     if (!m->start->gpu) {
         mfu_import_lack(m, "vram_reserved", "", "vLLM holds memory beside training: set vram_reserved");
@@ -630,7 +621,7 @@ static void finish(struct mfu_import *m)
     mfu_import_need_length(m);
     note_packing(m);
     find_objective(m);
-    if (is_set(m, "use_muon") && (optimizer = mfu_import_find(m, "optim")))
+    if (mfu_import_is_set(m, "use_muon") && (optimizer = mfu_import_find(m, "optim")))
         mfu_import_leave(optimizer, MFU_IGNORED, "use_muon says which");
     find_chunks(m);
     take_liger(m);

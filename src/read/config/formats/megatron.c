@@ -140,20 +140,6 @@ static bool has(struct mfu_import *m, const char *name)
     return mfu_import_find(m, name) != NULL;
 }
 
-static bool is_given(struct mfu_import *m, const char *name)
-{
-    struct mfu_entry *e = mfu_import_find(m, name);
-
-    return e && e->set;
-}
-
-static bool is(struct mfu_import *m, const char *name, const char *value)
-{
-    struct mfu_entry *e = mfu_import_find(m, name);
-
-    return e && strcmp(e->value, value) == 0;
-}
-
 static double at_least_one(double n)
 {
     return n >= 1 ? n : 1;
@@ -191,8 +177,8 @@ static void find_model(struct mfu_import *m)
 /* What of the block the chosen graph has otherwise. */
 static void compare_layers(struct mfu_import *m)
 {
-    bool rope = has(m, "--use-rotary-position-embeddings") || is(m, "--position-embedding-type", "rope");
-    bool rms = is(m, "--normalization", "RMSNorm");
+    bool rope = has(m, "--use-rotary-position-embeddings") || mfu_import_is(m, "--position-embedding-type", "rope");
+    bool rms = mfu_import_is(m, "--normalization", "RMSNorm");
 
     if (is_llama(m) && !rms)
         mfu_import_lack(m, "--normalization", "LayerNorm", "planned as RMSNorm");
@@ -240,9 +226,10 @@ static void find_dropout(struct mfu_import *m)
 /* Tokens of the tokenizer, or NAN, if it is none that always has as many. */
 static double tokenizer_size(struct mfu_import *m)
 {
-    if (is(m, "--tokenizer-type", "Llama2Tokenizer"))
+    if (mfu_import_is(m, "--tokenizer-type", "Llama2Tokenizer"))
         return 32000;
-    return is(m, "--tokenizer-type", "GPT2BPETokenizer") || (!has(m, "--tokenizer-type") && has(m, "--merge-file"))
+    return mfu_import_is(m, "--tokenizer-type", "GPT2BPETokenizer")
+            || (!has(m, "--tokenizer-type") && has(m, "--merge-file"))
         ? 50257
         : NAN;
 }
@@ -255,7 +242,7 @@ static void find_vocabulary(struct mfu_import *m)
 
     divisor = (divisor >= 1 ? divisor : 128) * at_least_one(mfu_import_number(m, "--tensor-model-parallel-size"));
     if (given && given->set) {
-        tokens = mfu_import_number(m, "--vocab-size") + is(m, "--tokenizer-type", "NullTokenizer");
+        tokens = mfu_import_number(m, "--vocab-size") + mfu_import_is(m, "--tokenizer-type", "NullTokenizer");
         mfu_import_set(m, given, "vocab_size", "padded as Megatron pads it", "%.0f", ceil(tokens / divisor) * divisor);
     } else if (isfinite(tokens))
         mfu_import_assume_number(m, "vocab_size", ceil(tokens / divisor) * divisor, "the tokenizer's, padded");
@@ -351,7 +338,7 @@ static void settle_doubles(struct mfu_import *m)
     struct mfu_entry *fused = mfu_import_find(m, "--cross-entropy-fusion-impl");
     struct mfu_entry *gather = mfu_import_find(m, "--fp8-param-gather");
 
-    for (size_t i = 0; recipe && is_given(m, "--fp8-format") && i < sizeof recipes / sizeof recipes[0]; i++)
+    for (size_t i = 0; recipe && mfu_import_is_set(m, "--fp8-format") && i < sizeof recipes / sizeof recipes[0]; i++)
         if (strcmp(recipe->value, recipes[i][0]) == 0) {
             mfu_import_leave(mfu_import_find(m, "--fp8-format"), MFU_IGNORED, "the recipe says it");
             mfu_import_set(m, recipe, "precision", "", "%s", recipes[i][1]);
@@ -360,16 +347,17 @@ static void settle_doubles(struct mfu_import *m)
         mfu_import_leave(fused, MFU_IGNORED, "read with --cross-entropy-loss-fusion only");
     else if (fused)
         mfu_import_leave(mfu_import_find(m, "--cross-entropy-loss-fusion"), MFU_IGNORED, "its implementation says it");
-    if (is_given(m, "--fp8-format") && has(m, "--bf16"))
+    if (mfu_import_is_set(m, "--fp8-format") && has(m, "--bf16"))
         mfu_import_leave(mfu_import_find(m, "--bf16"), MFU_IGNORED, "what is not fp8");
     if (gather && has(m, "--use-torch-fsdp2"))
         mfu_import_leave(gather, MFU_IGNORED, "FSDP2 gathers in 16 bits");
     else if (gather && !mfu_import_find(m, "--fp8-format"))
         mfu_import_leave(gather, MFU_IGNORED, "not without --fp8-format");
     else if (gather
-             && (is(m, "--fp8-recipe", "mxfp8") || is(m, "--data-parallel-sharding-strategy", "optim_grads_params")))
+             && (mfu_import_is(m, "--fp8-recipe", "mxfp8")
+                 || mfu_import_is(m, "--data-parallel-sharding-strategy", "optim_grads_params")))
         mfu_import_leave(gather, MFU_UNMODELLED, "fp8 weights of this recipe or sharding");
-    if (optimizer && (has(m, "--use-torch-fsdp2") || is_given(m, "--data-parallel-sharding-strategy")))
+    if (optimizer && (has(m, "--use-torch-fsdp2") || mfu_import_is_set(m, "--data-parallel-sharding-strategy")))
         mfu_import_leave(optimizer, MFU_IGNORED, "taken with the sharding strategy");
     if (has(m, "--recompute-activations") && has(m, "--recompute-granularity"))
         mfu_import_leave(mfu_import_find(m, "--recompute-activations"), MFU_IGNORED, "the granularity says it");
@@ -380,7 +368,8 @@ static void find_recomputed_layers(struct mfu_import *m)
 {
     struct mfu_entry *layers = mfu_import_find(m, "--recompute-num-layers");
 
-    if (!layers || !is(m, "--recompute-method", "block") || !is(m, "--recompute-granularity", "full"))
+    if (!layers || !mfu_import_is(m, "--recompute-method", "block")
+        || !mfu_import_is(m, "--recompute-granularity", "full"))
         return;
     if (mfu_import_number(m, "--recompute-num-layers") == 0) {
         mfu_import_leave(mfu_import_find(m, "--recompute-granularity"), MFU_IGNORED, "no layer is recomputed");
@@ -394,9 +383,10 @@ static void find_recomputed_layers(struct mfu_import *m)
  * granularity, too, and adds a module (transformer_config.py). */
 static void find_recomputed(struct mfu_import *m)
 {
-    bool experts = is_given(m, "--moe-layer-recompute");
+    bool experts = mfu_import_is_set(m, "--moe-layer-recompute");
     bool said = has(m, "--recompute-granularity") || has(m, "--recompute-activations");
-    bool selective = is(m, "--recompute-granularity", "selective") || has(m, "--recompute-activations") || experts;
+    bool selective =
+        mfu_import_is(m, "--recompute-granularity", "selective") || has(m, "--recompute-activations") || experts;
 
     if (selective && mfu_import_list(m, "--recompute-modules", "recompute_modules", "") && experts) {
         struct mfu_entry *modules = mfu_import_find(m, "--recompute-modules");
@@ -414,7 +404,7 @@ static void find_context(struct mfu_import *m)
 {
     struct mfu_entry *sizes = mfu_import_find(m, "--hierarchical-context-parallel-sizes");
 
-    if (sizes && is(m, "--cp-comm-type", "a2a+p2p"))
+    if (sizes && mfu_import_is(m, "--cp-comm-type", "a2a+p2p"))
         mfu_import_set(m, sizes, "cp_heads", "the first of them", "%.*s", (int)strcspn(sizes->value, ", "),
                        sizes->value);
 }
@@ -424,8 +414,8 @@ static void find_messages(struct mfu_import *m)
 {
     struct mfu_entry *beside = mfu_import_find(m, "--overlap-p2p-communication");
 
-    if (beside && !is_given(m, "--num-layers-per-virtual-pipeline-stage")
-        && !is_given(m, "--num-virtual-stages-per-pipeline-rank"))
+    if (beside && !mfu_import_is_set(m, "--num-layers-per-virtual-pipeline-stage")
+        && !mfu_import_is_set(m, "--num-virtual-stages-per-pipeline-rank"))
         mfu_import_leave(beside, MFU_IGNORED, "the interleaved schedule alone reads it");
 }
 
@@ -442,7 +432,8 @@ static void find_rest(struct mfu_import *m)
     if (!has(m, "--use-distributed-optimizer") && !has(m, "--use-torch-fsdp2")
         && !has(m, "--data-parallel-sharding-strategy"))
         mfu_import_assume(m, "zero", "0", "Megatron's default");
-    if (is(m, "--transformer-impl", "local") && !has(m, "--use-flash-attn") && !has(m, "--attention-backend"))
+    if (mfu_import_is(m, "--transformer-impl", "local") && !has(m, "--use-flash-attn")
+        && !has(m, "--attention-backend"))
         mfu_import_assume(m, "attention", "math", "local layers without --use-flash-attn");
 }
 
