@@ -113,6 +113,9 @@ static const char *const comparisons[] = {"faster than %s",
                                           "switched from %s",
                                           "weights converted from %s",
                                           "tried %s",
+                                          "%s is slower",
+                                          "%s is worse here",
+                                          "page 3 and %s of the paper",
                                           "moving from %s gave 12 percent"};
 static const char *const marks[] = {", ", "; ", ". ", " - "};
 
@@ -164,6 +167,8 @@ static bool same(const struct mfu_measured_run *a, const struct mfu_measured_run
     if (a->skipped[0])
         return true;
     if (!(fabs(a->step_s - b->step_s) < 1e-9) && !(isnan(a->step_s) && isnan(b->step_s)))
+        return false;
+    if (!(fabs(a->reserved_bytes - b->reserved_bytes) < 1e3) && !(isnan(a->reserved_bytes) && isnan(b->reserved_bytes)))
         return false;
     if (mfu_scenario_resolve(s, &c, NULL) != mfu_scenario_resolve(t, &d, NULL))
         return false;
@@ -369,6 +374,12 @@ static const struct {
     {0, {"notes", "unlike TP=2"}, {"notes", ""}},
     {0, {"notes", "TP=2 gives OOM"}, {"notes", ""}},
     {0, {"notes", "PP=2, TP 2-way crashed"}, {"notes", "PP=2"}},
+    {0, {"notes", "TP=2 is slower"}, {"notes", ""}},
+    {0, {"notes", "pp 2 of the paper"}, {"notes", ""}},
+    {0, {"notes", "TP2 (TP4 was slower)"}, {"notes", "TP2"}},
+    {0, {"sharding", "TP2 (TP4 was slower)"}, {"tp", "2"}},
+    {0, {"notes", "interleaved PP=2"}, {"notes", "PP=2, schedule interleaved"}},
+    {0, {"notes", "PP=2, 1F1B pipeline"}, {"notes", "PP=2, schedule 1F1B"}},
     {0, {"notes", "TP/PP/CP = 2/2/1", "sharding", "fsdp"}, {"sharding", "fsdp"}},
     {0, {"sharding", "TP/PP = 2/4"}, {"sharding", "of nobody knows what"}},
     {0, {"precision", "32"}, {"precision", "fp32"}},
@@ -451,6 +462,8 @@ static const struct {
     {0, {"notes", "we removed gradient checkpointing"}, {"act_ckpt", "none"}},
     {0, {"notes", "dropout removed / gradient checkpointing"}, {"act_ckpt", "full"}},
     {0, {"notes", "FSDP was tested on 8 GPUs"}, {"sharding", "fsdp"}},
+    {0, {"notes", "FSDP was tried first and kept"}, {"sharding", "fsdp"}},
+    {0, {"notes", "FSDP won't fit"}, {"notes", ""}},
     {0, {"notes", "torch.compile was slower"}, {"compile", "eager"}},
     {0, {"sharding", "FSDP, TP2 (TP4 was slower)"}, {"sharding", "FSDP, TP2"}},
     {0, {"sharding", "PP=2 (1F1B), DP=4"}, {"sharding", "PP=2, DP=4"}},
@@ -492,17 +505,22 @@ static const struct {
     {1, {"gpu", "4 x 3090", "n_gpus", ""}, {"gpu", "RTX 3090", "n_gpus", "4"}},
     {1, {"gpu", "RTX 3090 x2", "n_gpus", ""}, {"gpu", "RTX 3090", "n_gpus", "2"}},
     {1, {"gpu", "A100 PCIe x16", "n_gpus", ""}, {"gpu", "A100 PCIe", "n_gpus", ""}},
+    {0, {"mem_reserved_gib", "60 GB"}, {"mem_reserved_gib", "55.87935448"}},
+    {0, {"mem_reserved_gib", "61440 MiB"}, {"mem_reserved_gib", "60"}},
     {1, {"model", "GPT-2 XL 1.5B"}, {"model", "gpt2-xl"}},
     {1, {"model", "GPT-2 medium 345M"}, {"model", "gpt2-medium"}},
+    {1, {"model", "Phi-3-mini 4k"}, {"model", "phi-3-mini"}},
+    {1, {"model", "Phi-3-mini 4"}, {"model", "of nobody knows what"}},
     {1, {"gpu", "RTX 6000 Ada Generation"}, {"gpu", "rtx6000ada"}},
     {1, {"gpu", "DGX Spark (GB10)"}, {"gpu", "gb10"}},
     {1, {"gpu", "GH200 480GB"}, {"gpu", "gh200-96gb"}},
 };
 
-static const char *const all_columns[] = {"gpu",      "model",  "n_gpus", "seq_len",   "micro_batch", "step_time_ms",
-                                          "sharding", "tp",     "pp",     "cp",        "ep",          "precision",
-                                          "quant",    "method", "task",   "compile",   "attention",   "optimizer",
-                                          "act_ckpt", "source", "notes",  "framework", "cpu_offload", "outcome"};
+static const char *const all_columns[] = {"gpu",          "model",     "n_gpus",      "seq_len",  "micro_batch",
+                                          "step_time_ms", "sharding",  "tp",          "pp",       "cp",
+                                          "ep",           "precision", "quant",       "method",   "task",
+                                          "compile",      "attention", "optimizer",   "act_ckpt", "source",
+                                          "notes",        "framework", "cpu_offload", "outcome",  "mem_reserved_gib"};
 
 /* A row of all columns: those of a run, and cells of others. */
 static void cells(const char *run, const char *const cell[6])

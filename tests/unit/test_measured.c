@@ -71,7 +71,7 @@ static void numbers_are_read_whole(void **state)
         {"step_time_ms", "inf", "expected a number above 0"},
         {"step_time_ms", "1e30", "up to 1e+09"},
         {"step_time_ms", "0x10", "expected a number"},
-        {"mem_allocated_gib", "7GB", "in GiB and nothing else"},
+        {"mem_allocated_gib", "7 of 12", "in GiB and nothing else"},
         {"mem_reserved_gib", "7000", "a rtx4070 has 12 GiB"},
         {"mem_allocated_gib", "0", "expected a number above 0"},
         {"tokens_per_s", "56 k tokens/s/GPU", "in tokens per second"},

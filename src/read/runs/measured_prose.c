@@ -207,21 +207,21 @@ static const struct said_beside said_before[] = {
 /* How words behind it do: the first row. */
 static const struct said_beside said_behind[] = {
     {MFU_AFFIRMED, IS "+ tried first|initially? and|then|but kept|used|adopted"},
-    {MFU_DENIED, PART "? " ENDS_IN_ERROR},
-    {MFU_DENIED, PART "? " IS "* " ABSENT "|converted|ported|" FAILS " !from"}, /* not "excluded from the count" */
-    {MFU_DENIED, PART "? " IS "+ none !from"},
-    {MFU_DENIED, PART "? was|were slower|worse|tried !from"},
-    {MFU_DENIED, PART "? " IS "+ " NOT " .?"},
-    {MFU_DENIED, PART "? isn't|aren't|wasn't|weren't .?"},
-    {MFU_DENIED, PART "? " IS "* " NOT " " USED}, /* "FSDP not DDP" has FSDP, */
-    {MFU_DENIED, PART "? does|do|did|could|can? " NOT " be .?"},
-    {MFU_DENIED, PART "? does|do|did|could|can? " NOT " " WORK}, /* and so has "FSDP does not change that" */
-    {MFU_COMPARED, PART "? is|are slower|worse"},
+    {MFU_DENIED, ENDS_IN_ERROR},
+    {MFU_DENIED, IS "* " ABSENT "|converted|ported|" FAILS " !from"}, /* not "excluded from the count" */
+    {MFU_DENIED, IS "+ none !from"},
+    {MFU_DENIED, "was|were slower|worse|tried !from"},
+    {MFU_DENIED, IS "+ " NOT " .?"},
+    {MFU_DENIED, "isn't|aren't|wasn't|weren't .?"},
+    {MFU_DENIED, IS "* " NOT " " USED}, /* "FSDP not DDP" has FSDP, */
+    {MFU_DENIED, "does|do|did|could|can? " NOT " be .?"},
+    {MFU_DENIED, "does|do|did|could|can? " NOT " " WORK}, /* and so has "FSDP does not change that" */
+    {MFU_COMPARED, "is|are slower|worse"},
     {MFU_COMPARED, "of the|their|its|our|his|her paper|report|article|appendix"}, /* a page there */
 };
 
 /* What parts it from another, or is no fact; of cells nothing, which are about the run, whatever that is compared with. */
-static const char compared[] = "#|" PART "* baseline|baselines|reference|comparison|vs|versus|would|could|might";
+static const char compared[] = "baseline|baselines|reference|comparison|vs|versus|would|could|might";
 
 /* Errors that a run ended in. */
 static const char *const errors[] = {ENDS_IN_ERROR, FAILS, "does|did|would not fit", "doesn't|didn't|wouldn't fit"};
@@ -297,7 +297,7 @@ static const char *behind_number(const char *at, const char *marks)
     const char *number = at + strspn(at, marks), *end = number + strspn(number, "0123456789.");
 
     end -= end > number && end[-1] == '.';
-    return end > number ? end : at;
+    return end > number && !mfu_in_word(*end) ? end : at;
 }
 
 /* How what goes on behind a phrase takes it; *end: behind the words that say so. */
@@ -305,6 +305,7 @@ static enum mfu_stance stance_behind(const char *text, const char *at, bool cell
 {
     const char *mark;
     struct words w;
+    int first;
 
     at = behind_number(at, " -_v");
     mark = at + strspn(at, " ");
@@ -315,15 +316,16 @@ static enum mfu_stance stance_behind(const char *text, const char *at, bool cell
         cell = cell || *mark != '='; /* "FSDP (vs DDP)" */
     }
     w = words_behind(text, at);
+    first = matched("#|" PART "*", &w, 0);
     for (size_t k = 0; k < sizeof said_behind / sizeof *said_behind; k++) {
-        int n = matched(said_behind[k].words, &w, 0);
+        int n = matched(said_behind[k].words, &w, first);
 
         if (n > 0) {
             *end = w.at[n - 1].to;
             return said_behind[k].stance;
         }
     }
-    return !cell && matched(compared, &w, 0) > 0 ? MFU_COMPARED : MFU_AFFIRMED;
+    return !cell && matched(compared, &w, first) > 0 ? MFU_COMPARED : MFU_AFFIRMED;
 }
 
 /* Where the words end of an error that a run ended in, where they begin here; `who`: behind who did; NULL: others do. */
