@@ -14,36 +14,6 @@ struct evidence {
     const struct mfu_metrics *m;
 };
 
-static double loader_wait(const struct evidence *e)
-{
-    return e->s->group_s[MFU_G_INPUT] / e->s->step_s;
-}
-
-static double utilisation(const struct evidence *e)
-{
-    return e->m->gpu_utilization;
-}
-
-static double mean_kernel(const struct evidence *e)
-{
-    return e->s->kernels_s / e->plan->step.kernels;
-}
-
-static double dram(const struct evidence *e)
-{
-    return e->m->dram_active;
-}
-
-static double tensor(const struct evidence *e)
-{
-    return e->m->tensor_active;
-}
-
-static double exposed(const struct evidence *e)
-{
-    return e->s->part_s[MFU_P_EXPOSED] / e->s->step_s;
-}
-
 #define ONE(group) (1u << MFU_G_##group)
 
 /* What is fine is chosen: above, or below, people look no further.  10 us is what a launch costs in eager PyTorch;
@@ -52,23 +22,22 @@ static double exposed(const struct evidence *e)
 static const struct row {
     const char *name, *asks, *meter, *see;
     unsigned groups;
-    double (*reads)(const struct evidence *);
     enum mfu_dim dim;
     double fine;
     bool at_least;
 } rows[MFU_DIAGNOSIS_STEPS] = {
     {"data", "does the GPU wait for batches?", "data_time of a log", "why slow",
-     ONE(INPUT), loader_wait, MFU_RATIO, 0.02, false},
+     ONE(INPUT), MFU_RATIO, 0.02, false},
     {"host", "does it wait for the CPU?", "nvidia-smi utilization.gpu", "trace",
-     ONE(HOST), utilisation, MFU_RATIO, 0.95, true},
+     ONE(HOST), MFU_RATIO, 0.95, true},
     {"launch", "are kernels too short?", "profiler: mean kernel", "step",
-     ONE(GAPS), mean_kernel, MFU_SECONDS, 10e-6, true},
+     ONE(GAPS), MFU_SECONDS, 10e-6, true},
     {"memory-bound", "do kernels wait for DRAM?", "DCGM DRAM_ACTIVE", "roofline",
-     ONE(MEMORY) | ONE(LOSS) | ONE(OPTIMIZER), dram, MFU_RATIO, 0.5, false},
+     ONE(MEMORY) | ONE(LOSS) | ONE(OPTIMIZER), MFU_RATIO, 0.5, false},
     {"tensor pipe", "are products below the peak?", "DCGM PIPE_TENSOR_ACTIVE", "why gemm",
-     ONE(GEMM) | ONE(ATTENTION) | ONE(RECOMPUTE) | ONE(MASK), tensor, MFU_RATIO, 0.5, true},
+     ONE(GEMM) | ONE(ATTENTION) | ONE(RECOMPUTE) | ONE(MASK), MFU_RATIO, 0.5, true},
     {"communication", "does it wait for other GPUs?", "profiler: NCCL alone", "why slow",
-     ONE(COMMUNICATION) | ONE(PIPELINE), exposed, MFU_RATIO, 0.05, false},
+     ONE(COMMUNICATION) | ONE(PIPELINE), MFU_RATIO, 0.05, false},
 };
 // clang-format on
 
@@ -82,6 +51,12 @@ static bool belongs(int part, const struct row *r)
 
 static void answer(const struct evidence *e, const struct row *r, struct mfu_diagnosis_step *o)
 {
+    const double reads[MFU_DIAGNOSIS_STEPS] = {e->s->group_s[MFU_G_INPUT] / e->s->step_s,
+                                               e->m->gpu_utilization,
+                                               e->s->kernels_s / e->plan->step.kernels,
+                                               e->m->dram_active,
+                                               e->m->tensor_active,
+                                               e->s->part_s[MFU_P_EXPOSED] / e->s->step_s};
     int most = -1;
 
     *o = (struct mfu_diagnosis_step){.name = r->name,
@@ -89,7 +64,7 @@ static void answer(const struct evidence *e, const struct row *r, struct mfu_dia
                                      .meter = r->meter,
                                      .see = r->see,
                                      .dim = r->dim,
-                                     .reads = r->reads(e),
+                                     .reads = reads[r - rows],
                                      .fine = r->fine,
                                      .at_least = r->at_least};
     o->is_fine = r->at_least ? o->reads >= r->fine : o->reads <= r->fine;
