@@ -69,6 +69,11 @@ struct way {
     double wire_s;
     double ramp; /* times link.ramp x sqrt(bytes) */
 };
+#define WAY(...)                                                                                                       \
+    (struct way)                                                                                                       \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
 
 static void consider(struct question *q, const struct way *w)
 {
@@ -175,20 +180,14 @@ static void ring(struct question *q)
 
     if (q->op == MFU_BROADCAST)
         with_protocols(q,
-                       (struct way){.algorithm = MFU_RING,
-                                    .steps_s = (n - q->g->units) * step_s,
-                                    .hops_s = hops * q->t->hop_s,
-                                    .wire_s = q->bytes / rate,
-                                    .ramp = 1},
+                       WAY(.algorithm = MFU_RING, .steps_s = (n - q->g->units) * step_s, .hops_s = hops * q->t->hop_s,
+                           .wire_s = q->bytes / rate, .ramp = 1),
                        0);
     if (q->op > MFU_REDUCE_SCATTER)
         return;
     with_protocols(q,
-                   (struct way){.algorithm = MFU_RING,
-                                .steps_s = (q->passes * (n - 1) - hops) * step_s,
-                                .hops_s = hops * q->t->hop_s,
-                                .wire_s = q->passes * (n - 1) / n * q->bytes / rate,
-                                .ramp = 1},
+                   WAY(.algorithm = MFU_RING, .steps_s = (q->passes * (n - 1) - hops) * step_s,
+                       .hops_s = hops * q->t->hop_s, .wire_s = q->passes * (n - 1) / n * q->bytes / rate, .ramp = 1),
                    q->bytes / n / q->in);
 }
 
@@ -207,11 +206,9 @@ static void tree(struct question *q)
     if (q->op != MFU_ALL_REDUCE || q->g->units <= 1)
         return;
     with_protocols(q,
-                   (struct way){.algorithm = MFU_TREE,
-                                .steps_s = 2 * (q->g->local - 1) * c[MFU_C_LINK_STEP],
-                                .hops_s = 2 * log2(q->g->units) * q->t->hop_s,
-                                .wire_s = q->bytes * fmax(2 / q->in, tree_passes(q) / fmin(q->out, cap)),
-                                .ramp = 1},
+                   WAY(.algorithm = MFU_TREE, .steps_s = 2 * (q->g->local - 1) * c[MFU_C_LINK_STEP],
+                       .hops_s = 2 * log2(q->g->units) * q->t->hop_s,
+                       .wire_s = q->bytes * fmax(2 / q->in, tree_passes(q) / fmin(q->out, cap)), .ramp = 1),
                    0);
 }
 
@@ -236,21 +233,13 @@ static void nvls(struct question *q)
         return;
     if (q->g->units <= 1)
         consider(q,
-                 &(struct way){.algorithm = MFU_NVLS,
-                               .protocol = MFU_SIMPLE,
-                               .start = c[MFU_C_NVLS_START],
-                               .wire_s = switch_s(q),
-                               .ramp = c[MFU_C_NVLS_RAMP],
-                               .expected_s = expected_nvls_s(q)});
+                 &WAY(.algorithm = MFU_NVLS, .protocol = MFU_SIMPLE, .start = c[MFU_C_NVLS_START],
+                      .wire_s = switch_s(q), .ramp = c[MFU_C_NVLS_RAMP], .expected_s = expected_nvls_s(q)));
     else
         consider(q,
-                 &(struct way){
-                     .algorithm = MFU_NVLS_TREE,
-                     .protocol = MFU_SIMPLE,
-                     .start = c[MFU_C_NVLS_START],
-                     .hops_s = hops_s,
-                     .ramp = c[MFU_C_NVLS_RAMP],
-                     .wire_s = fmax(switch_s(q), q->bytes * (q->g->units > 2 ? 2 / c[MFU_C_NET_TREE] : 1) / q->out)});
+                 &WAY(.algorithm = MFU_NVLS_TREE, .protocol = MFU_SIMPLE, .start = c[MFU_C_NVLS_START],
+                      .hops_s = hops_s, .ramp = c[MFU_C_NVLS_RAMP],
+                      .wire_s = fmax(switch_s(q), q->bytes * (q->g->units > 2 ? 2 / c[MFU_C_NET_TREE] : 1) / q->out)));
 }
 
 static void sharp(struct question *q)
@@ -267,12 +256,8 @@ static void sharp(struct question *q)
         wire_s = (n - 1) / n * q->bytes / fmin(q->in, out);
     }
     consider(q,
-             &(struct way){.algorithm = MFU_SHARP,
-                           .protocol = MFU_SIMPLE,
-                           .start = c[MFU_C_NVLS_START],
-                           .hops_s = hops * q->t->hop_s,
-                           .wire_s = wire_s,
-                           .ramp = c[MFU_C_NVLS_RAMP]});
+             &WAY(.algorithm = MFU_SHARP, .protocol = MFU_SIMPLE, .start = c[MFU_C_NVLS_START],
+                  .hops_s = hops * q->t->hop_s, .wire_s = wire_s, .ramp = c[MFU_C_NVLS_RAMP]));
 }
 
 /* One to one, or each with each: messages up to PAIR_LL go by LL, longer ones by Simple. */
@@ -301,13 +286,9 @@ static void pairs(struct question *q)
     double simple = 1 + PAIR_SIMPLE * each / (each + PAIR_LL);
 
     consider(q,
-             &(struct way){.algorithm = MFU_PAIRS,
-                           .protocol = each > PAIR_LL ? MFU_SIMPLE : MFU_LL,
-                           .start = simple,
-                           .steps_s = steps * simple * PAIR_STEP * c[MFU_C_LINK_STEP] / q->best.road.shared,
-                           .hops_s = hops * q->t->hop_s,
-                           .wire_s = fmax(inside, outside),
-                           .ramp = q->op == MFU_ALL_TO_ALL});
+             &WAY(.algorithm = MFU_PAIRS, .protocol = each > PAIR_LL ? MFU_SIMPLE : MFU_LL, .start = simple,
+                  .steps_s = steps * simple * PAIR_STEP * c[MFU_C_LINK_STEP] / q->best.road.shared,
+                  .hops_s = hops * q->t->hop_s, .wire_s = fmax(inside, outside), .ramp = q->op == MFU_ALL_TO_ALL));
 }
 
 /* Copies between a GPU and its host at the rate of the link, and between that and its drives at theirs; the CPU's work

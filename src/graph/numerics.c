@@ -17,38 +17,14 @@ enum form { FULL, AUTOCAST, HALVES, PURE, FORMS };
 
 /* Gradients are as the weights, unless the runtime adds them up in fp32; fp16 ones, which are scaled, stay so (Megatron's
  * arguments.py asks for fp32 with bf16 only; DeepSpeed has another optimizer for each). */
+// clang-format off
 static const struct mfu_numerics recipes[FORMS] = {
-    [FULL] = {.weight = MFU_F32,
-              .compute = MFU_F32,
-              .gradient = MFU_F32,
-              .residual = MFU_F32,
-              .master = MFU_F32,
-              .moment = MFU_F32,
-              .activation = MFU_F32},
-    [AUTOCAST] = {.weight = MFU_F32,
-                  .compute = MFU_F16,
-                  .gradient = MFU_F32,
-                  .residual = MFU_F32,
-                  .master = MFU_F32,
-                  .moment = MFU_F32,
-                  .activation = MFU_F16,
-                  .autocast = true},
-    [HALVES] = {.weight = MFU_F16,
-                .compute = MFU_F16,
-                .gradient = MFU_F16,
-                .residual = MFU_F16,
-                .master = MFU_F32,
-                .moment = MFU_F32,
-                .activation = MFU_F16,
-                .masters = true},
-    [PURE] = {.weight = MFU_F16,
-              .compute = MFU_F16,
-              .gradient = MFU_F16,
-              .residual = MFU_F16,
-              .master = MFU_F16,
-              .moment = MFU_F16,
-              .activation = MFU_F16},
+    [FULL]     = {.weight = MFU_F32, .compute = MFU_F32, .gradient = MFU_F32, .residual = MFU_F32, .master = MFU_F32, .moment = MFU_F32, .activation = MFU_F32},
+    [AUTOCAST] = {.weight = MFU_F32, .compute = MFU_F16, .gradient = MFU_F32, .residual = MFU_F32, .master = MFU_F32, .moment = MFU_F32, .activation = MFU_F16, .autocast = true},
+    [HALVES]   = {.weight = MFU_F16, .compute = MFU_F16, .gradient = MFU_F16, .residual = MFU_F16, .master = MFU_F32, .moment = MFU_F32, .activation = MFU_F16, .masters = true},
+    [PURE]     = {.weight = MFU_F16, .compute = MFU_F16, .gradient = MFU_F16, .residual = MFU_F16, .master = MFU_F16, .moment = MFU_F16, .activation = MFU_F16},
 };
+// clang-format on
 
 static const enum mfu_type operands[MFU_OPERAND_COUNT] = {[MFU_OPERAND_F8] = MFU_F8,
                                                           [MFU_OPERAND_F8_BLOCK] = MFU_F8_BLOCK,
