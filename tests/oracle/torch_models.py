@@ -192,6 +192,9 @@ def mamba_kernels():
             selective_scan_fn(u, dt, a, b, c, D, z, delta_bias, delta_softplus)
 
 
+TRUE_LENGTH = [1]
+
+
 def patch():
     """What reads values, or asks for a device, is answered as a batch without padding would."""
     F.scaled_dot_product_attention = sdpa
@@ -201,8 +204,8 @@ def patch():
     masking_utils._ignore_bidirectional_mask_sdpa = lambda padding, length, near=None: near is None or length < near
     nn.init.trunc_normal_ = lambda tensor, *args, **kwargs: tensor
     initialization.TORCH_INIT_FUNCTIONS["trunc_normal_"] = nn.init.trunc_normal_
-    # Rates of dropped paths, which are 0 here; images of each sequence, of which there is one.
-    FakeTensor.tolist = lambda tensor: [0.0 if tensor.is_floating_point() else 1] * tensor.numel()
+    # Rates of dropped paths, which are 0 here; images of each sequence, of which there is one, or tokens of its prompt.
+    FakeTensor.tolist = lambda tensor: [0.0 if tensor.is_floating_point() else TRUE_LENGTH[0]] * tensor.numel()
     F.grouped_mm = lambda x, w, offs=None: GroupedMM.apply(x, w, offs)
     pick = FakeTensor.__getitem__                                   # of images, those that are not all padding: all
     FakeTensor.__getitem__ = lambda t, i: t.clone() if getattr(i, "dtype", None) == torch.bool and i.dim() == 1 else pick(t, i)
@@ -744,7 +747,8 @@ TIMM_1 = ["eva_large_patch14_196", "eva_giant_patch14_224", "poolformer_s12", "c
 TIMM_1_IMAGES = ["maxvit_tiny_tf_224", "maxvit_rmlp_nano_rw_256", "coatnet_0_rw_224", "coatnet_nano_rw_224", "coatnet_0_224", "maxxvit_rmlp_nano_rw_256", "maxxvitv2_nano_rw_256",
                  "inception_next_atto", "inception_next_tiny", "hgnet_tiny", "hgnetv2_b4", "mobilenetv4_conv_small", "mobilenetv4_conv_medium", "caformer_s18", "convformer_s18",
                  "poolformerv2_s12", "repvit_m0_9", "repvit_m2", "convnext_nano_ols", "davit_tiny", "efficientformer_l1", "efficientformer_l3",
-                 "ghostnet_100", "ghostnet_130", "resnetv2_50d_frn", "resnetv2_50d_evos"]
+                 "ghostnet_100", "ghostnet_130", "resnetv2_50d_frn", "resnetv2_50d_evos",
+                 "mambaout_femto", "mambaout_small_rw", "starnet_s1", "tiny_vit_5m_224", "tiny_vit_21m_384"]
 TOKENS = ["mixer_b16_224", "swin_tiny_patch4_window7_224", "deit_small_distilled_patch16_224", "swinv2_tiny_window8_256", "swinv2_cr_tiny_ns_224", "cait_xxs24_224", "pit_ti_distilled_224"]
 TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet50_gn", "resnetv2_50",
         "resnetv2_50x1_bitm", "regnety_032", "efficientnet_b0", "tf_efficientnet_b1", "densenet121", "vit_small_r26_s32_224", "resnetrs50", "resnetaa50d", "ecaresnet50d",
@@ -797,6 +801,10 @@ def diffusion_cases():
     yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
     yield row("flux-pure-ckpt", "flux", batch=4, seq="", dims="image=512 text=512", **pure, **ckpt)
+    for m in ("lumina2", "z-image"):
+        yield row(f"{m}-amp", m, batch=2, seq="", dims="image=512 text=256")
+        yield row(f"{m}-pure", m, batch=1, seq="", dims="image=1024 text=256", **pure)
+        yield row(f"{m}-pure-ckpt", m, batch=4, seq="", dims="image=512 text=256", **pure, **ckpt)
     yield row("qwen-image-amp", "qwen-image", batch=2, seq="", dims="image=512 text=256")
     yield row("qwen-image-pure", "qwen-image", batch=1, seq="", dims="image=1024 text=256", **pure)
     yield row("qwen-image-pure-ckpt", "qwen-image", batch=4, seq="", dims="image=512 text=256", **pure, **ckpt)
@@ -893,6 +901,8 @@ class Diffusion(nn.Module):
                 latents = self.vae.encode(pixels).latent_dist.sample()
                 latents = (latents - 0.1159) * 0.3611
         prediction = self.transformer(**batch, return_dict=False)[0]
+        if isinstance(prediction, list):        # of images that may differ in size
+            prediction = torch.stack(prediction)
         return F.mse_loss(prediction.float(), target.float()), prediction
 
     def batch(self, c, dtype):
@@ -937,6 +947,15 @@ class Diffusion(nn.Module):
             latents = (config.in_channels, edge, edge)
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.caption_channels), timestep=new(),
                         added_cond_kwargs=dict(resolution=None, aspect_ratio=None), target=new(config.out_channels, edge, edge))
+        if name.startswith("ZImage"):
+            return dict(x=list(new(config.in_channels, 1, edge, edge)), t=new(),
+                        cap_feats=list(new(dims["text"], config.cap_feat_dim)), target=new(config.in_channels, 1, edge, edge))
+        if name.startswith("Lumina2"):
+            latents = (config.in_channels, edge, edge)
+            TRUE_LENGTH[0] = dims["text"]
+            return dict(hidden_states=new(*latents), timestep=new(), target=new(*latents),
+                        encoder_hidden_states=new(dims["text"], config.cap_feat_dim),
+                        encoder_attention_mask=torch.ones(len(new()), dims["text"], dtype=torch.bool, device="cuda"))
         if name.startswith("SD3"):
             latents = (config.in_channels, edge, edge)
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
