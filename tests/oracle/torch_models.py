@@ -743,7 +743,8 @@ def encoder_cases():
 
 
 TIMM_1 = ["eva_large_patch14_196", "eva_giant_patch14_224", "poolformer_s12", "convnextv2_tiny", "convnextv2_nano", "beit_base_patch16_224", "gmlp_s16_224", "gmixer_12_224", "resmlp_12_224", "vit_medium_patch16_reg4_gap_256", "vit_base_patch16_siglip_224", "vit_base_patch32_clip_quickgelu_224",
-          "eva02_small_patch14_336", "eva02_base_patch14_448", "eva02_base_patch16_clip_224", "vit_small_patch16_rope_224", "vit_medium_patch16_rope_reg1_gap_256", "pvt_v2_b1", "pvt_v2_b2_li"]
+          "eva02_small_patch14_336", "eva02_base_patch14_448", "eva02_base_patch16_clip_224", "vit_small_patch16_rope_224", "vit_medium_patch16_rope_reg1_gap_256", "pvt_v2_b1", "pvt_v2_b2_li",
+          "crossvit_tiny_240", "crossvit_9_dagger_240"]
 TIMM_1_IMAGES = ["maxvit_tiny_tf_224", "maxvit_rmlp_nano_rw_256", "coatnet_0_rw_224", "coatnet_nano_rw_224", "coatnet_0_224", "maxxvit_rmlp_nano_rw_256", "maxxvitv2_nano_rw_256",
                  "inception_next_atto", "inception_next_tiny", "hgnet_tiny", "hgnetv2_b4", "mobilenetv4_conv_small", "mobilenetv4_conv_medium", "caformer_s18", "convformer_s18",
                  "poolformerv2_s12", "repvit_m0_9", "repvit_m2", "convnext_nano_ols", "davit_tiny", "efficientformer_l1", "efficientformer_l3",
