@@ -802,6 +802,9 @@ def diffusion_cases():
     yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
     yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
     yield row("flux-pure-ckpt", "flux", batch=4, seq="", dims="image=512 text=512", **pure, **ckpt)
+    yield row("sana-amp", "sana", batch=4, seq="", dims="image=1024 text=300")
+    yield row("sana-pure", "sana", batch=4, seq="", dims="image=1024 text=300", **pure)
+    yield row("sana-pure-ckpt", "sana", batch=8, seq="", dims="image=1024 text=300", **pure, **ckpt)
     for m in ("lumina2", "z-image"):
         yield row(f"{m}-amp", m, batch=2, seq="", dims="image=512 text=256")
         yield row(f"{m}-pure", m, batch=1, seq="", dims="image=1024 text=256", **pure)
@@ -948,6 +951,10 @@ class Diffusion(nn.Module):
             latents = (config.in_channels, edge, edge)
             return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.caption_channels), timestep=new(),
                         added_cond_kwargs=dict(resolution=None, aspect_ratio=None), target=new(config.out_channels, edge, edge))
+        if name.startswith("Sana"):
+            latents = (config.in_channels, edge // 4, edge // 4)
+            return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.caption_channels), timestep=new(),
+                        target=new(*latents))
         if name.startswith("ZImage"):
             return dict(x=list(new(config.in_channels, 1, edge, edge)), t=new(),
                         cap_feats=list(new(dims["text"], config.cap_feat_dim)), target=new(config.in_channels, 1, edge, edge))
