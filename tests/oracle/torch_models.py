@@ -749,7 +749,7 @@ TIMM_1_IMAGES = ["maxvit_tiny_tf_224", "maxvit_rmlp_nano_rw_256", "coatnet_0_rw_
                  "inception_next_atto", "inception_next_tiny", "hgnet_tiny", "hgnetv2_b4", "mobilenetv4_conv_small", "mobilenetv4_conv_medium", "caformer_s18", "convformer_s18",
                  "poolformerv2_s12", "repvit_m0_9", "repvit_m2", "convnext_nano_ols", "davit_tiny", "efficientformer_l1", "efficientformer_l3",
                  "ghostnet_100", "ghostnet_130", "resnetv2_50d_frn", "resnetv2_50d_evos",
-                 "mambaout_femto", "mambaout_small_rw", "starnet_s1", "tiny_vit_5m_224", "tiny_vit_21m_384"]
+                 "mambaout_femto", "mambaout_small_rw", "starnet_s1", "tiny_vit_5m_224", "tiny_vit_21m_384", "fasternet_t0"]
 TOKENS = ["mixer_b16_224", "swin_tiny_patch4_window7_224", "deit_small_distilled_patch16_224", "swinv2_tiny_window8_256", "swinv2_cr_tiny_ns_224", "cait_xxs24_224", "pit_ti_distilled_224"]
 TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet50_gn", "resnetv2_50",
         "resnetv2_50x1_bitm", "regnety_032", "efficientnet_b0", "tf_efficientnet_b1", "densenet121", "vit_small_r26_s32_224", "resnetrs50", "resnetaa50d", "ecaresnet50d",
