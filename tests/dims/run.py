@@ -17,6 +17,7 @@ WORDS = {"activation": ("gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "g
 WORDS["vision_activation"] = WORDS["pooler_activation"] = WORDS["bottleneck_activation"] = WORDS["gate_activation"] = WORDS["activation"]
 WORDS["attention_norm_kind"] = WORDS["block_norm_kind"] = WORDS["norm_kind"]
 WORDS["pool_kind"] = ("mean", "max", "nearest")
+WORDS["evo"] = ("none", "frn", "s0", "b0")
 failures = []
 
 

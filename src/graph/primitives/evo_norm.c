@@ -16,14 +16,14 @@
 #define CHANNEL_GROUPS 32 /* of EvoNorm-S0 */
 
 enum { KIND };
-enum { FRN, S0, B0 };
-static const char *const kinds[] = {"frn", "s0", "b0", NULL};
+enum { NONE, FRN, S0, B0 };
+static const char *const kinds[] = {"none", "frn", "s0", "b0", NULL};
 enum { SAVED_X, SAVED_WIDE, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_BEFORE, SAVED_GATE, SAVED_AGAIN };
 
 /* A factor, a summand, and the threshold or the gate's factor of each channel. */
 static struct mfu_weights params(const struct mfu_operation *op)
 {
-    double columns = op->in_width[0];
+    double columns = op->attribute[KIND] > NONE ? op->in_width[0] : 0;
 
     return (struct mfu_weights){.weight = 2 * columns, .bias = columns, .active = 3 * columns};
 }
@@ -101,8 +101,12 @@ static int b0_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     int kind = (int)n->op->attribute[KIND], x = mfu_node_input(s, n, 0), out;
-    int (*const ways[])(struct mfu_builder *, struct mfu_node *, int) = {frn_forward, s0_forward, b0_forward};
+    int (*const ways[])(struct mfu_builder *, struct mfu_node *, int) = {NULL, frn_forward, s0_forward, b0_forward};
 
+    if (kind == NONE) {
+        n->out = x;
+        return;
+    }
     for (int i = 0; i <= SAVED_AGAIN; i++)
         n->saved[i] = MFU_NO_VIEW;
     n->saved[SAVED_NORMALISED] = ways[kind](s, n, x);
@@ -148,6 +152,10 @@ static int choice_grad(struct mfu_builder *s, int g, int a)
 
 static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
+    if (n->op->attribute[KIND] == NONE) {
+        mfu_grad_add(s, n, 0, n->gradient);
+        return;
+    }
     int kind = (int)n->op->attribute[KIND], x = n->saved[SAVED_X], wide = n->saved[SAVED_WIDE],
         of = n->saved[SAVED_STATISTICS];
     int before = n->saved[SAVED_BEFORE], gate = n->saved[SAVED_GATE], d;
@@ -193,7 +201,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
 const struct mfu_primitive mfu_primitive_evo_norm = {
     .name = "evo_norm",
     .summary = "a norm of channels that is its own activation (FRN, EvoNorm)",
-    .attributes = {[KIND] = {"kind", NULL, kinds, "frn (with its threshold), s0 or b0"}},
+    .attributes = {[KIND] = {"kind", NULL, kinds, "none, frn (with its threshold), s0 or b0"}},
     .inputs = {1, 1},
     .traits = MFU_BY_ROW,
     .params = params,
