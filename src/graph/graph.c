@@ -48,10 +48,10 @@ static void hold_arguments(struct mfu_builder *s, const struct mfu_layer *st, in
                 mfu_tensor_extend(s, s->nodes[s->nodes[i].in[k]].out);
 }
 
-/* Whoever calls a frozen model's block names its argument until it returns. */
-static void end_apart(struct mfu_builder *s, const struct mfu_layer *st)
+/* Whoever calls a layer, or a frozen model's block, names its argument until it returns. */
+static void hold_input(struct mfu_builder *s, const struct mfu_layer *st)
 {
-    if (st->input >= 0 && s->runtime->scopes && !s->failed)
+    if ((s->apart || st->section->repeat) && st->input >= 0 && s->runtime->scopes && !s->failed)
         mfu_tensor_extend(s, s->nodes[st->input].out);
 }
 
@@ -88,8 +88,7 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         mfu_split_after_forward(s, n);
         hold_arguments(s, st, i);
     }
-    if (s->apart)
-        end_apart(s, st);
+    hold_input(s, st);
     s->apart = false;
     s->numerics = own;
 }
