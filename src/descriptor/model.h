@@ -23,6 +23,8 @@
  *
  * `whole: [height / 64]` at the top: what must be a whole number, or the sizes are refused; the nearest file's list holds.
  *
+ * `module: 1`: a section that does not repeat is a module of its own (BertEmbeddings), whose variables go when it returns.
+ *
  * What a section with `keep: 1` hands on is put on a pile, from which `kept`, as an input, takes the last: what the way down of
  * a U-Net leaves for the way up.
  *
@@ -100,6 +102,7 @@ struct mfu_model_section {
     struct mfu_expression *apart;  /* or NULL: it is part of the model that trains */
     int first, count;              /* ops */
     bool shares;                   /* its layers have one set of weights */
+    bool module;                   /* its variables are not those of the model's own forward() */
     bool of_n_layer;               /* how often it repeats follows from n_layer */
 };
 

@@ -531,7 +531,7 @@ static struct mfu_yaml_node *read_switch(struct mfu_model_builder *b, struct mfu
 
 static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph, struct mfu_yaml_node *node)
 {
-    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", "keep", "shares", NULL};
+    static const char *const others[] = {"repeat", "apart", "ops", "like", "with", "keep", "shares", "module", NULL};
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections];
     char name[MFU_NAME_MAX];
@@ -554,7 +554,8 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section", name);
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
     }
-    if (!(keep = read_switch(b, node, "keep", &keeps)) || !read_switch(b, node, "shares", &s->shares))
+    if (!(keep = read_switch(b, node, "keep", &keeps)) || !read_switch(b, node, "shares", &s->shares)
+        || !read_switch(b, node, "module", &s->module))
         return -1;
     repeat = mfu_node_find(node, "repeat");
     apart = mfu_node_find(node, "apart");

@@ -10,7 +10,7 @@
 void mfu_segment_open(struct mfu_builder *, const char *section, enum mfu_phase, double repeat);
 void mfu_segment_close(struct mfu_builder *);
 
-extern const struct mfu_primitive mfu_primitive_scan;
+extern const struct mfu_primitive mfu_primitive_add, mfu_primitive_scan;
 
 /* A node that reads nothing and has made nothing yet. */
 extern const struct mfu_node mfu_unused_node;

@@ -48,6 +48,23 @@ static void hold_arguments(struct mfu_builder *s, const struct mfu_layer *st, in
                 mfu_tensor_extend(s, s->nodes[s->nodes[i].in[k]].out);
 }
 
+/* norm(a + b): the summands have names (transformers 5.23, models/bert/modeling_bert.py: BertOutput), and the sum none, unless
+ * another operation reads it. */
+static void hold_summands(struct mfu_builder *s, const struct mfu_layer *st, int node)
+{
+    const struct mfu_node *n = &s->nodes[node], *sum = n->in[0] >= st->first_node ? &s->nodes[n->in[0]] : NULL;
+
+    if (!s->runtime->scopes || !sum || sum->op->primitive != &mfu_primitive_add || !mfu_is(n->op, MFU_BY_ROW))
+        return;
+    for (int i = n->in[0] + 1; i < st->first_node + st->n_nodes; i++)
+        for (int k = 0; k < MFU_INPUTS; k++)
+            if (i != node && s->nodes[i].in[k] == n->in[0])
+                return;
+    for (int k = 0; k < 2; k++)
+        if (sum->in[k] >= 0)
+            mfu_tensor_extend(s, s->nodes[sum->in[k]].out);
+}
+
 /* Whoever calls a layer, or a frozen model's block, names its argument until it returns. */
 static void hold_input(struct mfu_builder *s, const struct mfu_layer *st)
 {
@@ -87,6 +104,7 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         n->op->primitive->forward(s, n);
         mfu_split_after_forward(s, n);
         hold_arguments(s, st, i);
+        hold_summands(s, st, i);
     }
     hold_input(s, st);
     s->apart = false;
@@ -106,10 +124,18 @@ static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, i
 
     for (int k = 0; k < n && s->runtime->scopes; k++)
         for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes; i++)
-            if (!layers[k].section->repeat && !(pairs && mfu_makes_logits(s, &s->nodes[i]))
+            if (!layers[k].section->repeat && !layers[k].section->module && !(pairs && mfu_makes_logits(s, &s->nodes[i]))
                 && !rebound(s, i, layers[k].first_node + layers[k].n_nodes)
                 && (k == n - 1 || mfu_is(s->nodes[i].op, MFU_LOOKS_UP)))
                 mfu_tensor_extend(s, s->nodes[i].out);
+}
+
+/* What its modules have returned: embeddings, until all layers have run. */
+static void hold_results(struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    for (int k = 0; k < n && s->runtime->scopes; k++)
+        if (layers[k].section->module)
+            mfu_tensor_extend(s, s->nodes[layers[k].first_node + layers[k].n_nodes - 1].out);
 }
 
 static void forget_casts(struct mfu_builder *s)
@@ -603,6 +629,8 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         s->layer = k;
         if (k > 0 && !same_module(&layers[k - 1], &layers[k]))
             hold_given(s, layers, k - 1, false);
+        if (k == n - 1)
+            hold_results(s, layers, k);
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
         if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
