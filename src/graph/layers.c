@@ -318,6 +318,11 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
                         "pp: %s: a pipeline cuts one run of layers that are alike, and its longest has %.0f: too few "
                         "for %.0f stages",
                         m->slug, mfu_cut_layers(s), (double)mfu_pipeline_stages(&s->config->pipeline));
+    if (s->stages > 1 && mfu_read_behind_cut(s))
+        return mfu_fail(err, MFU_EINPUT,
+                        "pp: %s: layers behind those of %s all read %s: no pipeline of an encoder and a decoder is "
+                        "modelled (set pp 1)",
+                        m->slug, mfu_cut_name(s->config), mfu_read_behind_cut(s));
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
         double times = mfu_stage_repeats(s, i);

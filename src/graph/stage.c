@@ -146,6 +146,19 @@ bool mfu_is_behind_cut(const struct mfu_builder *s, const struct mfu_model_secti
     return section > &s->config->model->sections[cut_section(s->config)];
 }
 
+const char *mfu_read_behind_cut(const struct mfu_builder *s)
+{
+    const struct mfu_model *m = s->config->model;
+    int cut = cut_section(s->config), first = m->sections[cut].first;
+
+    for (const struct mfu_model_section *sec = &m->sections[cut + 1]; sec < m->sections + m->n_sections; sec++)
+        for (int i = sec->first; i < sec->first + sec->count && mfu_repeats(s->config, sec) > 1 && sec->repeat; i++)
+            for (int k = 0; k < m->ops[i].n_in && !s->left_out[i]; k++)
+                if (m->ops[i].in[k] >= first && m->ops[i].in[k] < sec->first)
+                    return m->ops[m->ops[i].in[k]].name;
+    return NULL;
+}
+
 double mfu_cut_layers(const struct mfu_builder *s)
 {
     return mfu_repeats(s->config, &s->config->model->sections[cut_section(s->config)]);

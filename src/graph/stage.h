@@ -35,6 +35,10 @@ bool mfu_stage_is_last(const struct mfu_builder *);
 /* Whether a section follows the one that is cut. */
 bool mfu_is_behind_cut(const struct mfu_builder *, const struct mfu_model_section *);
 
+/* What layers behind those that are cut read beside what they are given, as a decoder's read what its encoder made; its name,
+ * or NULL. */
+const char *mfu_read_behind_cut(const struct mfu_builder *);
+
 /* The name of the section that is cut, or would be. */
 const char *mfu_cut_name(const struct mfu_config *);
 

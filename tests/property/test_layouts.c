@@ -659,6 +659,35 @@ static void all_routes_lead_to_one_plan(void **unused)
     mfuplan_close(library);
 }
 
+/* Layers of a decoder all read what its encoder made: no stage is left with the one or the other whole. */
+static void no_pipeline_of_an_encoder_and_a_decoder(void **unused)
+{
+    static struct mfu_plan plan;
+    int n = 0;
+
+    (void)unused;
+    for (size_t i = 0; i < n_models; i++) {
+        const struct mfu_model *m = mfu_catalog_model(catalog, models[i], NULL);
+        struct mfu_scenario s = mfu_scenario_start(m, mfu_catalog_gpu(catalog, "h200-sxm", NULL));
+
+        if (mfu_model_dim_find(m, "n_encoder_layer", NULL) < 0)
+            continue;
+        for (int given = 0; given < 2; given++, n++) { /* as many as the decoder has, or any number */
+            struct mfu_error err = {0};
+
+            assert_int_equal(mfu_plan_make(&plan, &s, &err), 0);
+            assert_int_equal(mfu_scenario_set(&s, "gpus", "2", NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, "pp", "2", NULL), 0);
+            assert_int_equal(mfu_plan_make(&plan, &s, &err), -1);
+            assert_non_null(strstr(err.text, "pp: "));
+            assert_int_equal(mfu_scenario_set(&s, "pp", "1", NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, "n_encoder_layer", "4", NULL), 0);
+        }
+    }
+    mfu_plan_release(&plan);
+    assert_true(n >= 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -670,6 +699,7 @@ int main(void)
         cmocka_unit_test(a_verdict_leaves_no_gap),
         cmocka_unit_test(a_better_card_is_no_worse),
         cmocka_unit_test(all_routes_lead_to_one_plan),
+        cmocka_unit_test(no_pipeline_of_an_encoder_and_a_decoder),
     };
 
     return RUN_LAWS(tests);
