@@ -60,6 +60,8 @@ void mfu_update_deferred(struct mfu_builder *);
 int mfu_evaluate_operations(struct mfu_builder *, struct mfu_error *);
 void mfu_count_parameters(struct mfu_builder *);
 void mfu_count_rank(struct mfu_builder *); /* the same of one rank, once operations are split */
+/* Takes from what trains the weights that backward has given no gradient (a part of the last layer); they do not train. */
+void mfu_count_reached(struct mfu_builder *, int n_layers);
 /* How often a section is repeated; whether an op uses another's weight. */
 double mfu_repeats(const struct mfu_config *, const struct mfu_model_section *);
 /* Says that a sequence has no place for so many tokens of its images, or that they are no whole number; -1. */

@@ -9,7 +9,9 @@
 #include "descriptor/module_kinds.h"
 #include "graph/builder_private.h"
 #include "graph/frozen.h"
+#include "graph/layers.h"
 #include "graph/stage.h"
+#include "scenario/setting.h"
 
 /* ---- operations and parameters of a scenario ---------------------------- */
 
@@ -249,6 +251,42 @@ void mfu_count_rank(struct mfu_builder *s)
     p->trained_tensors += s->shared_trained > 0;
     trained_bytes += shared;
     s->trained_bytes = p->rank_trained > 0 ? trained_bytes / p->rank_trained : 0;
+}
+
+/* Whether backward has made one of its weights' gradients: a weight and its bias may have one tensor. */
+static bool has_gradient(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    for (int which = 0; which < 2; which++)
+        if (n->parameter[which] >= 0 && s->parameters[n->parameter[which]].given > 0)
+            return true;
+    return false;
+}
+
+/* PyTorch's optimizers pass over a parameter whose .grad is None, and make no states for it (torch 2.9, optim/adam.py:
+ * _init_group).  Who sums gradients in a buffer, or shards them, has zeros there, and updates all. */
+void mfu_count_reached(struct mfu_builder *s, int n_layers)
+{
+    struct mfu_program *p = s->program;
+
+    if (s->runtime->gemm_accumulates || s->runtime->half_weights || s->config->setting[MFU_S_ZERO] > 0)
+        return;
+    for (int k = 0; k < n_layers; k++)
+        for (int i = s->layers[k].first_node; i < s->layers[k].first_node + s->layers[k].n_nodes; i++)
+            for (int which = 0; which < 2 && !has_gradient(s, &s->nodes[i]); which++) {
+                double times = s->layers[k].repeat + s->layers[k].copies, elements;
+                struct mfu_parameter *w =
+                    s->nodes[i].parameter[which] >= 0 ? &s->parameters[s->nodes[i].parameter[which]] : NULL;
+
+                if (!w || !w->trains || w->elements == 0 || is_idle(s->nodes[i].op))
+                    continue;
+                w->trains = false; /* others that share it count it once */
+                elements = times * w->elements;
+                s->idle_params += elements;
+                p->rank_trained -= elements;
+                p->expert_trained -= mfu_experts_of(s->nodes[i].op) > 0 ? elements : 0;
+                p->large_trained -= w->elements >= MFU_PAGED_ELEMENTS ? elements : 0;
+                p->trained_tensors -= times;
+            }
 }
 
 void mfu_count_parameters(struct mfu_builder *s)

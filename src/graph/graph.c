@@ -124,7 +124,8 @@ static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, i
 
     for (int k = 0; k < n && s->runtime->scopes; k++)
         for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes; i++)
-            if (!layers[k].section->repeat && !layers[k].section->module && !(pairs && mfu_makes_logits(s, &s->nodes[i]))
+            if (!layers[k].section->repeat && !layers[k].section->module
+                && !(pairs && mfu_makes_logits(s, &s->nodes[i]))
                 && !rebound(s, i, layers[k].first_node + layers[k].n_nodes)
                 && (k == n - 1 || mfu_is(s->nodes[i].op, MFU_LOOKS_UP)))
                 mfu_tensor_extend(s, s->nodes[i].out);
@@ -779,6 +780,7 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
             collect_prefix(s, layers, n);
         trace_backward(s, &layers[k], k == n - 1);
     }
+    mfu_count_reached(s, n);
     mfu_list_weights(s, n);
     if (s->n_deferred)
         trace_deferred(s, layers, n);

@@ -567,10 +567,7 @@ static void an_update_in_backward_is_the_same_update(void **unused)
             || !replan_as(&within, &s, "optimizer_in_backward", "on"))
             continue;
         n++;
-        /* What has no gradient (layers of a tower that nothing reads, a part of the last layer) has no update. */
-        HOLDS(optimizer_flops(&within) <= optimizer_flops(&after) * (1 + EXACT));
-        HOLDS_NEAR(optimizer_flops(&within), optimizer_flops(&after),
-                   0.02 + 0.25 / mfu_config_dim(&after.config, "n_layer"));
+        HOLDS_NEAR(optimizer_flops(&within), optimizer_flops(&after), 1e-7); /* numbers of xIELU are a tensor each */
         HOLDS(within.step.optimizer_s > 0 || optimizer_flops(&within) == 0); /* not a part of backward's time */
         HOLDS(mfu_optimizers[after.config.optimizer].scratch > 0 || mfu_optimizers[after.config.optimizer].matrices
               || s.setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0
