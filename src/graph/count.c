@@ -281,7 +281,6 @@ void mfu_count_reached(struct mfu_builder *s, int n_layers)
                     continue;
                 w->trains = false; /* others that share it count it once */
                 elements = times * w->elements;
-                s->idle_params += elements;
                 p->rank_trained -= elements;
                 p->expert_trained -= mfu_experts_of(s->nodes[i].op) > 0 ? elements : 0;
                 p->large_trained -= w->elements >= MFU_PAGED_ELEMENTS ? elements : 0;

@@ -713,6 +713,10 @@ def encoder_cases():
     for m in ("albert", "albert-cls", "electra", "electra-cls", "megatron-bert", "rembert", "nomic-bert", "gte", "esm"):
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
+    for m in ("layoutlm", "layoutlm-token"):
+        yield row(f"{m}-amp", m, batch=8, seq=384, attention="eager")
+        yield row(f"{m}-pure", m, batch=8, seq=512, attention="eager", **pure)
+        yield row(f"{m}-sdpa", m, batch=8, seq=512, dims="padding_mask=1", **pure)
     yield row("mpnet-amp", "mpnet", batch=8, seq=384, attention="eager")
     yield row("mpnet-pure", "mpnet", batch=8, seq=512, attention="eager", **pure)
     for m in ("deberta-v2", "deberta-v2-mlm"):
