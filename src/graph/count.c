@@ -262,7 +262,7 @@ static bool has_gradient(const struct mfu_builder *s, const struct mfu_node *n)
     return false;
 }
 
-/* PyTorch's optimizers pass over a parameter whose .grad is None, and make no states for it (torch 2.9, optim/adam.py:
+/* PyTorch's optimizers pass over a parameter whose .grad is None, and make no states for it (torch 2.15, optim/adam.py:
  * _init_group).  Who sums gradients in a buffer, or shards them, has zeros there, and updates all. */
 void mfu_count_reached(struct mfu_builder *s, int n_layers)
 {
