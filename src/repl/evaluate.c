@@ -10,8 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/validate/validate.h"
 #include "base/arena.h"
 #include "base/input_file.h"
+#include "descriptor/catalog.h"
+#include "descriptor/packed.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
@@ -308,6 +311,18 @@ const char *mfu_session_path(const struct mfu_session *s, const char *name, char
         || snprintf(path, MFU_PATH_MAX, "%.*s%s", (int)(slash + 1 - s->script), s->script, name) >= MFU_PATH_MAX)
         return name;
     return access(path, F_OK) == 0 ? path : name;
+}
+
+const char *mfu_session_table(const struct mfu_session *s, const char *name, char *path)
+{
+    const char *folder = mfu_catalog_folder(s->catalog);
+
+    if (name && strcmp(name, MFU_PUBLISHED_WORD) != 0)
+        return mfu_session_path(s, name, path);
+    if (strcmp(folder, MFU_COMPILED_IN) == 0) /* a program without its folder: of a checkout, perhaps */
+        return MFU_PUBLISHED;
+    snprintf(path, MFU_PATH_MAX, "%s/" MFU_PUBLISHED, folder);
+    return path;
 }
 
 int mfu_run_file(struct mfu_session *s, const char *path, struct mfu_error *err)

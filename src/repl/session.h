@@ -128,6 +128,9 @@ int mfu_run_file(struct mfu_session *, const char *path, struct mfu_error *err);
  * `path` has room for MFU_PATH_MAX bytes; the result is `name` or `path`. */
 const char *mfu_session_path(const struct mfu_session *, const char *name, char *path);
 
+/* The same of a table of runs; "published" or NULL: the runs that come with mfuplan. */
+const char *mfu_session_table(const struct mfu_session *, const char *name, char *path);
+
 /* Replaces the scenario, remembering the old one for undo. */
 void mfu_session_change(struct mfu_session *, const struct mfu_scenario *);
 

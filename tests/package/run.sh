@@ -35,6 +35,12 @@ tail -1 "$to/here" | grep -q '"value":[0-9.]*[1-9]' || fail 'the program plans n
 [ "$(tail -1 "$to/packaged")" = "$(tail -1 "$to/here")" ] || fail 'the packaged program plans otherwise'
 grep -q "\"path\":\"$usr/share/mfuplan/models/gpt2.yaml\"" "$to/packaged" || fail 'its models are not those of the package'
 
+# The published runs are the package's; a program that is alone says which file it lacks.
+(cd / && "$usr/bin/mfuplan" -e 'import published nanogpt-0002' >"$to/run") || fail 'the package has no published runs'
+cp "$usr/bin/mfuplan" "$to/alone"
+! (cd / && "$to/alone" -e 'import published nanogpt-0002') 2>"$to/run" || fail 'a program alone has published runs'
+grep -q '^mfuplan: examples/measured/published.csv: ' "$to/run" || fail "a program alone says: $(cat "$to/run")"
+
 for file in share/man/man1/mfuplan.1 share/mfuplan/schema.json share/doc/mfuplan/LICENSE \
     share/bash-completion/completions/mfuplan share/zsh/site-functions/_mfuplan \
     share/fish/vendor_completions.d/mfuplan.fish; do

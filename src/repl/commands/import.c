@@ -148,14 +148,6 @@ static bool is_table(const char *name)
     return strcmp(name, MFU_PUBLISHED_WORD) == 0 || (n > 4 && strcasecmp(name + n - 4, ".csv") == 0);
 }
 
-static const char *table_path(struct mfu_session *s, const char *name, char path[MFU_PATH_MAX])
-{
-    if (strcmp(name, MFU_PUBLISHED_WORD) != 0)
-        return mfu_session_path(s, name, path);
-    snprintf(path, MFU_PATH_MAX, "%s/" MFU_PUBLISHED, mfu_catalog_folder(s->catalog));
-    return path;
-}
-
 /* "step  measured 9.34 s, predicted 10.2 s" */
 static void tell_pair(struct mfu_session *s, const char *what, double measured, double predicted, enum mfu_dim dim)
 {
@@ -189,7 +181,7 @@ static void tell_run(struct mfu_session *s, const struct mfu_validated *v)
 static int import_run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     char buffer[MFU_PATH_MAX], gpus[32];
-    const char *path = table_path(s, argv[1], buffer);
+    const char *path = mfu_session_table(s, argv[1], buffer);
     struct mfu_measured_run run;
     struct mfu_validated v;
     struct mfu_scenario *next = &run.scenario;
@@ -258,7 +250,7 @@ static const char *offer_ids(struct mfu_session *s, const char *name, size_t i)
     struct mfu_csv *table = &s->typing.table;
     char path[MFU_PATH_MAX];
 
-    if (i == 0 && mfu_csv_read(table_path(s, name, path), s->typing.arena, table, NULL) < 0)
+    if (i == 0 && mfu_csv_read(mfu_session_table(s, name, path), s->typing.arena, table, NULL) < 0)
         *table = (struct mfu_csv){0};
     return i < table->n_rows && *mfu_csv_get(table, i, "id") ? mfu_csv_get(table, i, "id") : NULL;
 }

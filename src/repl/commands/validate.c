@@ -28,8 +28,7 @@ static int kernels(struct mfu_session *s, const char *folder, struct mfu_error *
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    char path[4096];
-    const char *file = path;
+    char path[MFU_PATH_MAX];
     struct mfu_validation *v;
     int status = 0;
 
@@ -39,11 +38,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_fail(err, MFU_EINPUT, "expected kernels FOLDER, or one table of runs");
         return mfu_error_caret(s, err, 1);
     }
-    if (argc == 1)
-        snprintf(path, sizeof path, "%s/" MFU_PUBLISHED, mfu_catalog_folder(s->catalog));
-    else
-        file = mfu_session_path(s, argv[1], path);
-    v = mfu_validate(s->catalog, file, err);
+    v = mfu_validate(s->catalog, mfu_session_table(s, argc > 1 ? argv[1] : NULL, path), err);
     if (!v)
         return -1;
     if (s->json)
@@ -66,7 +61,7 @@ const struct mfu_command mfu_command_validate = {
             "time and memory over all runs and by GPU, runtime and sharding.  What a row\n"
             "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
             "scenario of the session plays no part; `import FILE ID` makes it that of a row.\n"
-            "Without a file: the published runs that come with mfuplan.\n"
+            "Without a file, or of `published`: the runs that come with mfuplan.\n"
             "`validate kernels` takes a folder of calibrate/ground-truth and compares, kernel\n"
             "by kernel, the launches that are predicted with those that PyTorch's profiler\n"
             "saw: missing, extra, slow or fast by more than a quarter.\n"
