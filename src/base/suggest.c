@@ -151,19 +151,20 @@ static int distance_to_parts(const char *word, int length, const char *name, con
 }
 
 /* How good a match `name` is: 0 is the word itself, 1 a word that it begins or whose parts it has, 2 d one at distance d,
- * 2 d + 1 one of which a beginning is, and beyond 2 limit + 1 is too far. */
+ * 2 d + 1 one of which a beginning is, and beyond 2 limit + 1 is too far.  Who slips more than once has the first letter
+ * right: "xlnet" is no slip of hgnet. */
 static int rank(const char *typed, const char *word, int length, const char *name, int limit)
 {
     char folded[LONGEST];
-    int n = fold(folded, name), whole = limit + 1;
+    int n = fold(folded, name), slips = *folded == *word ? limit : least(limit, 1), whole;
 
     if (n >= length && memcmp(folded, word, (size_t)length) == 0)
         return n > length;
     if (leaves_parts_out(typed, name))
         return 1;
-    if (abs(n - length) <= limit) /* also spares the table */
-        whole = distance(word, length, folded, n, limit);
-    return least(2 * whole, 2 * distance_to_parts(word, length, name, folded, limit) + 1);
+    whole = abs(n - length) <= slips ? distance(word, length, folded, n, slips) : slips + 1; /* also spares the table */
+    whole = least(2 * whole, 2 * distance_to_parts(word, length, name, folded, slips) + 1);
+    return whole > 2 * slips + 1 ? 2 * limit + 2 : whole;
 }
 
 /* Of names that begin with the word, or nearly so, the shortest is the nearest: it says least that was not typed. */

@@ -98,6 +98,44 @@ static void a_bounded_search_is_an_exhaustive_one(void **unused)
     assert_true(no_room > 0 && outdone > 0);
 }
 
+/* What a search shows first of rows as good is the one of the fewest tokens per step: nothing is gained by more. */
+static void no_more_tokens_for_nothing(void **unused)
+{
+    PLAN p = {0};
+    struct mfu_scenario s;
+    size_t fewer = 0;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SEARCHES); i++) {
+        struct mfu_sweep w = {.scenario = &s, .keep = 64, .maximize = true, .confirmed = true, .n_columns = 3};
+        struct mfu_sweep_result all = {0}, shown = {0};
+        const struct mfu_sweep_row *first;
+
+        next(&s, &p);
+        add_axis(&w, &s, "batch", "1..8*2");
+        add_axis(&w, &s, "accum", "1..512*2");
+        w.columns[0] = mfu_question_compile(&s, "tokens_per_s", NULL);
+        w.columns[1] = mfu_question_compile(&s, "step_time_s", NULL);
+        w.columns[2] = mfu_question_compile(&s, "tokens_per_step", NULL);
+        HOLDS(mfu_sweep_run(&w, &all, NULL) == 0);
+        mfu_question_free(w.columns[--w.n_columns]);
+        w.columns[2] = NULL;
+        w.distinct = true;
+        HOLDS(mfu_sweep_run(&w, &shown, NULL) == 0 && (shown.n_rows > 0) == (all.n_rows > 0));
+        first = shown.rows;
+        for (size_t k = 0; shown.n_rows > 0 && k < all.n_rows; k++) {
+            HOLDS(first->columns[0] >= all.rows[k].columns[0] * (1 - 1.001e-3));
+            HOLDS(all.rows[k].columns[2] >= first->tokens
+                  || all.rows[k].columns[0] < all.rows[0].columns[0] * (1 - 0.999e-3));
+        }
+        fewer += shown.n_rows > 0 && first->tokens < all.rows[0].columns[2];
+        mfu_sweep_result_free(&all);
+        mfu_sweep_result_free(&shown);
+        mfu_sweep_clear(&w);
+    }
+    assert_true(fewer > 0);
+}
+
 /* No step takes less than the bound of its time, and none has a better share of the peak. */
 static void no_step_beats_its_bound(void **unused)
 {
@@ -149,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bounded_search_is_an_exhaustive_one),
+        cmocka_unit_test(no_more_tokens_for_nothing),
         cmocka_unit_test(no_step_beats_its_bound),
         cmocka_unit_test(a_refusal_holds_for_any_number_of_micro_steps),
     };

@@ -43,7 +43,7 @@ static void slips_are_forgiven(void **state)
 static void a_wrong_hint_is_worse_than_none(void **state)
 {
     static const char *const strangers[] = {
-        "", "-", "zebra", "xy", "x", "frobnicate",
+        "", "-", "zebra", "xy", "x", "frobnicate", "cats", "dlp2", "xlembd",
     };
     const char *best[1];
     char endless[1000];
@@ -124,7 +124,7 @@ static int distance(const char *a, int m, const char *b, int n)
     return d[m][n];
 }
 
-/* 0 the word itself, 1 one that it begins, 1 + d at distance d, 99 too far. */
+/* 0 the word itself, 1 one that it begins, 1 + d at distance d, 99 too far, as is what differs in its first letter and more. */
 static int rank(const char *typed, const char *name)
 {
     int m = (int)strlen(typed), n = (int)strlen(name), limit = 1 + m / 4, d;
@@ -132,7 +132,8 @@ static int rank(const char *typed, const char *name)
     if (n >= m && strncmp(name, typed, (size_t)m) == 0)
         return n > m;
     d = distance(typed, m, name, n);
-    return d <= (limit < m ? limit : m - 1) ? 1 + d : 99;
+    limit = limit < m ? limit : m - 1;
+    return d <= (*typed == *name || limit < 1 ? limit : 1) ? 1 + d : 99;
 }
 
 /* Of names that the word begins the shorter comes first. */

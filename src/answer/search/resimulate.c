@@ -57,8 +57,10 @@ bool mfu_sweep_take(const struct mfu_sweep *s, const struct mfu_plan *plan, stru
 
     if (s->where && !(mfu_question_ask(s->where, plan) > 0))
         return false;
+    row->tokens = plan->step.tokens;
     for (size_t c = 0; c < columns; c++)
         row->columns[c] = mfu_question_ask(s->columns[c], plan);
+    row->best = row->columns[0];
     return !ranked || columns == 0 || !isnan(row->columns[0]);
 }
 
@@ -145,14 +147,34 @@ static bool promising(const struct confirmer *c, const struct mfu_sweep_row *row
     return mfu_keep_better(c->sweep, &best, than);
 }
 
-/* Whether two rows print the same, but for bytes that nobody looks for: both satisfy the condition. */
+static bool as_near(double a, double b, double share)
+{
+    return !(fabs(a - b) > share * fabs(b));
+}
+
+/* Whether a row prints the same as one that is shown, but for bytes that nobody looks for and for what longer steps take
+ * longer for: both satisfy the condition. */
 static bool same_figures(const struct mfu_sweep *s, const struct mfu_sweep_row *a, const struct mfu_sweep_row *b)
 {
-    for (size_t c = 0; c < s->n_columns; c++)
-        if (!(c > 0 && mfu_question_dim(s->columns[c]) == MFU_BYTES)
-            && fabs(a->columns[c] - b->columns[c]) > SAME * fabs(b->columns[c]))
+    if (!as_near(a->columns[0], b->best, SAME)) /* what stands for it is a little behind it as it is */
+        return false;
+    for (size_t c = 0; c < s->n_columns; c++) {
+        enum mfu_dim dim = c > 0 ? mfu_question_dim(s->columns[c]) : MFU_COUNT;
+
+        if (dim != MFU_BYTES && !as_near(a->columns[c], b->columns[c], SAME)
+            && !(dim == MFU_SECONDS && as_near(a->columns[c] / a->tokens, b->columns[c] / b->tokens, SAME)))
             return false;
+    }
     return true;
+}
+
+/* Whether a row is shown instead of one with the same figures: for the fewer tokens in its step, or as it is better; of two
+ * that are as good the one nearer to what is set now. */
+static bool rather(const struct mfu_sweep *s, const struct mfu_sweep_row *row, const struct mfu_sweep_row *than)
+{
+    return row->tokens != than->tokens                        ? row->tokens < than->tokens
+        : as_near(row->columns[0], than->columns[0], AS_GOOD) ? row->combination < than->combination
+                                                              : mfu_keep_better(s, row, than);
 }
 
 static void insert(const struct mfu_sweep *s, struct mfu_sweep_row *rows, size_t *n, const struct mfu_sweep_row *row)
@@ -161,11 +183,10 @@ static void insert(const struct mfu_sweep *s, struct mfu_sweep_row *rows, size_t
 
     for (k = 0; s->distinct && k < *n; k++)
         if (same_figures(s, row, &rows[k])) {
-            bool as_good = fabs(row->columns[0] - rows[k].columns[0]) <= AS_GOOD * fabs(row->columns[0]);
+            double best = (s->maximize ? fmax : fmin)(row->best, rows[k].best);
 
-            /* Of two that are as good, the one nearer to what is set now. */
-            if (as_good ? row->combination < rows[k].combination : mfu_keep_better(s, row, &rows[k]))
-                rows[k] = *row;
+            rows[k] = rather(s, row, &rows[k]) ? *row : rows[k];
+            rows[k].best = best;
             return;
         }
     k = *n < s->keep ? (*n)++ : s->keep;

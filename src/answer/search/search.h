@@ -41,7 +41,8 @@ struct mfu_sweep {
     bool confirmed;        /* the rows handed back, where they are few */
     double weighs_all;     /* up to so many combinations each is planned; of more, a search leaves out those
                             * of which a bound says that they are no row; 0: the usual number */
-    bool distinct;         /* of rows with the same figures, but for bytes beside the goal, only the best */
+    bool distinct;         /* of rows with the same figures, but for bytes beside the goal and for seconds that are the
+                            * same per token, only the one with the fewest tokens per step, or the best of those */
     bool pareto;           /* keep what no other row beats in every column */
     bool (*stopped)(void); /* called between batches: true ends the run; may be NULL */
     void (*tell)(void *context, double done, double total); /* progress, between batches; may be NULL */
@@ -52,6 +53,8 @@ struct mfu_sweep_row {
     size_t combination;    /* number: first axis slowest */
     bool simulated, taken; /* taken: satisfies the condition */
     unsigned beaten;       /* rows that beat it in every column, while a front is looked for */
+    double tokens;         /* per step */
+    double best;           /* column 0 of the best row that this one stands for */
     double columns[MFU_COLUMNS];
 };
 

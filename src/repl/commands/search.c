@@ -136,7 +136,8 @@ const struct mfu_command mfu_command_search = {
     .summary = "find the best settings",
     .help = "Plans every combination of some keys' values and shows the best, simulated as\n"
             "`plan` does.  Without KEY=VALUES it varies everything `advise` may change\n"
-            "except numerics, hardware and environment; equal results are shown once.\n"
+            "except numerics, hardware and environment; of results that are equal but for the\n"
+            "length of the step the one with the fewest tokens per step is shown.\n"
             "The goal is tokens_per_s and `where EXPR` is `fits` unless given; `pareto`\n"
             "shows what nothing beats in both speed and memory; `shard I/N` searches the\n"
             "I-th of N equal parts.  Of more than a hundred thousand combinations, those\n"
