@@ -319,7 +319,7 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s)
     plan->mfu.hfu /= scale;
     if (s->timeline.loader_wait_s > 0.5 * s->timeline.step_s)
         plan->limit = MFU_LIMIT_INPUT;
-    else if (s->timeline.host_bound_s - plan->paging_s > 0.5 * s->timeline.step_s)
+    else if (s->timeline.host_bound_s - plan->paging_s - mfu_plan_fixed_s(plan) > 0.5 * s->timeline.step_s)
         plan->limit = MFU_LIMIT_LAUNCH;
     mfu_plan_memory_spread(plan, &plan->memory);
 }

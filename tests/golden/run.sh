@@ -9,7 +9,7 @@ program=$(realpath "$1") data=$(realpath "$2") accept=$3
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-cp "$here"/*.yml "$here"/*.yaml "$work"   # what a newcomer brings
+cp "$here"/*.yml "$here"/*.yaml "$here"/*.csv "$work"   # what users bring
 cd "$work" || exit 1
 failed=0
 for file in "$here"/*.md; do

@@ -99,6 +99,7 @@ static void parts_add_up(void **unused)
         HOLDS(p.memory.fits || p.memory.fill > 1 || !p.memory.fragmented);
         HOLDS(!p.memory.fits || p.memory.peak.bytes + p.memory.context_bytes <= p.memory.capacity_bytes);
         HOLDS_NEAR(simulation.timeline.busy_s, p.step.busy_s, 1e-6);
+        HOLDS(p.limit != MFU_LIMIT_LAUNCH || p.step.host_s >= p.step.busy_s); /* as its sentence says */
         HOLDS(p.step.low_s <= p.step.time_s && p.step.time_s <= p.step.high_s && positive(p.step.low_s));
         HOLDS_NEAR(p.step.tokens_per_s * p.step.time_s, p.step.tokens, EXACT);
         HOLDS_NEAR(p.mfu.achieved_flops * p.step.time_s * p.config.ranks, p.mfu.model_flops, EXACT);

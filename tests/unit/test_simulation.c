@@ -121,8 +121,7 @@ static void graphs_release_a_launch_bound_run(void **state)
         step_s[i] = p.step.time_s;
         idle[i] =
             (p.step.idle_s - p.machine.c[MFU_C_STEP_CONSTANT]) / (p.step.time_s - p.machine.c[MFU_C_STEP_CONSTANT]);
-        if (i == 0)
-            assert_int_equal(p.limit, MFU_LIMIT_LAUNCH);
+        assert_int_equal(p.limit, i < 2 ? MFU_LIMIT_LAUNCH : MFU_LIMIT_LATENCY); /* a step's hand-over is no launch */
         mfu_simulation_release(&s);
         mfu_plan_release(&p);
     }

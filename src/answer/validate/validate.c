@@ -551,22 +551,34 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
     return all;
 }
 
-/* The row of this id; n_rows without, with the nearest in `err`. */
+/* The row of this id; n_rows without, with the nearest in `err`, or where several have it. */
 static size_t find_row(const struct mfu_csv *csv, const char *path, const char *id, struct mfu_arena *arena,
                        struct mfu_error *err)
 {
     const char **ids = mfu_arena_alloc(arena, csv->n_rows + 1, sizeof *ids);
-    size_t n = 0;
+    size_t n = 0, row = csv->n_rows;
 
-    for (size_t i = 0; i < csv->n_rows; i++)
-        if (id && strcmp(mfu_csv_get(csv, i, "id"), id) == 0)
-            return i;
-    for (size_t i = 0; ids && i < csv->n_rows; i++)
-        if (*mfu_csv_get(csv, i, "id"))
-            ids[n++] = mfu_csv_get(csv, i, "id");
+    if (!ids)
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+    for (size_t i = 0; ids && i < csv->n_rows; i++) {
+        const char *own = mfu_csv_get(csv, i, "id");
+
+        if (*own)
+            ids[n++] = own;
+        if (!*own || !id || strcmp(own, id) != 0)
+            continue;
+        if (row < csv->n_rows) {
+            mfu_fail(err, MFU_EINPUT, "the row of line %d has the id '%.60s', too", csv->lines[row], id);
+            mfu_error_at(err, path, csv->lines[i], 0);
+            return csv->n_rows;
+        }
+        row = i;
+    }
+    if (!ids || row < csv->n_rows)
+        return row;
     if (n == 0)
         mfu_fail(err, MFU_EINPUT, "%.200s: no row has an id (column id)", path);
-    else if (!id)
+    else if (!id || !*id)
         mfu_fail(err, MFU_EINPUT, "a table of runs: expected the id of a row behind it, such as %.60s", ids[0]);
     else {
         mfu_fail(err, MFU_EINPUT, "no row has the id '%.60s'", id);
@@ -592,6 +604,8 @@ int mfu_validate_row(struct mfu_catalog *catalog, const char *path, const char *
         status = v->read                    ? 0
             : mfu_is_rollout_row(&csv, row) ? mfu_fail(err, MFU_EINPUT, "%.60s is a rollout, no training", v->id)
                                             : mfu_fail(err, MFU_EINPUT, "%.60s: %.200s", v->id, v->skipped);
+        if (status < 0)
+            mfu_error_at(err, path, csv.lines[row], 0);
     }
     mfu_plan_release(&plan);
     mfu_simulation_release(&simulation);

@@ -72,8 +72,8 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *, const char *path, stru
 void mfu_validation_free(struct mfu_validation *);
 
 /* Plans one row as mfu_validate() does; `run` has its scenario then, whose cluster may be run->machine.  What keeps it from
- * being planned or compared is v->skipped.  -1 where the table cannot be read, no row has this id (with the nearest), or the row
- * says no whole scenario (with the reason). */
+ * being planned or compared is v->skipped.  -1 where the table cannot be read, no row has this id (with the nearest) or several have, or the row
+ * says no whole scenario (with the reason and the line). */
 int mfu_validate_row(struct mfu_catalog *, const char *path, const char *id, struct mfu_measured_run *run,
                      struct mfu_validated *v, struct mfu_error *err);
 

@@ -217,17 +217,20 @@ static int show(struct mfu_session *s, const struct mfu_page *p, struct mfu_erro
     return status;
 }
 
+static const char articles[] = "the a an der die das ein eine"; /* before a term, which has none */
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     const struct mfu_page *p;
     char language[3], word[256];
+    int first = argc > 2 && mfu_is_among(articles, argv[1]) ? 2 : 1;
     size_t n = 0;
 
     mfu_page_language(mfu_environment_locale(), language);
     if (argc == 1)
         return list(s, language, err);
-    for (int i = 1; i < argc && n < sizeof word; i++)
-        n += (size_t)snprintf(word + n, sizeof word - n, "%s%s", i > 1 ? " " : "", argv[i]);
+    for (int i = first; i < argc && n < sizeof word; i++)
+        n += (size_t)snprintf(word + n, sizeof word - n, "%s%s", i > first ? " " : "", argv[i]);
     p = find(language, word);
     return p ? show(s, p, err) : unknown(s, language, word, err);
 }
