@@ -113,11 +113,11 @@ static void runs_of_a_slow_card_are_believed(void **state)
 struct sourced {
     const char *source;
     double times; /* as long as on one GPU as it is */
+    int gpus;
 };
 
-/* A calibration by these runs on `gpus` GPUs each, by their sources or as if all were of one. */
-static struct mfu_calibrated *calibrate_by_source(struct place *p, const struct sourced *runs, size_t n, int gpus,
-                                                  bool told)
+/* A calibration by these runs, by their sources or as if all were of one. */
+static struct mfu_calibrated *calibrate_by_source(struct place *p, const struct sourced *runs, size_t n, bool told)
 {
     struct mfu_error err = {0};
     struct mfu_calibrated *c;
@@ -130,8 +130,8 @@ static struct mfu_calibrated *calibrate_by_source(struct place *p, const struct 
         used += snprintf(text + used, sizeof text - (size_t)used,
                          "%s,rtx4070,%d,%s,gpt2,1024,12,12,768,50304,%zu,64,%.0f,bf16-amp,torch.compile,adamw-fused,"
                          "flash2,0\n",
-                         told ? runs[i].source : "all", gpus, gpus > 1 ? "ddp" : "none", 4 + 2 * (i % 3),
-                         runs[i].times * 9340. / 8 * (double)(4 + 2 * (i % 3)));
+                         told ? runs[i].source : "all", runs[i].gpus, runs[i].gpus > 1 ? "ddp" : "none",
+                         4 + 2 * (i % 3), runs[i].times * 9340. / 8 * (double)(4 + 2 * (i % 3)));
     if (!(c = calibrate(p, scratch_file(&p->files, told ? "told.csv" : "pooled.csv", text), &err)))
         fail_msg("%s", err.text);
     assert_int_equal(c->n_runs, n);
@@ -141,12 +141,12 @@ static struct mfu_calibrated *calibrate_by_source(struct place *p, const struct 
 /* Six slow runs of one source beside one each of three others: pooled they make the card slow, told apart hardly. */
 static void many_runs_of_a_source_are_one_source(void **state)
 {
-    static const struct sourced runs[] = {{"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"a", 1.3},
-                                          {"a", 1.3}, {"b", 1},   {"c", 1},   {"d", 1}};
+    static const struct sourced runs[] = {{"a", 1.3, 1}, {"a", 1.3, 1}, {"a", 1.3, 1}, {"a", 1.3, 1}, {"a", 1.3, 1},
+                                          {"a", 1.3, 1}, {"b", 1, 1},   {"c", 1, 1},   {"d", 1, 1}};
     double efficiency[2];
 
     for (int told = 0; told < 2; told++) {
-        struct mfu_calibrated *c = calibrate_by_source(*state, runs, LENGTH(runs), 1, told);
+        struct mfu_calibrated *c = calibrate_by_source(*state, runs, LENGTH(runs), told);
 
         assert_int_equal(c->fit.n_classes, 1); /* residuals are listed by kind, not by source */
         efficiency[told] = c->fit.value[MFU_C_GEMM_EFFICIENCY];
@@ -158,10 +158,11 @@ static void many_runs_of_a_source_are_one_source(void **state)
 /* What is slow about two others' systems is nothing of a third; what is slow about one's own stays so. */
 static void a_system_is_its_owners(void **state)
 {
-    static const struct sourced runs[] = {{"a", 1.3}, {"a", 1.3}, {"a", 1.3}, {"b", 1.3}, {"b", 1.3}, {"b", 1.3}};
+    static const struct sourced runs[] = {{"a", 1.3, 2}, {"a", 1.3, 2}, {"a", 1.3, 2},
+                                          {"b", 1.3, 2}, {"b", 1.3, 2}, {"b", 1.3, 2}};
 
     for (int told = 0; told < 2; told++) {
-        struct mfu_calibrated *c = calibrate_by_source(*state, runs, LENGTH(runs), 2, told);
+        struct mfu_calibrated *c = calibrate_by_source(*state, runs, LENGTH(runs), told);
 
         if (told)
             assert_true(c->fit.value[MFU_C_SYSTEM] == 1);
@@ -169,6 +170,22 @@ static void a_system_is_its_owners(void **state)
             assert_true(c->fit.value[MFU_C_SYSTEM] > 1.02);
         mfu_calibrated_free(c);
     }
+}
+
+/* What runs on one GPU say of a card, a run of the same sources on two, about which less is known, does not take back. */
+static void a_run_on_two_takes_nothing_from_those_on_one(void **state)
+{
+    static const struct sourced runs[] = {{"a", 1.3, 1}, {"a", 1.3, 1}, {"b", 1.3, 1}, {"b", 1.3, 1}, {"c", 1.3, 1},
+                                          {"c", 1.3, 1}, {"a", 1.3, 2}, {"b", 1.3, 2}, {"c", 1.3, 2}};
+    double efficiency[2];
+
+    for (int two = 0; two < 2; two++) {
+        struct mfu_calibrated *c = calibrate_by_source(*state, runs, two ? LENGTH(runs) : LENGTH(runs) - 3, true);
+
+        efficiency[two] = c->fit.value[MFU_C_GEMM_EFFICIENCY];
+        mfu_calibrated_free(c);
+    }
+    assert_true(efficiency[1] <= 1.001 * efficiency[0]);
 }
 
 static void one_run_is_believed_or_refused(void **state)
@@ -623,6 +640,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(runs_of_a_slow_card_are_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_runs_of_a_source_are_one_source, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_system_is_its_owners, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_run_on_two_takes_nothing_from_those_on_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_run_is_believed_or_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_constant_needs_steps_of_two_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_loader_is_what_equal_sequences_wait_for, set_up, tear_down),

@@ -125,12 +125,15 @@ static int add_point(struct work *w, struct mfu_fit_point point, struct point wh
     return 0;
 }
 
-/* The class of this name and source in the fit as a whole; the last when it is full. */
+/* The class of this name, source and systematic spread in the fit as a whole, since runs on many GPUs take nothing from what those
+ * on one say; the last when it is full. */
 static int class_of(struct work *w, struct mfu_fit_class c, int source)
 {
     int i = 0;
 
-    while (i < w->n_classes && (strcmp(w->classes[i].name, c.name) != 0 || w->source_of[i] != source))
+    while (i < w->n_classes
+           && (strcmp(w->classes[i].name, c.name) != 0 || w->source_of[i] != source
+               || w->classes[i].systematic != c.systematic))
         i++;
     if (i == w->n_classes && i < MFU_FIT_CLASSES) {
         w->source_of[i] = source;
