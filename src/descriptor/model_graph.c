@@ -539,7 +539,7 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         {"name", MFU_FIELD_TEXT, .size = sizeof name, .required = 1},
         {.key = NULL},
     };
-    struct mfu_yaml_node *repeat, *apart, *ops, *keep;
+    struct mfu_yaml_node *repeat, *apart, *ops, *keep, *module;
     bool keeps;
     struct mfu_yaml *own = b->yaml;
 
@@ -555,9 +555,13 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
     }
     if (!(keep = read_switch(b, node, "keep", &keeps)) || !read_switch(b, node, "shares", &s->shares)
-        || !read_switch(b, node, "module", &s->module))
+        || !(module = read_switch(b, node, "module", &s->module)))
         return -1;
     repeat = mfu_node_find(node, "repeat");
+    if (repeat && s->module) {
+        mfu_fail(b->err, MFU_EINPUT, "module: this section repeats, and each of its layers is a module as it is");
+        return mfu_node_error(b->yaml, module, b->err);
+    }
     apart = mfu_node_find(node, "apart");
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
     if (!s->name)

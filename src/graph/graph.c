@@ -131,7 +131,8 @@ static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, i
                 mfu_tensor_extend(s, s->nodes[i].out);
 }
 
-/* What its modules have returned: embeddings, until all layers have run. */
+/* What its modules have returned: embeddings, until all layers have run; a stage's last layer is one of several that are
+ * alike, behind one that may stand for several. */
 static void hold_results(struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
     for (int k = 0; k < n && s->runtime->scopes; k++)
@@ -630,7 +631,7 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         s->layer = k;
         if (k > 0 && !same_module(&layers[k - 1], &layers[k]))
             hold_given(s, layers, k - 1, false);
-        if (k == n - 1)
+        if (k == n - 1 && !layers[k].section->repeat)
             hold_results(s, layers, k);
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
@@ -657,6 +658,8 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         mfu_choose_kept(s, &layers[k]);
         if (k == n - 1)
             hold_locals(s, layers, n);
+        if (k == n - 1 && layers[k].section->repeat)
+            hold_results(s, layers, k);
         if (k == n - 1 && k > 0)
             hold_given(s, layers, k - 1, true);
         mfu_segment_close(s);

@@ -688,6 +688,32 @@ static void no_pipeline_of_an_encoder_and_a_decoder(void **unused)
     assert_true(n >= 20);
 }
 
+/* However few layers a stage has, and whatever lives until they have run: no part of its memory is less than nothing. */
+static void stages_hold_no_less_than_nothing(void **unused)
+{
+    static struct mfu_plan plan;
+    int n = 0;
+
+    (void)unused;
+    for (size_t i = 0; i < n_models; i++)
+        for (int deep = 0; deep < 2; deep++) {
+            struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, models[i], NULL),
+                                                       mfu_catalog_gpu(catalog, "h200-sxm", NULL));
+
+            assert_int_equal(mfu_scenario_set(&s, "gpus", deep ? "4" : "2", NULL), 0);
+            if (mfu_scenario_set(&s, "pp", deep ? "4" : "2", NULL) < 0 || mfu_plan_make(&plan, &s, NULL) < 0)
+                continue;
+            n++;
+            for (int k = 0; k < plan.n_stages; k++)
+                for (int part = 0; part < MFU_PART_COUNT; part++)
+                    if (!(plan.stages[k].alone.peak.parts[part] >= 0))
+                        fail_msg("%s, stage %d: %s: %g bytes", models[i], k, mfu_part_names[part],
+                                 plan.stages[k].alone.peak.parts[part]);
+        }
+    mfu_plan_release(&plan);
+    assert_true(n >= 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -700,6 +726,7 @@ int main(void)
         cmocka_unit_test(a_better_card_is_no_worse),
         cmocka_unit_test(all_routes_lead_to_one_plan),
         cmocka_unit_test(no_pipeline_of_an_encoder_and_a_decoder),
+        cmocka_unit_test(stages_hold_no_less_than_nothing),
     };
 
     return RUN_LAWS(tests);

@@ -250,6 +250,8 @@ static void slips_are_refused_where_they_stand(void **state)
         {"- name: h\n", "- name: h\n    keep: 1\n", "keep: no operation behind it takes this as 'kept'", "", 24, 11},
         {"- name: h\n", "- name: h\n    keep: {a: [b]}\n", "keep: expected 1 or 0", "", 24, 11},
         {"- name: h\n", "- name: h\n    shares: 2\n", "shares: expected 1 or 0", "", 24, 13},
+        {"- name: h\n", "- name: h\n    module: 1\n", "module: this section repeats, and each of its layers is a module as it is", "",
+         24, 13},
         {"in: [input, attn.proj]", "in: [input, kept]", "add 'add': in: no operation above is called 'kept'", "", 30, 31},
         {"graph:", "whole: [n_embd / 2, n_emb / 2]\ngraph:", "whole: no dim is called 'n_emb'", "n_embd", 16, 21},
         {"graph:", "whole: {a: b}\ngraph:", "whole: expected expressions such as [height / 64]", "", 16, 8},
