@@ -375,6 +375,27 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
             }
 }
 
+/* Sums over rows for the gradient of a vector, of norms that are their own activation. */
+static int vector_gradients(const char *trainable)
+{
+    const char *const settings[] = {"trainable", trainable, NULL};
+    int n = 0;
+
+    assert_true(make(&plan, "a100-80gb-sxm", "resnetv2_50d_frn", settings));
+    for (int i = 0; i < plan.program.n_launches; i++)
+        n += strncmp(plan.program.launches[i].op, "evo", 3) == 0
+            && strcmp(plan.program.launches[i].suffix, "wgrad") == 0;
+    return n;
+}
+
+/* A frozen factor and threshold have no gradient that somebody works out: the shift alone is a third of the three. */
+static void frozen_vectors_of_a_norm_have_no_gradient(void **state)
+{
+    (void)state;
+    assert_true(vector_gradients("all") > 0);
+    assert_int_equal(3 * vector_gradients("biases"), vector_gradients("all"));
+}
+
 /* Tokens that a product sums over are no row of anything: an odd number of them costs it no speed. */
 static void products_that_sum_over_tokens_do_not_want_them_even(void **state)
 {
@@ -1789,6 +1810,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
+        cmocka_unit_test(frozen_vectors_of_a_norm_have_no_gradient),
         cmocka_unit_test(references_keep_weights_that_are_gathered_again),
         cmocka_unit_test(products_that_sum_over_tokens_do_not_want_them_even),
         cmocka_unit_test(fewer_checkpointed_layers_keep_more_and_take_less),

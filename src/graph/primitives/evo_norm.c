@@ -160,19 +160,24 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         of = n->saved[SAVED_STATISTICS];
     int before = n->saved[SAVED_BEFORE], gate = n->saved[SAVED_GATE], d;
     int g = mfu_emit_cast(s, n->gradient, mfu_view_type(s, x));
+    bool weights = mfu_trains(s, n, 0);
 
     if (kind == FRN) {
-        int threshold = choice_grad(s, g, before);
+        int threshold = weights ? choice_grad(s, g, before) : MFU_NO_VIEW;
 
         g = choice_grad(s, g, before);
         mfu_tensor_extend(s, before);
-        mfu_param_grad_add(s, n, 0, columns_sum(s, threshold));
+        if (weights)
+            mfu_param_grad_add(s, n, 0, columns_sum(s, threshold));
     }
-    mfu_param_grad_add(s, n, 1, columns_sum(s, g));
-    d = map(s, "dweight", g, n->saved[SAVED_NORMALISED]);
+    if (mfu_trains(s, n, 1))
+        mfu_param_grad_add(s, n, 1, columns_sum(s, g));
+    d = weights ? map(s, "dweight", g, n->saved[SAVED_NORMALISED]) : MFU_NO_VIEW;
     g = spread(s, "dmul", g, MFU_NO_VIEW);
-    mfu_tensor_extend(s, d);
-    mfu_param_grad_add(s, n, 0, columns_sum(s, d));
+    if (weights) {
+        mfu_tensor_extend(s, d);
+        mfu_param_grad_add(s, n, 0, columns_sum(s, d));
+    }
     if (kind == FRN) {
         d = map(s, "drms", g, x);
         mfu_grad_add(s, n, 0, spread(s, "dmul", g, of));
@@ -195,7 +200,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         variance_grad(s, n, wide, statistics(s, "dstd", g));
     }
     mfu_grad_add(s, n, 0, spread(s, "dgate", d, MFU_NO_VIEW));
-    mfu_param_grad_add(s, n, 0, columns_sum(s, map(s, "dgate", d, x)));
+    if (weights)
+        mfu_param_grad_add(s, n, 0, columns_sum(s, map(s, "dgate", d, x)));
 }
 
 const struct mfu_primitive mfu_primitive_evo_norm = {
