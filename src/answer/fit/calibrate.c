@@ -125,8 +125,8 @@ static int add_point(struct work *w, struct mfu_fit_point point, struct point wh
     return 0;
 }
 
-/* The class of this name, source and systematic spread in the fit as a whole, since runs on many GPUs take nothing from what those
- * on one say; the last when it is full. */
+/* The class of this name, source and systematic spread in the fit as a whole, since runs on many GPUs take nothing from
+ * what those on one say; the last, with the larger spread of the two, when it is full. */
 static int class_of(struct work *w, struct mfu_fit_class c, int source)
 {
     int i = 0;
@@ -487,7 +487,8 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
         if (used[k] && mfu_attentions[k].fused)
             tie(one(list, &n, 0.12), mfu_attentions[k].d64, mfu_attentions[k].d128);
-    p = one(list, &n, own ? 0.20 : 0.07); /* one board may be slow; boards in general follow their memory's law */
+    /* One board may be slow; boards in general follow the law of their memory (dram.attain: sigma 3 to 8 % of most families). */
+    p = one(list, &n, own ? 0.20 : 0.07);
     tie(p, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_OPTIMIZER);
     tie(p, MFU_C_RATE_POINTWISE, MFU_C_RATE_NORM); /* which rules where loads are narrow */
     if (constant)

@@ -293,6 +293,7 @@ const struct mfu_command mfu_command_import = {
             "    import runs.csv ID; why",
     .least_args = 1,
     .most_args = 2,
+    .word = MFU_PUBLISHED_WORD,
     .offer = {mfu_offer_files, offer_second},
     .answers = MFU_ANSWERS(&record, &mfu_record_imported_run),
     .pages = true,

@@ -69,6 +69,7 @@ const struct mfu_command mfu_command_validate = {
             "    validate runs.csv\n"
             "    validate kernels h200.truth",
     .most_args = 2,
+    .word = MFU_PUBLISHED_WORD,
     .offer = {mfu_offer_files},
     .answers = MFU_ANSWERS(&mfu_record_validate, &mfu_record_alignment),
     .pages = true,
