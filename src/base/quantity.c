@@ -99,11 +99,6 @@ static const struct dimension {
 
 /* Reading ---------------------------------------------------------------- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static size_t blanks(const char *text)
 {
     return strspn(text, " \t");
@@ -201,7 +196,7 @@ int mfu_quantity_parse(const char *text, enum mfu_dim dim, double *value, struct
     size_t n = strlen(begin), used;
     double number = 0, factor;
 
-    while (n > 0 && is_blank(begin[n - 1]))
+    while (n > 0 && (begin[n - 1] == ' ' || begin[n - 1] == '\t'))
         n--;
     used = read_number(begin, &number);
     if (used == 0)

@@ -80,11 +80,6 @@ static bool find_range(struct mfu_fit_problem *q, int k)
     return n > 0 && q->sigma[k] > 0;
 }
 
-static double t_of(const struct mfu_fit_problem *q, int k, double u)
-{
-    return q->lo[k] + (q->hi[k] - q->lo[k]) / (1 + exp(-u));
-}
-
 static double u_of(const struct mfu_fit_problem *q, int k, double t)
 {
     double x = (t - q->lo[k]) / (q->hi[k] - q->lo[k]);
@@ -151,7 +146,8 @@ static void take(struct mfu_fit_problem *q, const gsl_vector *u, double *t)
 {
     memcpy(t, q->t, sizeof q->t);
     for (int i = 0; i < q->p; i++)
-        t[q->use[i]] = t_of(q, q->use[i], gsl_vector_get(u, (size_t)i));
+        t[q->use[i]] =
+            q->lo[q->use[i]] + (q->hi[q->use[i]] - q->lo[q->use[i]]) / (1 + exp(-gsl_vector_get(u, (size_t)i)));
     for (int i = 0; i < q->n_shared; i++)
         q->b[q->shared[i]] = gsl_vector_get(u, (size_t)(q->p + i));
 }

@@ -43,11 +43,6 @@ struct mfu_fold {
     bool unlike;
 };
 
-static struct stretch *stretch_of(const struct mfu_fold *x, int layer, int turn)
-{
-    return &x->stretches[x->segment[layer * MOST_SEGMENTS + turn]];
-}
-
 /* Not the number of an item: of none, of the weights. */
 static bool names_none(int item)
 {
@@ -82,7 +77,7 @@ static struct place placed(const struct mfu_fold *x, enum list list, int item, c
         }
     }
     if (layer != in->layer)
-        at.in = stretch_of(x, layer, in->turn);
+        at.in = &x->stretches[x->segment[layer * MOST_SEGMENTS + in->turn]];
     return at;
 }
 

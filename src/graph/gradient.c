@@ -220,12 +220,6 @@ int mfu_node_weight_again(struct mfu_builder *s, struct mfu_node *n, int saved)
     return base && !base->unpacks ? mfu_node_weight(s, n, 0) : saved;
 }
 
-/* The type of .grad. */
-static enum mfu_type gradient_type(const struct mfu_builder *s, const struct mfu_parameter *p)
-{
-    return p->type == s->numerics.weight || p->type == s->numerics.product ? s->numerics.gradient : p->type;
-}
-
 void mfu_program_accumulate(struct mfu_program *p, double accum)
 {
     p->accum = accum;
@@ -315,7 +309,8 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[which]];
 
-    enum mfu_type type = gradient_type(s, p);
+    enum mfu_type type =
+        p->type == s->numerics.weight || p->type == s->numerics.product ? s->numerics.gradient : p->type;
 
     if (mfu_view_type(s, view) != type && !adds_as_they_are(s, type))
         view = mfu_emit_cast_as(s, view, type, MFU_PART_GRADIENTS, MFU_PARAMETER);

@@ -65,13 +65,6 @@ static void hold_summands(struct mfu_builder *s, const struct mfu_layer *st, int
             mfu_tensor_extend(s, s->nodes[sum->in[k]].out);
 }
 
-/* Whoever calls a layer, or a frozen model's block, names its argument until it returns. */
-static void hold_input(struct mfu_builder *s, const struct mfu_layer *st)
-{
-    if ((s->apart || st->section->repeat) && st->input >= 0 && s->runtime->scopes && !s->failed)
-        mfu_tensor_extend(s, s->nodes[st->input].out);
-}
-
 /* Whether a package has written the layer, in a model that is eager PyTorch's. */
 static bool is_their_layer(const struct mfu_builder *s, const struct mfu_layer *st)
 {
@@ -106,7 +99,9 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         hold_arguments(s, st, i);
         hold_summands(s, st, i);
     }
-    hold_input(s, st);
+    /* Whoever calls a layer, or a frozen model's block, names its argument until it returns. */
+    if ((s->apart || st->section->repeat) && st->input >= 0 && s->runtime->scopes && !s->failed)
+        mfu_tensor_extend(s, s->nodes[st->input].out);
     s->apart = false;
     s->numerics = own;
 }
@@ -189,17 +184,11 @@ static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *la
     return mfu_view_bytes(s, view);
 }
 
-/* Whether anything in or before a stretch trains. */
-static bool has_backward(const struct mfu_builder *s, const struct mfu_layer *st)
-{
-    return s->nodes[st->first_node + st->n_nodes - 1].requires_gradient;
-}
-
 static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
 {
     bool widens = s->numerics.widens;
 
-    if (mfu_layer_recomputed(s, st) && has_backward(s, st)) {
+    if (mfu_layer_recomputed(s, st) && s->nodes[st->first_node + st->n_nodes - 1].requires_gradient) {
         s->last_saver = mfu_last_saver(s, st);
         s->recomputing = true;
         s->next_kept = st->first_kept;

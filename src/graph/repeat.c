@@ -74,16 +74,6 @@ static int view_to(struct neighbours *x, int view)
     return view == MFU_NO_VIEW ? view : counterpart(x, VIEWS, view);
 }
 
-static int tensor_to(struct neighbours *x, int tensor)
-{
-    return tensor == 0 ? tensor : counterpart(x, TENSORS, tensor); /* the weights */
-}
-
-static int producer_to(struct neighbours *x, int launch)
-{
-    return launch < 0 ? launch : counterpart(x, LAUNCHES, launch);
-}
-
 /* ---- are they alike? -------------------------------------------------------- */
 
 static bool same_input(const struct mfu_layer *a, const struct mfu_layer *b, int in, int of)
@@ -256,8 +246,8 @@ static bool repeat_views(struct neighbours *x)
         struct mfu_view *to = &p->views[p->n_views + i];
 
         *to = p->views[x->now->first[VIEWS] + i];
-        to->tensor = tensor_to(x, to->tensor);
-        to->producer = producer_to(x, to->producer);
+        to->tensor = to->tensor == 0 ? to->tensor : counterpart(x, TENSORS, to->tensor);
+        to->producer = to->producer < 0 ? to->producer : counterpart(x, LAUNCHES, to->producer);
     }
     return !x->foreign;
 }

@@ -63,11 +63,6 @@ static const struct mfu_shard_rule pipelined = {MFU_STATE_WEIGHT, MFU_REDUCE_SCA
 /* DeepSpeed writes no piece of a gradient below this (edaa7221, swap_tensor/utils.py: MIN_AIO_BYTES). */
 #define LEAST_SWAPPED_BYTES 0x1p20
 
-static double ranks_along(const struct mfu_builder *s, unsigned axes)
-{
-    return mfu_mesh_group(&s->program->mesh, axes, 1).ranks;
-}
-
 /* Copies of what is sharded (HSDP). */
 double mfu_shard_copies(const struct mfu_builder *s)
 {
@@ -681,7 +676,7 @@ static void fill_pools(struct mfu_sharder *x)
                                        .params = p->expert_params,
                                        .trained = p->expert_trained};
     for (int i = 0; i < (apart ? MFU_POOLS : 1); i++) {
-        x->pool[i].ranks = ranks_along(x->s, x->pool[i].axes);
+        x->pool[i].ranks = mfu_mesh_group(&x->s->program->mesh, x->pool[i].axes, 1).ranks;
         x->pool[i].bucket = FIRST_BUCKET_BYTES;
         x->spread |= x->pool[i].ranks > 1;
     }

@@ -37,13 +37,6 @@ double mfu_mesh_ranks(const struct mfu_mesh *m)
     return ranks;
 }
 
-/* Positions along an axis of this stride and size within a unit of GPUs: all, those
- * that fit, or this rank alone. */
-static double within(double stride, double size, double unit_gpus)
-{
-    return fmin(size, fmax(1, floor(unit_gpus / stride)));
-}
-
 struct mfu_group mfu_mesh_group(const struct mfu_mesh *m, unsigned axes, double unit_gpus)
 {
     struct mfu_group g = {.ranks = 1, .local = 1, .extent = 1};
@@ -57,7 +50,9 @@ struct mfu_group mfu_mesh_group(const struct mfu_mesh *m, unsigned axes, double 
             if (g.ranks == 1)
                 g.stride = stride;
             g.ranks *= size;
-            g.local *= within(stride, size, unit_gpus);
+            /* Positions along an axis of this stride and size within a unit of GPUs: all, those
+             * that fit, or this rank alone. */
+            g.local *= fmin(size, fmax(1, floor(unit_gpus / stride)));
             g.extent += (size - 1) * stride;
         }
         stride *= size;

@@ -106,11 +106,6 @@ static int scenario_of(const struct mfu_scenario *from, const struct pass *x, st
     return 0;
 }
 
-static bool makes_logits(const struct mfu_program *g, const struct mfu_launch *l)
-{
-    return l->n_out > 0 && g->tensors[g->views[l->out[0]].tensor].part == MFU_PART_LOGITS_LOSS;
-}
-
 /* The tokens of so many that a layer keeps. */
 static double kept(const struct mfu_kernel *k, double tokens)
 {
@@ -156,7 +151,7 @@ static void adapt(const struct pass *x, const struct mfu_plan *p, const struct m
                   double times, struct sizes *z)
 {
     struct mfu_kernel *k = &w->kernel;
-    bool logits = makes_logits(&p->program, l);
+    bool logits = l->n_out > 0 && p->program.tensors[p->program.views[l->out[0]].tensor].part == MFU_PART_LOGITS_LOSS;
     double tokens = x->batch * x->seq;
 
     if (w->collective.axes != 0)

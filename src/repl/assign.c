@@ -318,10 +318,8 @@ static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
     }
     if (!mfu_parse_subject(p->key) && mfu_key_find_set(r->next->model, p->key, NULL, err).kind == MFU_KEY_NONE)
         return mfu_error_caret(r->session, err, p->key_word);
-    if (!value || !*value) {
-        mfu_fail(err, MFU_EINPUT, "%s: a value is missing", p->key);
-        return mfu_error_caret(r->session, err, p->key_word);
-    }
+    if (!value || !*value)
+        return mfu_fail_word(r->session, err, p->key_word, "%s: a value is missing", p->key);
     p->value = value;
     return mfu_parse_subject(p->key) ? 0 : read_more(r, p, err);
 }

@@ -89,14 +89,11 @@ static int redirect(struct mfu_session *s, const struct mfu_command *c, struct m
         return 0;
     n += n == 1 && word[1] == '!';
     file = word[n] ? word + n : at + 1 < w->argc ? w->argv[at + 1] : "";
-    if (n > 2 || !*file) {
-        mfu_fail(err, MFU_EINPUT, "expected '> FILE', '>> FILE' or '>! FILE'");
-        return mfu_error_caret(s, err, at);
-    }
+    if (n > 2 || !*file)
+        return mfu_fail_word(s, err, at, "expected '> FILE', '>> FILE' or '>! FILE'");
     strtod(file, &end);
     if (n == 1 && end > file && end[strspn(end, "%")] == '\0') { /* who compares wants no file */
-        mfu_fail(err, MFU_EINPUT, "a file called '%s'? check compares; > ./%s writes the file", file, file);
-        return mfu_error_caret(s, err, at);
+        return mfu_fail_word(s, err, at, "a file called '%s'? check compares; > ./%s writes the file", file, file);
     }
     snprintf(how, sizeof how, "%.*s", (int)n, word);
     w->argc = at;

@@ -46,4 +46,8 @@ void mfu_warn_calibration(struct mfu_session *);
  * Returns -1. */
 int mfu_error_caret(struct mfu_session *, struct mfu_error *err, int word);
 
+/* What is wrong with such a word, as mfu_fail() takes it.  -1. */
+#define mfu_fail_word(session, err, word, ...)                                                                         \
+    (mfu_fail(err, MFU_EINPUT, __VA_ARGS__), mfu_error_caret(session, err, word))
+
 #endif

@@ -231,11 +231,6 @@ static int check_range(const char *key, double value, double least, double most,
     return 0;
 }
 
-static enum mfu_dim dim_of_dim(const char *name)
-{
-    return strcmp(name, "seq") == 0 ? MFU_TOKENS : MFU_COUNT;
-}
-
 static int set(struct mfu_scenario *s, struct mfu_key key, const char *name, const char *text, struct mfu_error *err)
 {
     char ours[MFU_KEY_NAME];
@@ -278,7 +273,7 @@ static int set(struct mfu_scenario *s, struct mfu_key key, const char *name, con
             text = "1";
         if (mfu_same_name(text, "off") || mfu_same_name(text, "false"))
             text = "0";
-        if (number_of(s, dim, text, dim_of_dim(dim), &value, err) < 0)
+        if (number_of(s, dim, text, strcmp(dim, "seq") == 0 ? MFU_TOKENS : MFU_COUNT, &value, err) < 0)
             return -1;
         if (check_range(dim, value, range.least, range.most, range.whole, MFU_COUNT, err) < 0)
             return -1;

@@ -106,11 +106,6 @@ bool mfu_driver_release_unsplittable(struct mfu_allocator *a, int p, uint64_t si
     return released >= wanted;
 }
 
-static bool collectable(const struct mfu_allocator *a, int b)
-{
-    return !mfu_block_is_split(&a->blocks[b]) && !mfu_block_expandable(a, b);
-}
-
 /* One round of garbage collection: gives back the blocks of at least this age.
  * With give_back false it only counts blocks and adds up ages. */
 static uint64_t collect_round(struct mfu_allocator *a, double oldest, bool give_back, uint64_t *count, uint64_t *ages)
@@ -127,7 +122,7 @@ static uint64_t collect_round(struct mfu_allocator *a, double oldest, bool give_
 
             size = e->size;
             address = e->address + 1;
-            if (!collectable(a, e->block))
+            if (mfu_block_is_split(&a->blocks[e->block]) || mfu_block_expandable(a, e->block))
                 continue;
             if (!give_back) {
                 ++*count;

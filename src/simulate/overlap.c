@@ -136,11 +136,6 @@ static void jump(struct walk *w, double times, const struct moment *before)
         at[i] += times * (at[i] - was[i]);
 }
 
-static bool happens(const struct walk *w, const struct mfu_launch *l)
-{
-    return l->work->when == MFU_EVERY_MICRO_STEP || (l->work->when == MFU_LAST_MICRO_STEP ? w->last : w->first);
-}
-
 /* The GPU's clock goes on to where that much is reached. */
 static void wait_for(struct walk *w, double needed_s)
 {
@@ -184,7 +179,7 @@ static void run(struct walk *w, const struct mfu_overlap_stretch *s, double time
     const struct mfu_launch *l = &w->in->program->launches[s->first];
     double host_s, needed_s = -INFINITY;
 
-    if (!happens(w, l))
+    if (l->work->when != MFU_EVERY_MICRO_STEP && !(l->work->when == MFU_LAST_MICRO_STEP ? w->last : w->first))
         return;
     if (l->wait_behind >= 0)
         needed_s = mfu_queue_ended_s(&w->queues[l->wait_stream], l->wait_behind);

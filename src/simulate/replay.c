@@ -335,11 +335,6 @@ static void remember(struct replayer *p, const struct mfu_allocations *of, int t
 
 /* ---- lengths ------------------------------------------------------------ */
 
-static void next_length(struct replayer *p)
-{
-    p->length = p->in->n_lengths > 0 ? p->in->lengths[p->drawn++ % p->in->n_lengths] : 1;
-}
-
 /* Tensors of tokens are as long as their batch; attention's table of pairs, which is longer still, is taken to be. */
 static double bytes_now(const struct replayer *p, const struct mfu_allocations *of, int like)
 {
@@ -389,7 +384,7 @@ static void run_micro_step(struct replayer *p, const struct mfu_allocations *of)
 {
     double tokens_bytes = mfu_type_bytes[MFU_I64] * p->in->program->tokens;
 
-    next_length(p);
+    p->length = p->in->n_lengths > 0 ? p->in->lengths[p->drawn++ % p->in->n_lengths] : 1;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a later micro-step is only where accumulation is */
     for (int k = 0; k < of->n_stretches; k++) {
         const struct mfu_allocation_stretch *x = &of->stretches[k];
@@ -543,13 +538,6 @@ static void clear(struct mfu_replay *r)
     r->allocator = old.allocator;
 }
 
-/* Each step is recorded anew, until one is found to be steady. */
-static void look_on(struct replayer *p)
-{
-    p->recording = true;
-    p->out->n_samples = p->out->n_lives = p->out->peak_sample = 0;
-}
-
 int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
 {
     struct replayer p = {.in = in, .out = out, .inputs = {-1, -1}, .next_inputs = {-1, -1}};
@@ -575,8 +563,10 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
             break;
         if (p.step == 1 || (p.step > 0 && in->n_lengths == 0))
             mfu_allocator_reset_peaks(p.a);
-        if (p.step > 0 && in->record)
-            look_on(&p);
+        if (p.step > 0 && in->record) { /* each step anew, until one is found to be steady */
+            p.recording = true;
+            out->n_samples = out->n_lives = out->peak_sample = 0;
+        }
         run_step(&p);
         if (p.step == 0)
             out->first_step_reserved_bytes = s->peak_reserved_bytes;

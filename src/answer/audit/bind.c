@@ -87,11 +87,6 @@ static bool goes_on(const char *end)
         && !mfu_claim_stands(end, "/batch") && !mfu_claim_stands(end, "/allreduce");
 }
 
-static bool is_intensity(int kind)
-{
-    return kind == MFU_Q_INTENSITY || kind == MFU_Q_RIDGE;
-}
-
 /* Whether the number has the unit and the size of the quantity. */
 static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n)
 {
@@ -102,7 +97,7 @@ static bool suits(int kind, const char *phrase, const struct mfu_claim_number *n
     if (n->times)
         return kind != MFU_Q_PRICE;
     if (n->dim == MFU_FLOP && mfu_claim_stands(n->end, "/byte"))
-        return is_intensity(kind);
+        return kind == MFU_Q_INTENSITY || kind == MFU_Q_RIDGE;
     if (dim != MFU_RATIO && !is_possible(kind, n))
         return false;
     if (kind == MFU_Q_TOKENS && strncmp(phrase, "training", 8) == 0 && n->value * n->factor < 1e6)

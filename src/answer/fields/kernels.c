@@ -11,12 +11,6 @@
 
 // clang-format off
 
-/* nccl-tests' busbw over its algbw: what a link carries of each byte of the tensor. */
-static double of_the_bus(const struct mfu_kernel_row *r)
-{
-    return mfu_bus_factor(r->collective.kind, r->ranks);
-}
-
 static bool communicates(const struct mfu_kernel_row *r)
 {
     return r->collective.kind != MFU_NO_COLLECTIVE;
@@ -56,7 +50,7 @@ static bool communicates(const struct mfu_kernel_row *r)
     X(MAYBE_TEXT,   protocol, 0, r->group.ranks > 1 ? mfu_protocol_names[r->protocol] : NULL, "NCCL's") \
     X(MAYBE_NUMBER, ranks,  MFU_COUNT,       communicates(r) ? r->ranks : NAN, "that take part") \
     X(MAYBE_NUMBER, algbw,  MFU_BYTES_PER_S, communicates(r) ? r->bytes_per_s : NAN, "bytes of the tensor per second, as nccl-tests count them") \
-    X(MAYBE_NUMBER, busbw,  MFU_BYTES_PER_S, communicates(r) ? r->bytes_per_s * of_the_bus(r) : NAN, "bytes per second of a link, as nccl-tests count them")
+    X(MAYBE_NUMBER, busbw,  MFU_BYTES_PER_S, communicates(r) ? r->bytes_per_s * mfu_bus_factor(r->collective.kind, r->ranks) : NAN, "bytes per second of a link, as nccl-tests count them")
 MFU_FIELDS(kernel_row, const struct mfu_kernel_row *r, KERNEL_ROW)
 const struct mfu_record mfu_record_kernel_row = MFU_RECORD(kernel_row, .rows = NULL);
 

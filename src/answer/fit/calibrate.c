@@ -393,12 +393,6 @@ static const struct mfu_gpu *gpu_of(const struct work *w, const struct mfu_sampl
 
 /* ---- what may be fitted -------------------------------------------------- */
 
-/* What only sizes memory, or says how sure a prediction is. */
-static bool is_time(int id)
-{
-    return id < MFU_C_NCCL_BYTES;
-}
-
 /* The next number of the fit; `sigma` is relative, how far it may be from what is
  * known before there are runs (estimates, wider where software decides). */
 static struct mfu_fit_parameter *one(struct mfu_fit_parameter *list, int *n, double sigma)
@@ -534,7 +528,8 @@ static int choose_parameters(struct work *w, const struct mfu_fit_input *in, boo
     for (int i = 0; i < n; i++) {
         bool is_constant = list[i].member[0] == MFU_C_STEP_CONSTANT;
 
-        if (!is_time(list[i].member[0]) || (is_constant && !constant))
+        /* From there on a coefficient sizes memory, or says how sure a prediction is. */
+        if (list[i].member[0] >= MFU_C_NCCL_BYTES || (is_constant && !constant))
             continue;
         if (list[i].member[0] == MFU_C_GEMM_THROTTLE && !(w->prior.value[MFU_C_GEMM_THROTTLE] > 0) && !settled(w))
             continue;

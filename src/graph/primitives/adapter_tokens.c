@@ -75,15 +75,10 @@ static void put_before(struct mfu_builder *s, struct mfu_node *n, int learned)
     mfu_tensor_extend(s, in[0]);
 }
 
-/* Rows that pass the MLP. */
-static double learned_rows(const struct mfu_builder *s, const struct mfu_operation *op)
-{
-    return op->attribute[MFU_ADAPTER_SIZE] * (makes_keys(op) ? s->config->batch : 1);
-}
-
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    double width[MOST_LINEARS + 1], rows = learned_rows(s, n->op);
+    double width[MOST_LINEARS + 1],
+        rows = n->op->attribute[MFU_ADAPTER_SIZE] * (makes_keys(n->op) ? s->config->batch : 1);
     int linears = encoder(n->op, width), x, weight;
 
     x = look_up(s, "prompt", 0, MFU_NO_VIEW,

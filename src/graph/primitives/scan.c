@@ -226,11 +226,6 @@ static int product(struct mfu_builder *s, const char *suffix, struct einsum e, i
     return mfu_emit_matmul(s, suffix, s->numerics.math, e.m, e.n, e.k, e.batch, a, b, out);
 }
 
-static struct einsum pairs_of(const struct sizes *z, double groups)
-{
-    return (struct einsum){z->length, z->length, z->state, z->chunks * groups};
-}
-
 static struct parts parts_of(struct mfu_builder *s, const struct mfu_node *n, const struct sizes *z, int in, int dt)
 {
     double all_states = z->dim * z->state * z->heads, groups = n->op->attribute[GROUPS];
@@ -243,7 +238,8 @@ static struct parts parts_of(struct mfu_builder *s, const struct mfu_node *n, co
     p.steps = reduce(s, "cumsum", z->rows, 2 * z->heads, dt, MFU_NO_VIEW); /* beside the steps themselves */
     states = product(s, "states", ending_of(z), p.x, p.b, z->chunks, all_states, MFU_F32);
     p.passed = put(s, "passing", MFU_POINTWISE, z->chunks, all_states, type, states, p.steps);
-    p.scores = product(s, "scores", pairs_of(z, groups), p.c, p.b, z->padded, groups * z->length, MFU_F32);
+    p.scores = product(s, "scores", (struct einsum){z->length, z->length, z->state, z->chunks * groups}, p.c, p.b,
+                       z->padded, groups * z->length, MFU_F32);
     return p;
 }
 

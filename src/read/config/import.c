@@ -509,6 +509,33 @@ static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_err
     return NULL;
 }
 
+bool mfu_import_marked(const char *text, const char *marks)
+{
+    bool all = true;
+
+    for (char part[64]; *marks; marks += *marks != '\0') {
+        int n = (int)strcspn(marks, "&|");
+
+        snprintf(part, sizeof part, "%.*s", n, marks);
+        all = all && strstr(text, part);
+        marks += n;
+        if (*marks == '&')
+            continue;
+        if (all)
+            return true;
+        all = true;
+    }
+    return false;
+}
+
+/* Whether a file looks like one of the format's. */
+static bool is_of(const struct mfu_import_format *f, const char *path, const char *text)
+{
+    size_t n = strlen(path), end = f->ending ? strlen(f->ending) : 0;
+
+    return (end == 0 || (n > end && strcmp(path + n - end, f->ending) == 0)) && mfu_import_marked(text, f->marks);
+}
+
 static int find_format(struct mfu_import *m, const char *path, const char *text, const char *name,
                        struct mfu_error *err)
 {
@@ -519,7 +546,7 @@ static int find_format(struct mfu_import *m, const char *path, const char *text,
         const struct mfu_import_format *f = mfu_import_formats[n];
 
         names[n] = f->name;
-        if (name ? mfu_same_name(f->name, name) : f->recognise(path, text)) {
+        if (name ? mfu_same_name(f->name, name) : is_of(f, path, text)) {
             m->format = f, m->title = f->title;
             return 0;
         }

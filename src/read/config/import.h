@@ -42,6 +42,13 @@ struct mfu_entry {
 #define MFU_ENTRIES 600       /* of one file */
 #define MFU_NOT_SET "not set" /* the note of an entry without a value */
 
+/* Notes of what has no influence, whatever the program. */
+#define MFU_NOTE_TRAINING "concerns what is learnt, not how fast"
+#define MFU_NOTE_FILES "files and logging"
+#define MFU_NOTE_EVALUATION "evaluation is not part of a step"
+#define MFU_NOTE_LOADING "the loader: set dataloader_ms"
+#define MFU_NOTE_LAUNCHER "how processes find each other"
+
 struct mfu_import {
     const struct mfu_import_format *format;
     const char *title;                /* the format's, or of the program whose file it is */
@@ -66,9 +73,10 @@ struct mfu_import_row {
 };
 
 struct mfu_import_format {
-    const char *name;  /* "nanogpt" */
-    const char *title; /* "nanoGPT configuration" */
-    bool (*recognise)(const char *path, const char *text);
+    const char *name;   /* "nanogpt" */
+    const char *title;  /* "nanoGPT configuration" */
+    const char *marks;  /* what its files have, see mfu_import_marked() */
+    const char *ending; /* of their names, ".py"; NULL: any */
     int (*take_apart)(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
     const struct mfu_import_row *rows;
     const char *const *defaults;         /* names, value, ..., NULL: where the file gives no value
@@ -109,6 +117,9 @@ int mfu_import_arguments(struct mfu_import *, const char *path, const char *text
 
 /* JSON and YAML: names of a tree with points, zero_optimization.stage. */
 int mfu_import_tree(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
+
+/* Whether a text has all the parts of one of the marks: "a&b|c" is both of a and b, or c. */
+bool mfu_import_marked(const char *text, const char *marks);
 
 struct mfu_entry *mfu_import_add(struct mfu_import *, const char *name, size_t length, const char *value, size_t size,
                                  int line);

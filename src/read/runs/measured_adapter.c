@@ -76,12 +76,6 @@ void mfu_row_read_method(struct mfu_row *r)
 /* peft gave adapters the type of the weights beside them until autocast_adapter_dtype made them fp32 (peft 0.12). */
 #define FIRST_FP32_ADAPTERS 2024
 
-static bool set_adapter_type(struct mfu_row *r)
-{
-    return !mfu_row_is_before(r, FIRST_FP32_ADAPTERS)
-        || mfu_row_take(r, "lora_dtype=16bit: peft of %.0f", r->run->scenario.setting[MFU_S_SOFTWARE]);
-}
-
 /* In which form the frozen weights are held. */
 static bool set_base(struct mfu_row *r)
 {
@@ -156,7 +150,8 @@ bool mfu_row_set_adapters(struct mfu_row *r)
     if (!*mfu_row_cell(r, "act_ckpt") && is_prepared(r)
         && !mfu_row_take(r, "checkpoint=full, as peft's prepare_model_for_kbit_training does"))
         return false;
-    return set_adapter_type(r);
+    return !mfu_row_is_before(r, FIRST_FP32_ADAPTERS)
+        || mfu_row_take(r, "lora_dtype=16bit: peft of %.0f", r->run->scenario.setting[MFU_S_SOFTWARE]);
 }
 
 #define SAME_TRAINED 0.005 /* relative, of weights that train, which are counted one by one (chosen) */

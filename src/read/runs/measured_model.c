@@ -268,11 +268,6 @@ static double size_of(const char *word)
 /* Whether a model has about as many parameters as a word behind its name says; NAN: none does. */
 #define SIZE_SAID 0.1 /* "109B" of 108.6 (chosen) */
 
-static bool is_so_large(const struct mfu_model *m, double size)
-{
-    return isnan(size) || fabs(m->published_params / size - 1) < SIZE_SAID;
-}
-
 /* Whether a word is a size by itself: GPT-3 XL is not the largest. */
 static bool says_size(const char *word)
 {
@@ -304,7 +299,9 @@ static const struct mfu_model *named_model(const struct mfu_row *r, const char *
         while (n > 0 && !mfu_in_word(text[n - 1]))
             n--;
         text[n] = '\0';
-        if (n == 0 || ((m = mfu_catalog_hub_model(r->catalog, text, NULL)) && is_so_large(m, size)))
+        if (n == 0
+            || ((m = mfu_catalog_hub_model(r->catalog, text, NULL))
+                && (isnan(size) || fabs(m->published_params / size - 1) < SIZE_SAID)))
             return n == 0 ? NULL : m;
         while (n > 0 && (mfu_in_word(text[n - 1]) || text[n - 1] == '.' || text[n - 1] == '-')) {
             n--;

@@ -178,10 +178,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     word = argc > 1 ? argv[1] : "";
     if (argc == 3 + quick && strcmp(argv[1 + quick], "device") == 0) {
         device = argv[2 + quick];
-        if (!*device || strspn(device, "0123456789") != strlen(device)) {
-            mfu_fail(err, MFU_EINPUT, "expected CUDA's number of a GPU, from 0");
-            return mfu_error_caret(s, err, 2 + quick);
-        }
+        if (!*device || strspn(device, "0123456789") != strlen(device))
+            return mfu_fail_word(s, err, 2 + quick, "expected CUDA's number of a GPU, from 0");
     }
     if (device || argc == 1 + quick)
         return measure(s, quick, device, anyway, err);
@@ -195,11 +193,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return forget(s, argc == 3 ? argv[2] : *now->calibrated.name ? now->calibrated.name : now->slug, err);
     if (strcmp(word, "use") == 0 && argc <= 3)
         return use(s, argv[2], err);
-    mfu_fail(err, MFU_EINPUT,
-             strcmp(word, "from") == 0
-                 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
-                 : "expected quick, device N, from FILE ..., plan, list, use [NAME] or forget [NAME]");
-    return mfu_error_caret(s, err, 1);
+    return mfu_fail_word(s, err, 1,
+                         strcmp(word, "from") == 0
+                             ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
+                             : "expected quick, device N, from FILE ..., plan, list, use [NAME] or forget [NAME]");
 }
 
 static const char *forms(struct mfu_session *s, size_t i)

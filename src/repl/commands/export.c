@@ -62,10 +62,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     int count;
 
     (void)argc;
-    if (strcmp(argv[1], "scenarios") != 0) {
-        mfu_fail(err, MFU_EINPUT, "'%s': expected scenarios", argv[1]);
-        return mfu_error_caret(s, err, 1);
-    }
+    if (strcmp(argv[1], "scenarios") != 0)
+        return mfu_fail_word(s, err, 1, "'%s': expected scenarios", argv[1]);
     if (mfu_may_replace(s, argv[2], false, MFU_FORCE, err) < 0 || mfu_atomic_file_open(&file, argv[2], err) < 0)
         return mfu_error_caret(s, err, 2);
     if (put_all(s, file.out, &count, err) < 0) {

@@ -298,10 +298,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (range < 0 || (range > 0 && read_request(s, argc, argv, &request, err) < 0))
         return -1;
-    if (range > 0 && last < request.size[0]) {
-        mfu_fail(err, MFU_EINPUT, "BYTES: the range ends before it begins");
-        return mfu_error_caret(s, err, 2);
-    }
+    if (range > 0 && last < request.size[0])
+        return mfu_fail_word(s, err, 2, "BYTES: the range ends before it begins");
     if (range > 0)
         return sweep(s, &request, last, err);
     if (read_request(s, argc, argv, &request, err) < 0 || mfu_single_kernel(&s->memory.now, &request, &kernel, err) < 0)

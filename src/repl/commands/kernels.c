@@ -9,10 +9,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     static const struct mfu_view_of view = {.record = &mfu_record_kernels, .table = mfu_text_kernels};
     static const struct mfu_view_of wide = {.record = &mfu_record_kernels, .table = mfu_text_kernels_wide};
 
-    if (argc > 1 && strcmp(argv[1], "--wide") != 0 && strcmp(argv[1], "wide") != 0) {
-        mfu_fail(err, MFU_EINPUT, "'%.40s': expected '--wide' or nothing", argv[1]);
-        return mfu_error_caret(s, err, 1);
-    }
+    if (argc > 1 && strcmp(argv[1], "--wide") != 0 && strcmp(argv[1], "wide") != 0)
+        return mfu_fail_word(s, err, 1, "'%.40s': expected '--wide' or nothing", argv[1]);
     return mfu_view(s, argc > 1 ? &wide : &view, err);
 }
 

@@ -96,10 +96,9 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return snapshot(s, argv[2], err);
     if (strcmp(argv[1], "--snapshot") == 0)
         mfu_fail(err, MFU_EINPUT, "--snapshot needs a file, such as step.pickle");
-    else if (strcmp(argv[1], "timeline") == 0 || strcmp(argv[1], "stages") == 0) {
-        mfu_fail(err, MFU_EINPUT, "'%.60s': nothing was expected after %s", argv[2], argv[1]);
-        return mfu_error_caret(s, err, 2);
-    } else {
+    else if (strcmp(argv[1], "timeline") == 0 || strcmp(argv[1], "stages") == 0)
+        return mfu_fail_word(s, err, 2, "'%.60s': nothing was expected after %s", argv[2], argv[1]);
+    else {
         mfu_fail(err, MFU_EINPUT, "'%.60s': expected nothing, stages, timeline, or --snapshot FILE", argv[1]);
         mfu_error_nearest(err, argv[1], views, 3);
     }

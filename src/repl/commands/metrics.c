@@ -45,8 +45,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return mfu_view(s, &view, err);
     if (strcmp(argv[1], "--over") == 0 && argc == 3)
         return over(s, argv[2], err);
-    mfu_fail(err, MFU_EINPUT, "'%s': expected nothing or --over TIME", argv[1]);
-    return mfu_error_caret(s, err, 1);
+    return mfu_fail_word(s, err, 1, "'%s': expected nothing or --over TIME", argv[1]);
 }
 
 const struct mfu_command mfu_command_metrics = {

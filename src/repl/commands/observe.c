@@ -123,10 +123,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     char log_path[MFU_PATH_MAX], config_path[MFU_PATH_MAX];
     int config = take_config(&argc, argv), first = 1, status = 0;
 
-    if (config < 0) {
-        mfu_fail(err, MFU_EINPUT, "--config: a file is missing");
-        return mfu_error_caret(s, err, argc - 1);
-    }
+    if (config < 0)
+        return mfu_fail_word(s, err, argc - 1, "--config: a file is missing");
     request.config = config ? mfu_session_path(s, argv[config], config_path) : NULL;
     if (strcmp(argv[1], "--config") != 0 && is_file(s, argv[1]))
         request.log = mfu_session_path(s, argv[first++], log_path);

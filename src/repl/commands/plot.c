@@ -38,16 +38,13 @@ static int parse(struct mfu_session *s, int argc, char **argv, struct request *r
         return unknown(s, argv[1], err);
     for (int i = 2; i < argc; i++)
         if (strcmp(argv[i], "--gnuplot") == 0) {
-            if (i + 1 == argc) {
-                mfu_fail(err, MFU_EINPUT, "--gnuplot needs a file for the script, such as %s.gp", r->plot->name);
-                return mfu_error_caret(s, err, i);
-            }
+            if (i + 1 == argc)
+                return mfu_fail_word(s, err, i, "--gnuplot needs a file for the script, such as %s.gp", r->plot->name);
             r->keep = argv[++i];
             r->keep_word = i;
-        } else if (r->file) {
-            mfu_fail(err, MFU_EINPUT, "'%.200s': expected one file, and maybe --gnuplot SCRIPT", argv[i]);
-            return mfu_error_caret(s, err, i);
-        } else {
+        } else if (r->file)
+            return mfu_fail_word(s, err, i, "'%.200s': expected one file, and maybe --gnuplot SCRIPT", argv[i]);
+        else {
             r->file = argv[i];
             r->file_word = i;
         }

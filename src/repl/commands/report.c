@@ -63,10 +63,8 @@ static int write_page(struct mfu_session *s, const char *file, struct mfu_error 
     char *commands = NULL;
     int status = -1;
 
-    if (ending && !strchr(ending, '/') && strcasecmp(ending, ".html") != 0 && strcasecmp(ending, ".htm") != 0) {
-        mfu_fail(err, MFU_EINPUT, "'%.300s': a page is a file such as plan.html", file);
-        return mfu_error_caret(s, err, 1);
-    }
+    if (ending && !strchr(ending, '/') && strcasecmp(ending, ".html") != 0 && strcasecmp(ending, ".htm") != 0)
+        return mfu_fail_word(s, err, 1, "'%.300s': a page is a file such as plan.html", file);
     if (mfu_may_replace(s, file, false, MFU_FORCE, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (mfu_advise(&s->memory.now, &s->plan, &s->simulation, &advice, err) < 0)
@@ -175,14 +173,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 {
     bool live = argc > 2 && strcmp(argv[2], "--live") == 0;
 
-    if (strncmp(argv[1], "--", 2) == 0) {
-        mfu_fail(err, MFU_EINPUT, "'%.60s': expected FILE.html", argv[1]);
-        return mfu_error_caret(s, err, 1);
-    }
-    if (argc > 2 && !live) {
-        mfu_fail(err, MFU_EINPUT, "'%.60s': expected --live", argv[2]);
-        return mfu_error_caret(s, err, 2);
-    }
+    if (strncmp(argv[1], "--", 2) == 0)
+        return mfu_fail_word(s, err, 1, "'%.60s': expected FILE.html", argv[1]);
+    if (argc > 2 && !live)
+        return mfu_fail_word(s, err, 2, "'%.60s': expected --live", argv[2]);
     if ((live ? write_live(s, argv[1], err) : write_page(s, argv[1], err)) < 0)
         return -1;
     if (s->json)

@@ -50,10 +50,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (argc == 3 && strcmp(argv[1], "compare") == 0)
         return compare(s, argv[2], err);
-    if (argc == 3 || strcmp(argv[1], "compare") == 0) {
-        mfu_fail(err, MFU_EINPUT, "'%s': expected compare FILE, or one file to be written", argv[1]);
-        return mfu_error_caret(s, err, 1);
-    }
+    if (argc == 3 || strcmp(argv[1], "compare") == 0)
+        return mfu_fail_word(s, err, 1, "'%s': expected compare FILE, or one file to be written", argv[1]);
     if (mfu_may_replace(s, argv[1], false, MFU_FORCE, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (mfu_session_simulate(s, true, err) < 0)

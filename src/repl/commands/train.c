@@ -62,10 +62,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     if (samples != 0)
         tokens = samples * mfu_config_document_tokens(&s->plan.config);
-    if (!(tokens >= 1 && tokens <= 1e18)) {
-        mfu_fail(err, MFU_EINPUT, "'%.40s': expected a number of tokens such as 10B", argv[1]);
-        return mfu_error_caret(s, err, 1);
-    }
+    if (!(tokens >= 1 && tokens <= 1e18))
+        return mfu_fail_word(s, err, 1, "'%.40s': expected a number of tokens such as 10B", argv[1]);
     if (mfu_train(&s->plan, tokens, &options, &t, err) < 0)
         return -1;
     remember(s, &t);

@@ -25,8 +25,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (strcmp(argv[1], "all") == 0) {
         if (argc == 2)
             return unset_all(s, err);
-        mfu_fail(err, MFU_EINPUT, "'%.40s' is one word too many: all are all keys", argv[2]);
-        return mfu_error_caret(s, err, 2);
+        return mfu_fail_word(s, err, 2, "'%.40s' is one word too many: all are all keys", argv[2]);
     }
     for (int i = 1; i < argc; i++)
         if (mfu_parse_subject(argv[i]) == 'n')

@@ -34,10 +34,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (argc == 3 && strcmp(argv[1], "kernels") == 0)
         return kernels(s, mfu_session_path(s, argv[2], path), err);
-    if (argc == 3) {
-        mfu_fail(err, MFU_EINPUT, "expected kernels FOLDER, or one table of runs");
-        return mfu_error_caret(s, err, 1);
-    }
+    if (argc == 3)
+        return mfu_fail_word(s, err, 1, "expected kernels FOLDER, or one table of runs");
     v = mfu_validate(s->catalog, mfu_session_table(s, argc > 1 ? argv[1] : NULL, path), err);
     if (!v)
         return -1;

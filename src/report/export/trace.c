@@ -214,12 +214,6 @@ static const char *reason(const struct mfu_event *before, const struct mfu_event
     return "communication";
 }
 
-/* The step begins at 0. */
-static const char *first_reason(const struct mfu_event *first)
-{
-    return first->issue_s > 0.5 * first->start_s ? "data or synchronisation" : "host";
-}
-
 static void write_wait(struct tracer *t, const char *why, nanoseconds from, nanoseconds to)
 {
     if (to - from >= SHORTEST_WAIT_NS)
@@ -255,7 +249,11 @@ static void write_waits(struct tracer *t)
             continue;
         from = before ? moment(t, before, before->end_s) : 0;
         to = moment(t, event, event->start_s);
-        write_wait(t, before ? reason(before, event, before->issued_s) : first_reason(event), from, to);
+        write_wait(t,
+                   before                                      ? reason(before, event, before->issued_s)
+                       : event->issue_s > 0.5 * event->start_s ? "data or synchronisation"
+                                                               : "host",
+                   from, to);
         before = event;
     }
     if (before)

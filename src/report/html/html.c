@@ -42,16 +42,11 @@ static const struct section {
     {"scenario", "The scenario", mfu_html_scenario, false},
 };
 
-static bool is_there(size_t section, const struct mfu_plan *p)
-{
-    return !sections[section].of_pipeline || p->n_stages > 0;
-}
-
 /* The i-th of those that are there; NULL behind the last. */
 static const struct section *section_at(const struct mfu_plan *p, size_t i)
 {
     for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++)
-        if (is_there(k, p) && i-- == 0)
+        if ((!sections[k].of_pipeline || p->n_stages > 0) && i-- == 0)
             return &sections[k];
     return NULL;
 }

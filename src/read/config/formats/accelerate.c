@@ -7,13 +7,6 @@
 
 #include "read/config/import.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return strstr(text, "distributed_type") && strstr(text, "num_processes");
-}
-
-static const char launcher[] = "how processes find each other";
 static const char wrapping[] = "how FSDP wraps and fetches", compiler[] = "details of the compiler";
 
 // clang-format off
@@ -37,7 +30,7 @@ static const struct mfu_import_row rows[] = {
     {"deepspeed_config.offload_param_device", .key = "offload_params", .values = "cpu=on nvme=on none=off"},
     {"deepspeed_config.deepspeed_config_file", .note = "import that file, too", .unmodelled = true},
     {"deepspeed_config.* mpirun_config.* compute_environment machine_rank main_* rdzv_backend same_network gpu_ids "
-     "debug enable_cpu_affinity", .note = launcher},
+     "debug enable_cpu_affinity", .note = MFU_NOTE_LAUNCHER},
     {"dynamo_config.dynamo_backend dynamo_backend", .key = "runtime", .values = "NO=eager INDUCTOR=compile"},
     {"dynamo_config.*", .values = "default=-", .note = compiler, .unmodelled = true},
     {"megatron_lm_config.*", .note = "Megatron-LM below accelerate", .unmodelled = true},
@@ -93,7 +86,7 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_accelerate = {
     .name = "accelerate",
     .title = "accelerate configuration",
-    .recognise = recognise,
+    .marks = "distributed_type&num_processes",
     .take_apart = mfu_import_tree,
     .rows = rows,
     .finish = finish,

@@ -7,13 +7,7 @@
 
 #include "read/config/import.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return strstr(text, "zero_optimization") || strstr(text, "train_micro_batch_size_per_gpu");
-}
-
-static const char training[] = "concerns what is learnt, not how fast", files[] = "logging";
+static const char files[] = "logging";
 static const char tuning[] = "tuning of communication";
 static const char offloading[] = "details of offloading";
 static const char quantised[] = "ZeRO++: quantised or hierarchical communication",
@@ -59,7 +53,7 @@ static const struct mfu_import_row rows[] = {
      .values = "Adam=adamw AdamW=adamw FusedAdam=adamw OneBitAdam=adamw Lion=lion SGD=sgd Adafactor=adafactor "
      "Muon=muon"},
     {"optimizer.params.torch_adam", .note = "PyTorch's Adam: set optimizer adamw-foreach", .unmodelled = true},
-    {"optimizer.* scheduler.* dataloader_drop_last seed", .note = training},
+    {"optimizer.* scheduler.* dataloader_drop_last seed", .note = MFU_NOTE_TRAINING},
     {"curriculum_learning.*", .note = "sequences that grow", .unmodelled = true},
     {"activation_checkpointing.number_checkpoints", .note = "it also takes calls in the model: set checkpoint"},
     {"activation_checkpointing.*", .note = "it also takes calls in the model: set checkpoint", .unmodelled = true},
@@ -196,7 +190,7 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_deepspeed = {
     .name = "deepspeed",
     .title = "DeepSpeed configuration",
-    .recognise = recognise,
+    .marks = "zero_optimization|train_micro_batch_size_per_gpu",
     .take_apart = mfu_import_tree,
     .rows = rows,
     .finish = finish,

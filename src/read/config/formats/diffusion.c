@@ -12,26 +12,9 @@
 
 #include "read/config/import.h"
 
-static bool has(const char *text, const char *const *words)
-{
-    for (; *words; words++)
-        if (strstr(text, *words))
-            return true;
-    return false;
-}
-
-static const char *const kohya[] = {"network_module", "cache_text_encoder_outputs",
-                                    "bucket_reso",    "[datasets",
-                                    "flux_train",     "sd3_train",
-                                    "sdxl_train",     NULL},
-                         *const tuner[] = {"data_backend_config", "\"model_family\"", "--model_family", NULL},
-                         *const others[] = {"train_dreambooth", "cache_latents", "train_text_to_image", NULL};
-
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return has(text, kohya) || has(text, tuner) || has(text, others);
-}
+#define KOHYA "network_module|cache_text_encoder_outputs|bucket_reso|[datasets|flux_train|sd3_train|sdxl_train"
+#define TUNER "data_backend_config|\"model_family\"|--model_family"
+#define OTHERS "train_dreambooth|cache_latents|train_text_to_image"
 
 static const char of_kohya[] = "sd-scripts configuration", of_tuner[] = "SimpleTuner configuration";
 
@@ -49,8 +32,6 @@ static const struct script {
     {"train_dreambooth_lora", "train_dreambooth_lora*.py of diffusers", true, false, false},
     {"", "script of diffusers", false, false, false},
 };
-static const char files[] = "files and logging", training[] = "concerns what is learnt, not how fast";
-static const char loading[] = "the loader: set dataloader_ms", evaluation[] = "evaluation is not part of a step";
 static const char buckets[] = "sizes of about this area: the command buckets adds them up";
 static const char prompts[] = "prompts are not cached: their encoders run in the step";
 static const char encoder[] = "an encoder of prompts trains, which is not modelled";
@@ -79,17 +60,17 @@ static const struct mfu_import_row rows[] = {
     {"cache_latents_to_disk", .key = "autoencoder", .values = "true=0 false=-", .note = "off"},
     {"no_half_vae", .key = "autoencoder_fp32", .values = "true=1 false=0"},
     {"vae_cache_ondemand", .key = "autoencoder", .values = "true=1 false=0"},
-    {"cache_dir*", .note = files},
+    {"cache_dir*", .note = MFU_NOTE_FILES},
     {"vae_*", .note = "latents are cached before"},
     {"vae pretrained_vae_model_name_or_path ae clip_l clip_g t5xxl output_* save_* log* report_to checkpoint* "
-     "push_to_hub tracker_* metadata_*", .note = files},
+     "push_to_hub tracker_* metadata_*", .note = MFU_NOTE_FILES},
     {"cache_text_encoder_outputs_to_disk", .key = "text_encoders", .values = "true=0 false=-", .note = "off"},
     {"cache_text_encoder_outputs", .key = "text_encoders", .values = CACHED},
     {"train_text_encoder", .note = encoder, .unmodelled = true},
     {"caption_column", .note = prompts},
     {"text_encoder_* network_alpha lora_alpha optimizer_args* learning_rate unet_lr lr_* max_train_* num_train_epochs "
      "seed guidance_scale timestep_sampling discrete_flow_shift model_prediction_type snr_gamma min_snr_gamma "
-     "noise_offset prediction_type proportion_empty_prompts weighting_scheme adam_*", .note = training},
+     "noise_offset prediction_type proportion_empty_prompts weighting_scheme adam_*", .note = MFU_NOTE_TRAINING},
     {"max_sequence_length t5xxl_max_token_length", .key = "text"},
     {"network_module", .values = "networks.lora=- networks.lora_flux=- networks.lora_sd3=-",
      .note = "adapters of another kind", .unmodelled = true},
@@ -119,10 +100,10 @@ static const struct mfu_import_row rows[] = {
     {"dataset_config", .note = "import that file, too", .unmodelled = true},
     {"data_backend_config dataset_* instance_* train_data_dir image_* num_repeats repeats caption_* keep_tokens "
      "shuffle_caption center_crop random_flip flip_aug dataloader_* max_data_loader_n_workers "
-     "persistent_data_loader_workers num_cpu_threads_per_process", .note = loading},
+     "persistent_data_loader_workers num_cpu_threads_per_process", .note = MFU_NOTE_LOADING},
     {"clip_skip", .values = "1=-", .note = "the encoder's last layers are left out", .unmodelled = true},
     {"highvram", .note = "moves things sooner"},
-    {"validation_* num_validation_* sample_*", .note = evaluation},
+    {"validation_* num_validation_* sample_*", .note = MFU_NOTE_EVALUATION},
     {"dynamo_backend", .values = "no=-", .note = "details of the compiler", .unmodelled = true},
     {.names = NULL},
 };
@@ -138,7 +119,7 @@ static int take_apart(struct mfu_import *m, const char *path, const char *text, 
         : tree        ? mfu_import_tree(m, path, text, err)
                       : mfu_import_arguments(m, path, text, err);
 
-    m->title = has(text, kohya) ? of_kohya : has(text, tuner) ? of_tuner : NULL;
+    m->title = mfu_import_marked(text, KOHYA) ? of_kohya : mfu_import_marked(text, TUNER) ? of_tuner : NULL;
     for (const struct script *s = scripts; !m->title; s++)
         m->title = strstr(text, s->name) ? s->title : NULL;
     for (int i = 0; i < m->n && status == 0; i++) {
@@ -246,7 +227,7 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_diffusion = {
     .name = "diffusion",
     .title = "trainer of diffusion transformers",
-    .recognise = recognise,
+    .marks = KOHYA "|" TUNER "|" OTHERS,
     .take_apart = take_apart,
     .rows = rows,
     .defaults = defaults,

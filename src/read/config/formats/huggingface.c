@@ -12,16 +12,6 @@
 #include "descriptor/module_kinds.h"
 #include "read/config/import.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return strstr(text, "per_device_train_batch_size") || strstr(text, "gradient_checkpointing")
-        || strstr(text, "per_gpu_train_batch_size")
-        || (strstr(text, "base_model:") && strstr(text, "micro_batch_size:"));
-}
-
-static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
-static const char evaluation[] = "evaluation is not part of a step", loading[] = "the loader: set dataloader_ms";
 static const char liger[] = "Liger's kernels: set kernel_package liger, and loss_chunks for its loss",
                   fsdp[] = "how FSDP wraps and fetches",
                   strategy[] = "not read by the trainer: fsdp and reshard_after_forward say it";
@@ -58,7 +48,7 @@ static const struct mfu_import_row rows[] = {
     {"torch_dtype dtype", .key = "precision", .values = "auto=- float32=- bfloat16=bf16-pure",
      .note = "the weights' alone"},
     {"bf16_full_eval fp16_full_eval eval_packing eval_sample_packing val_set_size val_size per_device_eval_batch_size "
-     "per_gpu_eval_batch_size eval*", .note = evaluation},
+     "per_gpu_eval_batch_size eval*", .note = MFU_NOTE_EVALUATION},
     {"fp16_opt_level", .note = "apex's level"},
     {"fp16_backend", .values = "auto=- amp=-", .note = "autocast is planned", .unmodelled = true},
     {"half_precision_backend", .values = "auto=- cuda_amp=-", .note = "autocast is planned", .unmodelled = true},
@@ -118,7 +108,7 @@ static const struct mfu_import_row rows[] = {
      .note = "off"},
     {"lora_alpha use_rslora pissa_* loraplus_* peft_init_lora_weights peft_use_rslora neftune_noise_alpha "
      "train_on_inputs learning_rate weight_decay adam_* lr_scheduler* warmup_* num_train_epochs max_steps seed "
-     "data_seed", .note = training},
+     "data_seed", .note = MFU_NOTE_TRAINING},
     {"lora_model_dir lora_fan_in_fan_out lora_task_type lora_on_cpu base_model_config model_revision trust_remote_code "
      "strict debug wandb_* saves_per_epoch plot_loss local_rank skip_memory_metrics ray_* include_* ignore_data_skip "
      "restore_callback_* output_dir overwrite_output_dir logging* log_* save* report_to report_to[* run_name "
@@ -127,7 +117,7 @@ static const struct mfu_import_row rows[] = {
      "mlflow_* hf_mlflow_* use_comet comet_* trackio_* use_trackio use_tensorboard gradio_* profiler_* "
      "use_otel_metrics otel_* hf_use_auth_token auto_resume_from_checkpoints axolotl_config_path low_cpu_mem_usage "
      "print_param_status is_falcon_derived_model is_llama_derived_model is_mistral_derived_model is_qwen_derived_model",
-     .note = files},
+     .note = MFU_NOTE_FILES},
     {"lora_bias", .key = "trainable", .values = "none=- all=biases lora_only=adapted-biases"},
     {"lora_layers_to_transform*", .note = "adapters in some layers only", .unmodelled = true},
     {"use_unsloth*", .note = "unsloth's kernels and offload: set kernel_package unsloth, lora_kernels fused",
@@ -162,14 +152,14 @@ static const struct mfu_import_row rows[] = {
     {"torch_empty_cache_steps", .note = "empties the allocator's cache", .unmodelled = true},
     {"dataloader_* dataset* train_file test_datasets* template chat_template* max_samples overwrite_cache "
      "special_tokens* tokens[* tokenizer* accelerator_config* split_batches length_column_name "
-     "preprocessing_num_workers remove_unused_columns", .note = loading},
+     "preprocessing_num_workers remove_unused_columns", .note = MFU_NOTE_LOADING},
     {"do_* prediction_loss_only load_best_model_at_end metric_for_best_model greater_is_better batch_eval_metrics "
-     "jit_mode_eval use_legacy_prediction_loop infer_*", .note = evaluation},
+     "jit_mode_eval use_legacy_prediction_loop infer_*", .note = MFU_NOTE_EVALUATION},
     {"label_smoothing_factor", .values = "0=- 0.0=-", .note = "the Trainer's own loss, of log-probabilities",
      .unmodelled = true},
     {"label_* epsilon* temperature top_p top_k scale_rewards center_rewards_coefficient mask_truncated_completions "
      "importance_sampling_level assistant_only_loss completion_only_loss ref_model_mixup_alpha ref_model_sync_steps "
-     "reward_weights*", .note = training},
+     "reward_weights*", .note = MFU_NOTE_TRAINING},
     {"stage", .key = "objective", .values = "sft=- pt=- dpo=dpo rm=reward", .note = "another kind of training",
      .unmodelled = true},
     {"rl", .key = "objective", .values = "dpo=dpo ipo=dpo orpo=orpo simpo=orpo grpo=grpo gdpo=grpo false=-",
@@ -188,7 +178,7 @@ static const struct mfu_import_row rows[] = {
     {"pref_loss", .key = "objective", .values = "orpo=orpo simpo=orpo sigmoid=- hinge=- ipo=-",
      .note = "another loss over pairs", .unmodelled = true},
     {"pref_* rl_beta dpo_label_smoothing dpo_beta orpo_* num_epochs early_stopping_patience loss_watchdog_* past_index "
-     "average_tokens_across_devices ppo_*", .note = training},
+     "average_tokens_across_devices ppo_*", .note = MFU_NOTE_TRAINING},
     {"dpo_use_logits_to_keep", .values = "false=-", .note = "logits of answers alone", .unmodelled = true},
     {"dpo_*", .note = "another loss over pairs", .unmodelled = true},
     {"precompute_ref_log_probs", .key = "reference", .values = "true=cached false=-",
@@ -237,12 +227,12 @@ static const struct mfu_import_row rows[] = {
     {"image_* audio_* streaming* pretraining_dataset* interleave_probs mix_strategy preprocessing_* "
      "data_shared_file_system disable_shuffling shuffle_merged_datasets skip_prepare_dataset default_system* "
      "enable_thinking tool_format add_tokens add_special_tokens split_special_tokens use_fast_tokenizer eot_tokens* "
-     "processor_*", .note = loading},
+     "processor_*", .note = MFU_NOTE_LOADING},
     {"ref_model*", .note = "another reference than the model", .unmodelled = true},
     {"reward_model_*", .note = loop, .unmodelled = true},
     {"kto_* mask_history train_on_prompt train_from_scratch create_new_adapter rope_scaling moe_aux_loss_coef "
-     "simpo_gamma ld_alpha cpo_alpha embedding_lr* cosine_* lr_* early_stopping_steps loftq_*", .note = training},
-    {"generat* sglang_* compute_accuracy bench_* max_new_tokens use_kv_cache", .note = evaluation},
+     "simpo_gamma ld_alpha cpo_alpha embedding_lr* cosine_* lr_* early_stopping_steps loftq_*", .note = MFU_NOTE_TRAINING},
+    {"generat* sglang_* compute_accuracy bench_* max_new_tokens use_kv_cache", .note = MFU_NOTE_EVALUATION},
     {.names = NULL},
 };
 
@@ -632,7 +622,8 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_huggingface = {
     .name = "huggingface",
     .title = "Hugging Face TrainingArguments",
-    .recognise = recognise,
+    .marks = "per_device_train_batch_size|gradient_checkpointing|per_gpu_train_batch_size|"
+             "base_model:&micro_batch_size:",
     .take_apart = take_apart,
     .rows = rows,
     .defaults = defaults,

@@ -14,16 +14,7 @@
 #define PROGRAM "train_gpt2cu"
 #define OLDER_PROGRAM "train_gpt2fp32cu" /* fp32 alone, fewer options */
 
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return strstr(text, PROGRAM) || strstr(text, OLDER_PROGRAM);
-}
-
-static const char files[] = "files and logging", training[] = "concerns what is learnt, not how fast";
-static const char evaluation[] = "evaluation is not part of a step", sampling[] = "sampling is not part of a step";
-static const char launcher[] = "how processes find each other";
-
+static const char sampling[] = "sampling is not part of a step";
 // clang-format off
 static const struct mfu_import_row rows[] = {
     {"-b", .key = "batch"},
@@ -38,11 +29,11 @@ static const struct mfu_import_row rows[] = {
     {"-w", .values = "1=-", .note = "without fp32 master weights", .unmodelled = true},
     {"-np -pn", .key = "gpus"},
     {"-pg", .note = "GPUs of a node: taken with the ranks"},
-    {"-i -j -o -lg -n -nk -nm -y", .note = files},
-    {"-v -m -h", .note = evaluation},
+    {"-i -j -o -lg -n -nk -nm -y", .note = MFU_NOTE_FILES},
+    {"-v -m -h", .note = MFU_NOTE_EVALUATION},
     {"-s -g", .note = sampling},
-    {"-l -u -q -c -k -x -sl -sg -a", .note = training},
-    {"-p* --*", .note = launcher},
+    {"-l -u -q -c -k -x -sl -sg -a", .note = MFU_NOTE_TRAINING},
+    {"-p* --*", .note = MFU_NOTE_LAUNCHER},
     {.names = NULL},
 };
 
@@ -263,7 +254,7 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_llmc = {
     .name = "llmc",
     .title = "llm.c command line",
-    .recognise = recognise,
+    .marks = PROGRAM "|" OLDER_PROGRAM,
     .take_apart = take_apart,
     .rows = rows,
     .defaults = defaults,

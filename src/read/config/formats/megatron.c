@@ -8,15 +8,7 @@
 
 #include "read/config/import.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return (strstr(text, "--num-layers") || strstr(text, "--tensor-model-parallel-size"))
-        && (strstr(text, "--micro-batch-size") || strstr(text, "--hidden-size"));
-}
-
-static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
-static const char launcher[] = "how processes find each other", assumed[] = "assumed";
+static const char assumed[] = "assumed";
 static const char offload[] = "offloading to the CPU";
 
 // clang-format off
@@ -100,7 +92,7 @@ static const struct mfu_import_row rows[] = {
     {"--no-async-tensor-model-parallel-allreduce", .key = "tp_overlap", .values = "=off true=off"},
     {"--no-load-* --no-save-* --no-create-attention-mask-in-dataloader --no-mmap-bin-files --exit-* --use-checkpoint-* "
      "--tiktoken-* --data-* --dataloader-type --vocab-file --merge-file --tokenizer-* --split --mock-data --save* "
-     "--load* --log-* --tensorboard-* --wandb-* --ckpt-*", .note = files},
+     "--load* --log-* --tensorboard-* --wandb-* --ckpt-*", .note = MFU_NOTE_FILES},
     {"--no-query-key-layer-scaling --use-mcore-models --attention-softmax-in-fp32 --accumulate-allreduce-grads-in-fp32",
      .note = assumed},
     {"--no-*", .note = "switches off what is assumed", .unmodelled = true},
@@ -111,7 +103,7 @@ static const struct mfu_import_row rows[] = {
     {"--apply-layernorm-1p --lr* --decoupled-* --min-lr --weight-decay --adam-* --train-* --init-method-std --seed "
      "--sgd-* --loss-scale* --initial-loss-scale --min-loss-scale --hysteresis --override-opt_param-scheduler "
      "--start-weight-decay --end-weight-decay --weight-decay-incr-style --calculate-per-token-loss "
-     "--use-cpu-initialization", .note = training},
+     "--use-cpu-initialization", .note = MFU_NOTE_TRAINING},
     {"--cross-entropy-loss-fusion", .key = "cross_entropy_fusion", .values = "=native true=native"},
     {"--cross-entropy-fusion-impl", .key = "cross_entropy_fusion", .values = "native=native te=te"},
     {"--empty-unused-memory-level", .values = "0=-", .note = "empties the allocator's cache", .unmodelled = true},
@@ -120,10 +112,10 @@ static const struct mfu_import_row rows[] = {
     {"--nnodes", .key = "nodes"},
     {"--num-workers", .note = "the loader: set dataloader_ms"},
     {"--node_rank --node-rank --master_addr --master_port --master-addr --master-port --rdzv* --distributed-*",
-     .note = launcher},
+     .note = MFU_NOTE_LAUNCHER},
     {"--manual-gc*", .note = "Python's garbage collection"},
     {"--rampup-batch-size", .note = "the batch while it grows", .unmodelled = true},
-    {"--eval-*", .note = "evaluation is not part of a step"},
+    {"--eval-*", .note = MFU_NOTE_EVALUATION},
     {"--profile*", .note = "profiling is not part of a step"},
     {.names = NULL},
 };
@@ -472,7 +464,8 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_megatron = {
     .name = "megatron",
     .title = "Megatron-LM arguments",
-    .recognise = recognise,
+    .marks = "--num-layers&--micro-batch-size|--num-layers&--hidden-size|"
+             "--tensor-model-parallel-size&--micro-batch-size|--tensor-model-parallel-size&--hidden-size",
     .take_apart = mfu_import_arguments,
     .rows = rows,
     .defaults = defaults,

@@ -6,16 +6,6 @@
 
 #include "read/config/import.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    size_t n = strlen(path);
-
-    return n > 3 && strcmp(path + n - 3, ".py") == 0
-        && (strstr(text, "block_size") || strstr(text, "gradient_accumulation_steps") || strstr(text, "n_embd")
-            || strstr(text, "batch_size") || strstr(text, "max_iters"));
-}
-
-static const char training[] = "concerns what is learnt, not how fast";
 static const char logging[] = "logging and files";
 
 // clang-format off
@@ -37,10 +27,10 @@ static const struct mfu_import_row rows[] = {
     {"device", .note = "which card it is is not said: choose a GPU"},
     {"backend", .note = "how ranks talk: NCCL is assumed"},
     {"wandb_* always_save_checkpoint log_interval out_dir", .note = logging},
-    {"eval_*", .note = "evaluation is not part of a step"},
+    {"eval_*", .note = MFU_NOTE_EVALUATION},
     {"dataset", .note = "what is read, not how fast: dataloader_ms says that"},
     {"learning_rate max_iters lr_decay_iters decay_lr min_lr warmup_iters beta1 beta2 weight_decay seed",
-     .note = training},
+     .note = MFU_NOTE_TRAINING},
     {.names = NULL},
 };
 
@@ -112,7 +102,8 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_nanogpt = {
     .name = "nanogpt",
     .title = "nanoGPT configuration",
-    .recognise = recognise,
+    .marks = "block_size|gradient_accumulation_steps|n_embd|batch_size|max_iters",
+    .ending = ".py",
     .take_apart = mfu_import_assignments,
     .rows = rows,
     .defaults = defaults,

@@ -10,13 +10,7 @@
 #include "read/config/import.h"
 #include "scenario/adapter.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return strstr(text, "\"peft_type\"") != NULL;
-}
-
-static const char names[] = "names and files", learnt[] = "concerns what is learnt, not how fast";
+static const char names[] = "names and files";
 static const char targets[] = "which modules";
 static const char parts[] = "adapters of other ranks or in some layers only";
 
@@ -43,7 +37,7 @@ static const struct mfu_import_row rows[] = {
     {"config_C config_D_E", .note = "of products with a bias"},
     {"depth", .values = "0=-", .note = "more matrices", .unmodelled = true},
     {"act_fn proj_seed projection_seed eps random_* scaling sparse very_sparse randlora_alpha mask_type delora_lambda "
-     "sample_at_inference", .note = learnt},
+     "sample_at_inference", .note = MFU_NOTE_TRAINING},
     {"u", .values = "64=-", .note = "other weights", .unmodelled = true},
     {"weight_tying", .values = "0.0=- 0=-", .note = "weights of several products", .unmodelled = true},
     {"theta_d_length", .values = "256=-", .note = "another vector", .unmodelled = true},
@@ -71,7 +65,7 @@ static const struct mfu_import_row rows[] = {
     {"init_* encoder_dropout encoder_num_layers prompt_tuning_init* projection_prng_key save_projection d_initial "
      "mini_r alpha rank_dropout_scale target_r tinit tfinal deltaT beta* orth_reg_weight total_step lora_alpha "
      "use_rslora alpha_pattern* loftq_config* eva_config* corda_config* qalora_group_size arrow_config*",
-     .note = learnt},
+     .note = MFU_NOTE_TRAINING},
     {"rank_dropout", .values = "0.0=- 0=-", .note = "dropped ranks", .unmodelled = true},
     {"module_dropout", .values = "0.0=- 0=-", .note = "dropped modules", .unmodelled = true},
     {"encoder_reparameterization_type", .values = "MLP=-", .note = "an LSTM", .unmodelled = true},
@@ -189,7 +183,7 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_peft = {
     .name = "peft",
     .title = "peft adapter configuration",
-    .recognise = recognise,
+    .marks = "\"peft_type\"",
     .take_apart = mfu_import_tree,
     .rows = rows,
     .finish = finish,

@@ -8,15 +8,6 @@
 #include "read/config/import.h"
 #include "scenario/setting.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    size_t n = strlen(path);
-
-    return n > 5 && strcmp(path + n - 5, ".toml") == 0 && strstr(text, "[training]")
-        && (strstr(text, "[model]") || strstr(text, "[parallelism]") || strstr(text, "[job]"));
-}
-
-static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
 static const char schedule[] = "how stages are scheduled", fsdp[] = "FSDP over the ranks that split the batch";
 static const char float8[] = "details of float8", timeouts[] = "timeouts", step[] = "not part of a step";
 
@@ -41,7 +32,7 @@ static const struct mfu_import_row rows[] = {
     {"training.tensor_parallel_degree parallelism.tensor_parallel_degree", .key = "tp"},
     {"training.pipeline_parallel_degree parallelism.pipeline_parallel_degree experimental.pipeline_parallel_degree",
      .key = "pp"},
-    {"training.steps training.warmup_steps training.dataset* training.seed", .note = training},
+    {"training.steps training.warmup_steps training.dataset* training.seed", .note = MFU_NOTE_TRAINING},
     {"training.deterministic", .note = "deterministic kernels", .unmodelled = true},
     {"parallelism.context_parallel_degree experimental.context_parallel_degree", .key = "cp"},
     {"parallelism.expert_parallel_degree", .key = "ep"},
@@ -70,17 +61,17 @@ static const struct mfu_import_row rows[] = {
     {"optimizer.name", .key = "optimizer", .values = "AdamW=adamw Adam=adamw"},
     {"optimizer.implementation optimizer.fused", .note = "taken with the name"},
     {"optimizer.early_step_in_backward", .note = "the optimizer's steps within backward", .unmodelled = true},
-    {"optimizer.* lr_scheduler.*", .note = training},
+    {"optimizer.* lr_scheduler.*", .note = MFU_NOTE_TRAINING},
     {"float8.* quantize.*", .note = float8, .unmodelled = true},
     {"model.converters", .values = "=-", .note = "layers that are replaced", .unmodelled = true},
     {"model.name", .note = "taken with the flavor"},
     {"model.flavor", .note = "no model of this name is known: choose one", .unmodelled = true},
     {"model.norm_type", .values = "rmsnorm=- fused_rmsnorm=- compiled_rmsnorm=-", .note = "another norm",
      .unmodelled = true},
-    {"model.* job.* metrics.*", .note = files},
+    {"model.* job.* metrics.*", .note = MFU_NOTE_FILES},
     {"checkpoint.*", .note = "checkpoints are not part of a step"},
     {"profiling.*", .note = "profiling is not part of a step"},
-    {"validation.*", .note = "evaluation is not part of a step"},
+    {"validation.*", .note = MFU_NOTE_EVALUATION},
     {"comm.*", .note = timeouts},
     {.names = NULL},
 };
@@ -250,7 +241,8 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_torchtitan = {
     .name = "torchtitan",
     .title = "torchtitan job",
-    .recognise = recognise,
+    .marks = "[training]&[model]|[training]&[parallelism]|[training]&[job]",
+    .ending = ".toml",
     .take_apart = mfu_import_assignments,
     .rows = rows,
     .defaults = defaults,

@@ -11,14 +11,7 @@
 
 #include "read/config/import.h"
 
-static bool recognise(const char *path, const char *text)
-{
-    (void)path;
-    return strstr(text, "_component_: torchtune.models.") != NULL;
-}
-
-static const char files[] = "files and logging", training[] = "concerns what is learnt, not how fast";
-static const char loading[] = "the loader: set dataloader_ms", targets[] = "which modules";
+static const char targets[] = "which modules";
 
 // clang-format off
 static const struct mfu_import_row rows[] = {
@@ -28,12 +21,12 @@ static const struct mfu_import_row rows[] = {
     {"model.apply_lora_to_output", .values = "false=-", .note = "adapters of the head", .unmodelled = true},
     {"model.lora_rank", .key = "lora"},
     {"model.lora_dropout", .key = "lora_dropout"},
-    {"model.lora_alpha", .note = training},
+    {"model.lora_alpha", .note = MFU_NOTE_TRAINING},
     {"model.use_dora", .key = "dora", .values = "true=on false=off"},
     {"batch_size", .key = "batch"},
     {"gradient_accumulation_steps", .key = "accum"},
     {"tokenizer.max_seq_len", .key = "seq"},
-    {"tokenizer*", .note = loading},
+    {"tokenizer*", .note = MFU_NOTE_LOADING},
     {"dtype", .key = "precision", .values = "bf16=bf16-pure fp32=fp32"},
     {"compile", .key = "runtime", .values = "true=compile false=eager"},
     {"enable_activation_checkpointing", .key = "checkpoint", .values = "true=full false=none"},
@@ -42,7 +35,7 @@ static const struct mfu_import_row rows[] = {
     {"optimizer._component_", .key = "optimizer",
      .values = "torch.optim.AdamW=adamw-foreach torch.optim.SGD=sgd bitsandbytes.optim.PagedAdamW8bit=paged-adam8bit "
      "bitsandbytes.optim.PagedAdamW=paged-adamw bitsandbytes.optim.AdamW8bit=adam8bit torchao.optim.AdamW8bit=adam8bit"},
-    {"optimizer.* lr_scheduler* seed epochs max_steps_per_epoch", .note = training},
+    {"optimizer.* lr_scheduler* seed epochs max_steps_per_epoch", .note = MFU_NOTE_TRAINING},
     {"clip_grad_norm", .key = "grad_clip"},
     {"loss._component_", .key = "loss_chunks",
      .values = "torchtune.modules.loss.CEWithChunkedOutputLoss=8 torchtune.modules.loss.LinearCrossEntropyLoss=8 "
@@ -54,8 +47,8 @@ static const struct mfu_import_row rows[] = {
     {"context_parallel_dim", .key = "cp"},
     {"fsdp_reshard_after_forward", .key = "reshard_after_forward", .values = "true=- false=off"},
     {"dataset.packed", .key = "packing", .values = "true=on false=-", .note = "off"},
-    {"dataset* shuffle", .note = loading},
-    {"checkpointer* profiler* metric_logger* output_dir resume_from_checkpoint log_* save_* run_val*", .note = files},
+    {"dataset* shuffle", .note = MFU_NOTE_LOADING},
+    {"checkpointer* profiler* metric_logger* output_dir resume_from_checkpoint log_* save_* run_val*", .note = MFU_NOTE_FILES},
     {"device", .values = "cuda=-", .note = "another device", .unmodelled = true},
     {.names = NULL},
 };
@@ -115,7 +108,7 @@ static void finish(struct mfu_import *m)
 const struct mfu_import_format mfu_import_format_torchtune = {
     .name = "torchtune",
     .title = "torchtune recipe",
-    .recognise = recognise,
+    .marks = "_component_: torchtune.models.",
     .take_apart = mfu_import_tree,
     .rows = rows,
     .defaults = defaults,

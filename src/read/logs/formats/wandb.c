@@ -135,11 +135,6 @@ static void read_record(struct mfu_log *log, struct mfu_bytes record)
                 kinds[i].read(log, f.bytes);
 }
 
-static uint32_t crc_of(const uint32_t table[256], const unsigned char *kind, size_t n)
-{
-    return mfu_crc(table, kind, n + 1); /* the kind stands before the data */
-}
-
 static void read_bytes(struct mfu_log *log, struct mfu_bytes all)
 {
     unsigned char *whole = NULL;
@@ -159,7 +154,7 @@ static void read_bytes(struct mfu_log *log, struct mfu_bytes all)
             continue;
         }
         if ((damaged = n > left - HEAD || at + HEAD + n > all.n || kind < FULL || kind > LAST
-                 || mfu_u32(p) != crc_of(table, p + 6, n)))
+                 || mfu_u32(p) != mfu_crc(table, p + 6, n + 1))) /* the kind stands before the data */
             break;
         at += HEAD + n;
         if (kind == FULL) {
