@@ -7,7 +7,6 @@
 #include "base/field.h"
 #include "base/printable.h"
 #include "repl/session.h"
-#include "base/printable.h"
 
 /* A line that confirms what was understood; silent with --json and -q. */
 void mfu_print_note(struct mfu_session *, const char *format, ...) MFU_PRINTF(2, 3);

@@ -7,7 +7,6 @@
 #include "repl/completers.h"
 #include "repl/expr_scope.h"
 #include "repl/output.h"
-#include "report/text/text.h"
 #include "answer/fields/fields.h"
 #include "report/text/text.h"
 #include "scenario/keys.h"
@@ -195,7 +194,7 @@ static int put_table(struct mfu_session *s, const struct comparison *c, struct m
     mfu_table_cells(&table, "fits");
     for (int i = 0; i < c->n; i++)
         mfu_table_cells(&table, "%s", isnan(fits[i]) ? "unknown" : fits[i] > 0 ? "yes" : "no");
-    mfu_table_print(s->out, &s->term, &table, 0);
+    mfu_table_print(s->out, &s->term, &table);
     return 0;
 }
 
@@ -285,7 +284,7 @@ static void put_credits(struct mfu_session *s, const struct comparison *c)
     mfu_table_cells(&table, "interaction\t\t\t%s", ADDED_TEXT(tokens * why->interaction.per_token_s));
     mfu_table_rule(&table);
     mfu_table_cells(&table, "together\t%s\t%s\t%s", ADDED_TEXT(whole_s), ADDED_TEXT(whole_s), ADDED_TEXT(whole_s));
-    mfu_table_print(s->out, &s->term, &table, 0);
+    mfu_table_print(s->out, &s->term, &table);
     if (*follows)
         fprintf(s->out, "%s: follows from what differs.\n", follows);
 }

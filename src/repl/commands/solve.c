@@ -117,7 +117,7 @@ static void print_ways(struct mfu_session *s, const struct mfu_budget_answer *a)
         mfu_table_cells(&t, "%s\t%s\t%s\t%s", settings_of(&a->ways[i], text),
                         mfu_quantity_format(memory, a->ways[i].memory_bytes, MFU_BYTES),
                         mfu_quantity_format(time, a->ways[i].time_s, MFU_SECONDS), a->ways[i].within ? "yes" : "no");
-    mfu_table_print(s->out, &s->term, &t, 0);
+    mfu_table_print(s->out, &s->term, &t);
 }
 
 /* A line of what every layer does. */

@@ -83,7 +83,7 @@ static void table(FILE *out, const struct mfu_term *t, const struct mfu_advice *
         tab.rows[own].rule = true;
     if (tab.n_rows == 0)
         fputs("No lever gains 0.5 % here, or saves memory at little cost.\n", out);
-    mfu_table_print(out, t, &tab, 0);
+    mfu_table_print(out, t, &tab);
 }
 
 static void explain(FILE *out, const struct mfu_term *t, const struct mfu_advice *a)

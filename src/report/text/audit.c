@@ -45,7 +45,7 @@ static void claims(FILE *out, const struct mfu_term *t, const struct mfu_audit *
             mfu_table_cells(&table, "%s", mfu_interval_format(range, c->in, c->kind, c->state));
         mfu_table_cells(&table, "%s\t%s", others, stated ? "" : c->from);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 static void identities(FILE *out, const struct mfu_term *t, const struct mfu_audit *a, bool changes)
@@ -62,7 +62,7 @@ static void identities(FILE *out, const struct mfu_term *t, const struct mfu_aud
         mfu_table_cells(&table, "%s\t%s\t%s\t%s", f->row->text, of_state(f->state, changes), mark(f->holds),
                         f->holds == 0 ? "" : f->needs);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 static void one(FILE *out, const struct mfu_term *t, const struct mfu_audit *a)

@@ -41,7 +41,7 @@ void mfu_text_buckets(FILE *out, const struct mfu_term *t, const struct mfu_plan
         mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s", size(x, (char[32]){0}), P(x->share), Q(x->tokens, MFU_TOKENS),
                         Q(x->step_s, MFU_SECONDS), Q(x->memory_bytes, MFU_BYTES), fits(x->fits));
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     f = mfu_flow_start(out, t, "step", INDENT);
     mfu_flow_piece(&f, MFU_STRONG, "%s in the mean", Q(b->step_s, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(b->low_s, MFU_SECONDS), Q(b->high_s, MFU_SECONDS));

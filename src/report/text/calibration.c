@@ -30,7 +30,7 @@ static void coefficients(FILE *out, const struct mfu_term *t, const struct mfu_c
         mfu_table_cells(&table, r->sigma < 0.1 ? "%.2g %%" : "%.0f %%", 100 * r->sigma);
         mfu_table_cells(&table, "%s\t%s", Q(r->prior, dim), PERCENT(r->value / r->prior - 1, true));
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 static void left_alone(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
@@ -64,8 +64,7 @@ static void residuals(FILE *out, const struct mfu_term *t, const struct mfu_cali
         mfu_table_rule(&table);
         residual(&table, &c->fit.all);
     }
-    fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
 }
 
 /* What becomes of the calibration that there was. */
@@ -158,7 +157,7 @@ void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu
                         PERCENT(isfinite(list[i].mape_held_out) ? list[i].mape_held_out : list[i].mape, false),
                         list[i].software);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 /* Of the width, that is worth a line. */
@@ -187,8 +186,7 @@ void mfu_text_narrow(FILE *out, const struct mfu_term *t, const struct mfu_narro
                             Q(n->alone_s, MFU_SECONDS), Q(n->low_s, MFU_SECONDS), Q(n->high_s, MFU_SECONDS),
                             PERCENT(n->narrower, false));
     }
-    fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
     fputc('\n', out);
     for (size_t i = 0; i < a->n_options; i++)
         if (a->options[i].narrower >= LEAST_HELP)

@@ -71,5 +71,5 @@ void mfu_text_collectives(FILE *out, const struct mfu_term *t, const struct mfu_
                         Q(row->bytes_per_s * mfu_bus_factor(row->collective.kind, row->ranks), MFU_BYTES_PER_S),
                         mfu_algorithm_names[row->algorithm], mfu_protocol_names[row->protocol]);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }

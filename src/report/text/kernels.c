@@ -91,7 +91,7 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     }
     mfu_table_rule(&table);
     several(&table, "all: GPU busy", rows, n);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_FAINT, "One optimizer step of %s; %s of it idle.", Q(p->step.time_s, MFU_SECONDS),
@@ -135,7 +135,7 @@ int mfu_text_kernels_wide(FILE *out, const struct mfu_term *t, const struct mfu_
                         waves, resident, known ? r->limit.limit : "unknown", occupancy, 100 * rows[i].sm_active,
                         100 * rows[i].tensor_active, 100 * rows[i].dram_active);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(

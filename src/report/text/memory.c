@@ -26,7 +26,7 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_a
         mfu_table_cells(&table, "%s\t%s\t%s\t%g\t%s", mfu_part_names[i], Q(m->peak.parts[i], MFU_BYTES),
                         P(m->peak.parts[i] / m->peak.bytes), m->peak.parts[i] / m->peak.bytes, mfu_part_meanings[i]);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 static void line(struct mfu_table *table, const char *name, double bytes, const char *what)
@@ -50,7 +50,7 @@ static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
         line(&table, "+ others", others, "desktop and other processes (vram_reserved)");
     line(&table, "of capacity", m->capacity_bytes,
          m->capacity_assumed ? "offered to a process (estimated for this card)" : "offered to a process by this card");
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 /* What is in the memory of the host instead. */
@@ -67,8 +67,7 @@ static void host(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
         if (p->program.host_bytes[i] > 0)
             mfu_table_cells(&table, "%s\t%s", mfu_part_names[i], Q(p->program.host_bytes[i], MFU_BYTES));
     mfu_table_cells(&table, "= a process\t%s", Q(m->host_bytes, MFU_BYTES));
-    fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_PLAIN, "%s of it are pinned.", Q(m->pinned_bytes, MFU_BYTES));
     if (m->drive_bytes > 0)
@@ -151,8 +150,7 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
                         Q(alive[i].bytes * alive[i].copies, MFU_BYTES), Q(alive[i].copies, MFU_COUNT),
                         Q(alive[i].bytes, MFU_BYTES), mfu_part_names[alive[i].part], mfu_phase_names[alive[i].phase]);
     }
-    fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
     if (p->n_stages > 0 && in_flight_bytes(&p->stages[p->worst_stage]) > 0) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
@@ -192,7 +190,7 @@ void mfu_text_stages(FILE *out, const struct mfu_term *t, const struct mfu_plan 
                             : i == p->worst_stage ? "the most"
                                                   : "");
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     mfu_flow_words(&f, MFU_FAINT, "In flight: microbatches whose activations a stage holds (schedule %s). Bars: of %s.",
                    p->config.pipeline.schedule->name, Q(p->memory.capacity_bytes, MFU_BYTES));
     mfu_flow_end(&f);

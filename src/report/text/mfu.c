@@ -47,7 +47,7 @@ static void conventions(FILE *out, const struct mfu_term *t, const struct mfu_pl
         mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%g\t%s\t%s", all[i].name, Q(all[i].flops_per_token, MFU_FLOP),
                         Q(all[i].peak_flops, MFU_FLOP_PER_S), P(all[i].mfu), all[i].mfu, all[i].counts, all[i].peak_of);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     mfu_paragraph(out, t, "", 0, MFU_FAINT,
                   "N: parameters that a token uses; products: those that are multiplied with; L: layers; d: width of "
                   "all heads; T: tokens of a sequence.");

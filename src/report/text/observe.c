@@ -127,8 +127,7 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
         else
             mfu_table_cells(&table, "%s", "");
     }
-    fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
     if (o->spread > 0)
         mfu_paragraph(out, t, "", 0, MFU_FAINT, "Measured: %s of the steps used; the step time varies by %.2g %%.",
                       o->stalled > 0 ? "means" : "medians", 100 * o->spread);

@@ -36,7 +36,7 @@ void mfu_text_order(FILE *out, const struct mfu_term *t, const struct mfu_diagno
     }
     mfu_table_rule(&table);
     mfu_table_cells(&table, "\tmodel FLOP\t\tat the peak\t\t\t%s\t", P(o->counted_s / o->step_s));
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     if (worst)
         mfu_paragraph(out, t, "", 0, MFU_PLAIN, "\nMost of it, %s of a step of %s: %s. `%s` looks closer.",
                       Q(worst->lost_s, MFU_SECONDS), Q(o->step_s, MFU_SECONDS), worst->most, worst->see);

@@ -193,7 +193,7 @@ static void legend(FILE *out, const struct mfu_term *t, const struct mfu_kernel_
         mfu_table_cells(&table, "%s\t%s\t%s", Q(rows[i].flops_per_s, MFU_FLOP_PER_S), P(rows[i].share),
                         mfu_bound_names[rows[i].price.bound]);
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 static void ridges(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

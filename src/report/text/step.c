@@ -30,7 +30,7 @@ static void phases(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     if (p->paging_s > 0)
         share_row(&table, "paging", p->paging_s, s->time_s);
     share_row(&table, "idle", s->idle_s, s->time_s);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 /* Time per kind and phase, and what the readings are meanwhile. */
@@ -80,8 +80,7 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                         100 * tensor, 100 * dram, best_s / p->step.time_s);
     }
     free(rows);
-    fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
     return 0;
 }
 
@@ -105,9 +104,7 @@ static void exchanges(FILE *out, const struct mfu_term *t, const struct mfu_plan
                         Q(list[i].time_s, MFU_SECONDS), Q(list[i].exposed_s, MFU_SECONDS),
                         P(list[i].exposed_s / p->step.time_s), Q(list[i].fabric_bytes + list[i].drive_bytes, MFU_BYTES),
                         Q(list[i].nic_bytes, MFU_BYTES), list[i].exposed_s / p->step.time_s);
-    if (table.n_rows > 0)
-        fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
 }
 
 /* What each stage of a pipeline does with its step. */
@@ -129,9 +126,7 @@ static void stages(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
                         P(s->imbalance_s / p->step.time_s), P(s->after_s / p->step.time_s),
                         i == p->shown_stage ? "the busiest" : "");
     }
-    if (table.n_rows > 0)
-        fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
 }
 
 void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

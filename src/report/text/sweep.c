@@ -176,7 +176,7 @@ void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep 
         for (size_t c = 0; c < s->n_columns && axes + c < MFU_TABLE_COLUMNS; c++)
             mfu_table_cells(&table, "%s", column_value(s, c, r->rows[i].columns[c], text));
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     if (shown)
         tell_the_same(out, t, s, r, column);
     for (size_t c = 0; !s->keep && !s->pareto && r->n_rows >= 4 && c < s->n_columns; c++) {

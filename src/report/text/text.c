@@ -449,9 +449,9 @@ static void put_cut(FILE *out, const struct mfu_term *t, const char *text, int w
 
 /* `row` NULL: the titles. */
 static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_table *t,
-                      const struct mfu_table_row *row, const int *widths, int indent)
+                      const struct mfu_table_row *row, const int *widths)
 {
-    int blanks = indent; /* still to be written, if anything follows */
+    int blanks = 0; /* still to be written, if anything follows */
 
     for (int c = 0; c < t->n_columns; c++) {
         const char *text = row ? row->cell[c] : t->columns[c].title;
@@ -493,7 +493,7 @@ static size_t fitting(const char *text, int width)
 
 /* A row, and what of its long cell goes on below. */
 static void print_wrapped(FILE *out, const struct mfu_term *term, const struct mfu_table *t, struct mfu_table_row row,
-                          const int *widths, int indent)
+                          const int *widths)
 {
     int c = 0;
     size_t n;
@@ -506,13 +506,20 @@ static void print_wrapped(FILE *out, const struct mfu_term *term, const struct m
 
         snprintf(below.cell[c], MFU_CELL, "%s", row.cell[c] + n + 1);
         row.cell[c][n] = '\0';
-        print_row(out, term, t, &row, widths, indent);
-        print_wrapped(out, term, t, below, widths, indent);
+        print_row(out, term, t, &row, widths);
+        print_wrapped(out, term, t, below, widths);
     } else
-        print_row(out, term, t, &row, widths, indent);
+        print_row(out, term, t, &row, widths);
 }
 
-void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t, int indent)
+void mfu_table_below(FILE *out, const struct mfu_term *term, struct mfu_table *t)
+{
+    if (t->n_rows > 0)
+        fputc('\n', out);
+    mfu_table_print(out, term, t);
+}
+
+void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t)
 {
     int widths[MFU_TABLE_COLUMNS] = {0}, sum = -COLUMN_GAP;
     bool titles = false;
@@ -522,21 +529,20 @@ void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t
     for (int i = 0; i < t->n_rows && term->words; i++)
         for (int c = 0; c < t->n_columns; c++)
             mfu_words_exchange(t->rows[i].cell[c], MFU_CELL, term->words);
-    choose_widths(t, mfu_text_columns(term) - indent, widths);
+    choose_widths(t, mfu_text_columns(term), widths);
     for (int c = 0; c < t->n_columns; c++) {
         titles |= t->columns[c].title[0] != '\0';
         sum += widths[c] ? widths[c] + COLUMN_GAP : 0;
         t->shown[c] = widths[c] > 0;
     }
     if (titles && t->n_rows > 0)
-        print_row(out, term, t, NULL, widths, indent);
+        print_row(out, term, t, NULL, widths);
     for (int i = 0; i < t->n_rows; i++) {
         if (t->rows[i].rule) {
-            repeat(out, " ", indent);
             repeat(out, term->utf8 ? "\u2500" : "-", sum);
             fputc('\n', out);
         }
-        print_wrapped(out, term, t, t->rows[i], widths, indent);
+        print_wrapped(out, term, t, t->rows[i], widths);
     }
     free(t->rows);
     t->rows = NULL;

@@ -117,6 +117,8 @@ void mfu_table_rule(struct mfu_table *); /* above the row to come */
 const char *mfu_text_percent(char buf[16], double share, bool sign);
 
 /* Prints a table that has rows, and gives its memory back. */
-void mfu_table_print(FILE *, const struct mfu_term *, struct mfu_table *, int indent);
+void mfu_table_print(FILE *, const struct mfu_term *, struct mfu_table *);
+/* The same behind an empty line. */
+void mfu_table_below(FILE *, const struct mfu_term *, struct mfu_table *);
 
 #endif

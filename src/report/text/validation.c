@@ -44,7 +44,7 @@ static void overall(FILE *out, const struct mfu_term *t, const struct mfu_valida
         row(&table, "longest sequence", &v->seq);
     mfu_table_rule(&table);
     row(&table, "step, one MFU per GPU", &v->baseline);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 /* One group of one table. */
@@ -81,8 +81,7 @@ static void one_kind(FILE *out, const struct mfu_term *t, const struct mfu_valid
     qsort(list, n, sizeof *list, more_runs);
     for (size_t i = 0; i < n; i++)
         row(&table, list[i].name, list[i].summary);
-    fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
 }
 
 static void groups(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
@@ -159,9 +158,7 @@ static void worst(FILE *out, const struct mfu_term *t, const struct mfu_validati
                         list[i]->sharding, Q(list[i]->measured_step_s, MFU_SECONDS),
                         Q(list[i]->predicted_step_s, MFU_SECONDS), 100 * list[i]->error);
     }
-    if (n)
-        fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
     free(list);
 }
 
@@ -230,9 +227,7 @@ static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_valida
         mfu_table_cells(&table, "%s\t%zu", all[best].several ? text : all[best].reason, all[best].n);
         all[best].n = 0;
     }
-    if (n)
-        fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
     free(all);
 }
 
@@ -241,16 +236,11 @@ static void other_weights(FILE *out, const struct mfu_term *t, const struct mfu_
 {
     static const struct mfu_column columns[] = {{"train other weights", .left = true}, {"because", .left = true}};
     struct mfu_table table = MFU_TABLE(columns);
-    size_t n = 0;
 
     for (size_t i = 0; i < v->n_rows; i++)
-        if (v->rows[i].trains_other) {
-            n++;
+        if (v->rows[i].trains_other)
             mfu_table_cells(&table, "%s\t%s", v->rows[i].id, v->rows[i].skipped);
-        }
-    if (n)
-        fputc('\n', out);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_below(out, t, &table);
 }
 
 void mfu_text_validation(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
@@ -297,7 +287,7 @@ static void aligned(FILE *out, const struct mfu_term *t, const char *title, cons
                             r->recoverable_s > 0 ? Q(r->recoverable_s, MFU_SECONDS) : "", r->status);
             most--;
         }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 void mfu_text_alignment(FILE *out, const struct mfu_term *t, const struct mfu_alignment *a)
@@ -340,7 +330,7 @@ static void gaps(FILE *out, const struct mfu_term *t, const struct mfu_trace_com
     for (int i = 0; i < MFU_GAP_COUNT; i++)
         mfu_table_cells(&table, "%s\t%.0f\t%s\t%s\t%s", c->gaps[i].cause, c->gaps[i].count,
                         Q(c->gaps[i].predicted_s, MFU_SECONDS), Q(c->gaps[i].measured_s, MFU_SECONDS), c->gaps[i].says);
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 void mfu_text_trace_comparison(FILE *out, const struct mfu_term *t, const struct mfu_trace_comparison *c)

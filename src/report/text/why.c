@@ -36,7 +36,7 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
     }
     mfu_table_rule(&table);
     mfu_table_cells(&table, "%s\t%s\t%s\t0\t\t", mfu_translate(w->whole), P(sum), Q(amount, w->dim));
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
 }
 
 static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
@@ -62,7 +62,7 @@ static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
                                                     : "does not fit"),
                         r->now ? mfu_translate(", now") : "");
     }
-    mfu_table_print(out, t, &table, 0);
+    mfu_table_print(out, t, &table);
     fputc('\n', out);
 }
 
