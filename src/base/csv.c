@@ -165,10 +165,8 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
     n = *text ? cut(&text, fields, MOST_COLUMNS, &line) : 0;
-    if (n <= 0 || n > MOST_COLUMNS) {
-        mfu_fail(err, MFU_EINPUT, "expected a header line with the names of the columns");
-        return mfu_error_at(err, path, 1, 1);
-    }
+    if (n <= 0 || n > MOST_COLUMNS)
+        return mfu_fail_at(err, path, 1, 1, "expected a header line with the names of the columns");
     csv->n_columns = (size_t)n;
     if (make_room(csv, text, arena, err) < 0)
         return -1;

@@ -72,6 +72,11 @@ static inline int mfu_failed(int status)
 #define mfu_error_at(...) mfu_failed(mfu_error_at(__VA_ARGS__))
 #define mfu_error_suggest(...) mfu_failed(mfu_error_suggest(__VA_ARGS__))
 
+/* mfu_fail() of bad input, and the name that was meant, or the place in a file. */
+#define mfu_fail_suggest(err, name, ...) (mfu_fail(err, MFU_EINPUT, __VA_ARGS__), mfu_error_suggest(err, name))
+#define mfu_fail_at(err, file, line, column, ...)                                                                      \
+    (mfu_fail(err, MFU_EINPUT, __VA_ARGS__), mfu_error_at(err, file, line, column))
+
 /* Forgets everything. */
 void mfu_error_clear(struct mfu_error *err);
 

@@ -23,6 +23,8 @@ bool mfu_suggests_rather(const char *typed, const char *name, const char *than);
 /* Puts the nearest of the names into the error, if one is near.  Returns -1. */
 int mfu_error_nearest(struct mfu_error *, const char *typed, const char *const *names, size_t n);
 #define mfu_error_nearest(...) mfu_failed(mfu_error_nearest(__VA_ARGS__))
+#define mfu_fail_nearest(err, typed, names, n, ...)                                                                    \
+    (mfu_fail(err, MFU_EINPUT, __VA_ARGS__), mfu_error_nearest(err, typed, names, n))
 
 /* "fp32, bf16 or fp8" into `text`, which is returned. */
 const char *mfu_names_list(char *text, size_t size, const char *const *names, size_t n);

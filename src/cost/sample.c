@@ -95,10 +95,8 @@ static int read_text(struct mfu_yaml *yaml, struct mfu_yaml_node *from, const ch
     struct mfu_yaml_node *node = mfu_node_find(from, key);
     const char *said = node ? mfu_node_text(yaml, node) : "";
 
-    if (!said || strlen(said) >= size) {
-        mfu_fail(err, MFU_EINPUT, "%s: expected a text of at most %zu characters", key, size - 1);
-        return mfu_node_error(yaml, node, err);
-    }
+    if (!said || strlen(said) >= size)
+        return mfu_node_fail(yaml, node, err, "%s: expected a text of at most %zu characters", key, size - 1);
     snprintf(text, size, "%s", said);
     return 0;
 }
@@ -114,17 +112,15 @@ static int read_number(struct mfu_yaml *yaml, struct mfu_yaml_node *from, const 
         return mfu_within(err, "%s", key);
     if (*x >= least && *x <= most)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g", key, *x, least, most);
-    return mfu_node_error(yaml, node, err);
+    return mfu_node_fail(yaml, node, err, "%s: %g is outside %g..%g", key, *x, least, most);
 }
 
 static int read_entry(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct entry *e, struct mfu_error *err)
 {
     memset(e, 0, sizeof *e);
-    if (mfu_node_type(node) != MFU_MAPPING) {
-        mfu_fail(err, MFU_EINPUT, "expected a sample such as {probe: stream, kind: copy, bytes: 2e9, seconds: 1e-3}");
-        return mfu_node_error(yaml, node, err);
-    }
+    if (mfu_node_type(node) != MFU_MAPPING)
+        return mfu_node_fail(yaml, node, err,
+                             "expected a sample such as {probe: stream, kind: copy, bytes: 2e9, seconds: 1e-3}");
     if (read_text(yaml, node, "probe", e->probe, sizeof e->probe, err) < 0
         || read_text(yaml, node, "kind", e->kind, sizeof e->kind, err) < 0
         || read_text(yaml, node, "pass", e->pass, sizeof e->pass, err) < 0
@@ -139,8 +135,7 @@ static int read_entry(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct 
     }
     if (!isnan(e->x[SECONDS]))
         return 0;
-    mfu_fail(err, MFU_EINPUT, "'seconds' is missing");
-    return mfu_node_error(yaml, node, err);
+    return mfu_node_fail(yaml, node, err, "'seconds' is missing");
 }
 
 /* ---- entries as samples -------------------------------------------------- */
@@ -371,14 +366,10 @@ static int read_head(struct mfu_yaml *yaml, struct mfu_yaml_node *root, struct m
     double version = NAN;
 
     s->compute_capability = s->sms = s->memory_bytes = NAN;
-    if (!format || mfu_node_quantity(yaml, format, MFU_COUNT, &version, err) < 0 || version != 1) {
-        mfu_fail(err, MFU_EINPUT, "this is no file of samples (mfuplan_samples: 1)");
-        return mfu_node_error(yaml, format ? format : root, err);
-    }
-    if (!gpu || mfu_node_type(gpu) != MFU_MAPPING) {
-        mfu_fail(err, MFU_EINPUT, "'gpu' is missing: which one the samples are of");
-        return mfu_node_error(yaml, gpu ? gpu : root, err);
-    }
+    if (!format || mfu_node_quantity(yaml, format, MFU_COUNT, &version, err) < 0 || version != 1)
+        return mfu_node_fail(yaml, format ? format : root, err, "this is no file of samples (mfuplan_samples: 1)");
+    if (!gpu || mfu_node_type(gpu) != MFU_MAPPING)
+        return mfu_node_fail(yaml, gpu ? gpu : root, err, "'gpu' is missing: which one the samples are of");
     if (read_text(yaml, gpu, "name", s->gpu, sizeof s->gpu, err) < 0
         || read_text(yaml, gpu, "uuid_hash", s->key.device, sizeof s->key.device, err) < 0
         || read_number(yaml, gpu, "compute_capability", MFU_COUNT, 1, 100, &s->compute_capability, err) < 0
@@ -414,10 +405,8 @@ static int read_rows(struct mfu_yaml *yaml, struct mfu_samples *s, struct mfu_er
 {
     struct mfu_yaml_node *root = mfu_yaml_root(yaml), *list = mfu_node_find(root, "samples"), *node;
 
-    if (!list || mfu_node_type(list) != MFU_SEQUENCE) {
-        mfu_fail(err, MFU_EINPUT, "'samples' is missing: a list of what was measured");
-        return mfu_node_error(yaml, list ? list : root, err);
-    }
+    if (!list || mfu_node_type(list) != MFU_SEQUENCE)
+        return mfu_node_fail(yaml, list ? list : root, err, "'samples' is missing: a list of what was measured");
     if (make_room(s, mfu_node_count(list), err) < 0)
         return -1;
     for (size_t i = 0; (node = mfu_node_item(list, i)); i++) {

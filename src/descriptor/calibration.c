@@ -103,8 +103,7 @@ static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_yaml_node *node,
         return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, to, err) < 0
             ? -1
             : mfu_correlations_read(yaml, mfu_node_find(node, "correlations"), to, err);
-    mfu_fail(err, MFU_EINPUT, "'coefficients' is missing");
-    return mfu_node_error(yaml, node, err);
+    return mfu_node_fail(yaml, node, err, "'coefficients' is missing");
 }
 
 static int parse_base(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_calibration_base *base,

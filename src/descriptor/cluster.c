@@ -222,10 +222,9 @@ static int check(const struct reader *r)
         return fail_at(r, "node", "fabric");
     }
     for (size_t g = 0; g < GROUPS; g++)
-        if (mfu_node_find(r->root, groups[g].key) && !(sources && mfu_node_find(sources, groups[g].key))) {
-            mfu_fail(r->err, MFU_EINPUT, "sources.%s is missing: say where the figures come from", groups[g].key);
-            return mfu_node_error(r->yaml, sources ? sources : r->root, r->err);
-        }
+        if (mfu_node_find(r->root, groups[g].key) && !(sources && mfu_node_find(sources, groups[g].key)))
+            return mfu_node_fail(r->yaml, sources ? sources : r->root, r->err,
+                                 "sources.%s is missing: say where the figures come from", groups[g].key);
     return 0;
 }
 
@@ -243,10 +242,8 @@ int mfu_cluster_parse(struct mfu_yaml *yaml, struct mfu_cluster *c, struct mfu_e
     for (size_t g = 0; g < GROUPS; g++) {
         struct mfu_yaml_node *node = mfu_node_find(r.root, groups[g].key);
 
-        if (!node && groups[g].required) {
-            mfu_fail(err, MFU_EINPUT, "'%s' is missing", groups[g].key);
-            return mfu_node_error(yaml, r.root, err);
-        }
+        if (!node && groups[g].required)
+            return mfu_node_fail(yaml, r.root, err, "'%s' is missing", groups[g].key);
         if (node && mfu_node_fields(yaml, node, groups[g].fields, groups[g].others, c, err) < 0)
             return mfu_within(err, "%s", groups[g].key);
     }

@@ -51,8 +51,7 @@ int mfu_coefficient_find(const char *name, struct mfu_error *err)
 
     if (i >= 0 || !err)
         return i;
-    mfu_fail(err, MFU_EINPUT, "no coefficient is called '%.80s'", name);
-    return mfu_error_nearest(err, name, names, MFU_COEFFICIENT_COUNT);
+    return mfu_fail_nearest(err, name, names, MFU_COEFFICIENT_COUNT, "no coefficient is called '%.80s'", name);
 }
 
 double mfu_coefficient_value(const struct mfu_coefficient_row *row, double given)
@@ -93,12 +92,10 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
 {
     int row = -1;
 
-    if (mfu_node_type(mapping) != MFU_MAPPING) {
-        mfu_fail(err, MFU_EINPUT,
-                 "expected a mapping such as "
-                 "gemm.k0: {value: 128, sigma: 20%%, source: a paper}");
-        return mfu_node_error(yaml, mapping, err);
-    }
+    if (mfu_node_type(mapping) != MFU_MAPPING)
+        return mfu_node_fail(yaml, mapping, err,
+                             "expected a mapping such as "
+                             "gemm.k0: {value: 128, sigma: 20%%, source: a paper}");
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
         const char *name = mfu_node_key(yaml, mapping, i);
         struct entry e = {.source = ""};

@@ -143,8 +143,7 @@ static int expect_mapping(struct mfu_yaml *yaml, struct mfu_yaml_node *node, str
 {
     if (node && mfu_node_type(node) == MFU_MAPPING)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "expected names of coefficients with values");
-    return mfu_node_error(yaml, node, err);
+    return mfu_node_fail(yaml, node, err, "expected names of coefficients with values");
 }
 
 /* The coefficient that an entry of a mapping names; -1 if there is none, or the file has no value of it: an error that
@@ -177,10 +176,9 @@ static int read_row(struct mfu_yaml *yaml, struct mfu_yaml_node *row, int id, st
             return -1;
         if (mfu_node_quantity(yaml, mfu_node_value(row, i), MFU_COUNT, &x, err) < 0)
             return -1;
-        if (!(fabs(x) <= 1) || other == id) {
-            mfu_fail(err, MFU_EINPUT, "expected a correlation with another coefficient, from -1 to 1");
-            return mfu_node_error(yaml, mfu_node_value(row, i), err);
-        }
+        if (!(fabs(x) <= 1) || other == id)
+            return mfu_node_fail(yaml, mfu_node_value(row, i), err,
+                                 "expected a correlation with another coefficient, from -1 to 1");
         mfu_correlate(c, id, other, x);
     }
     return 0;

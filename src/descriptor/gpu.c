@@ -277,11 +277,10 @@ static int check_source(const struct check *c, struct mfu_yaml_node *sources, co
 {
     if (mfu_node_find(sources, key))
         return 0;
-    mfu_fail(c->err, MFU_EINPUT,
-             "sources.%s is missing: say where the figures "
-             "come from",
-             key);
-    return mfu_node_error(c->yaml, sources, c->err);
+    return mfu_node_fail(c->yaml, sources, c->err,
+                         "sources.%s is missing: say where the figures "
+                         "come from",
+                         key);
 }
 
 /* Numbers without a source are rumours. */
@@ -290,12 +289,10 @@ static int check_sources(const struct check *c)
     struct mfu_yaml_node *sources = mfu_node_find(c->root, "sources");
     size_t n = sources ? mfu_node_count(sources) : 0;
 
-    if (!sources || mfu_node_type(sources) != MFU_MAPPING) {
-        mfu_fail(c->err, MFU_EINPUT,
-                 "'sources' is missing: at least peak and "
-                 "memory, saying where the figures come from");
-        return mfu_node_error(c->yaml, sources ? sources : c->root, c->err);
-    }
+    if (!sources || mfu_node_type(sources) != MFU_MAPPING)
+        return mfu_node_fail(c->yaml, sources ? sources : c->root, c->err,
+                             "'sources' is missing: at least peak and "
+                             "memory, saying where the figures come from");
     for (size_t i = 0; i < n; i++) {
         struct mfu_yaml_node *node = mfu_node_value(sources, i);
 
@@ -395,13 +392,11 @@ static int read_coefficients(struct mfu_yaml *yaml, const char *families, struct
     }
     if (own && mfu_coefficients_read(yaml, own, MFU_FROM_GPU, &gpu->coefficients, err) < 0)
         return -1;
-    if (families && !mfu_coefficients_complete(&gpu->coefficients, &missing)) {
-        mfu_fail(err, MFU_EINPUT,
-                 "family: neither '%s' nor this file gives a "
-                 "value for the coefficient '%s'",
-                 gpu->family, mfu_coefficient_rows[missing].name);
-        return mfu_node_error(yaml, family, err);
-    }
+    if (families && !mfu_coefficients_complete(&gpu->coefficients, &missing))
+        return mfu_node_fail(yaml, family, err,
+                             "family: neither '%s' nor this file gives a "
+                             "value for the coefficient '%s'",
+                             gpu->family, mfu_coefficient_rows[missing].name);
     return 0;
 }
 
@@ -414,10 +409,8 @@ static int read_groups(struct mfu_yaml *yaml, struct mfu_gpu *gpu, struct mfu_er
     for (size_t g = 0; g < GROUPS; g++) {
         struct mfu_yaml_node *node = mfu_node_find(root, groups[g].key);
 
-        if (!node && groups[g].required) {
-            mfu_fail(err, MFU_EINPUT, "'%s' is missing", groups[g].key);
-            return mfu_node_error(yaml, root, err);
-        }
+        if (!node && groups[g].required)
+            return mfu_node_fail(yaml, root, err, "'%s' is missing", groups[g].key);
         if (node && mfu_node_fields(yaml, node, groups[g].fields, groups[g].others, gpu, err) < 0)
             return mfu_within(err, "%s", groups[g].key);
     }

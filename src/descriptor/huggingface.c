@@ -176,10 +176,9 @@ static int fail_type(struct reader *r, const struct known *known)
     char list[400] = "none";
     size_t used = 0;
 
-    if (known->others[0]) {
-        mfu_fail(r->err, MFU_EINPUT, "no model file describes such a '%.80s': %s", r->type, known->others);
-        return mfu_node_error(r->config, r->of, r->err);
-    }
+    if (known->others[0])
+        return mfu_node_fail(r->config, r->of, r->err, "no model file describes such a '%.80s': %s", r->type,
+                             known->others);
     for (size_t i = 0; i < known->n && used < sizeof list - 1; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known->types[i]);
     mfu_fail(r->err, MFU_EINPUT,
@@ -256,10 +255,9 @@ static int find_text(struct reader *r, const char *folder)
     r->text_key = mfu_node_text(whole, key);
     within = mfu_node_find(mfu_yaml_root(r->config), r->text_key);
     type = within && mfu_node_type(within) == MFU_MAPPING ? mfu_node_find(within, "model_type") : NULL;
-    if (!type || !(r->type = mfu_node_text(r->config, type))) {
-        mfu_fail(r->err, MFU_EINPUT, "'%s' has no model_type", r->text_key);
-        return mfu_node_error(r->config, within ? within : mfu_yaml_root(r->config), r->err);
-    }
+    if (!type || !(r->type = mfu_node_text(r->config, type)))
+        return mfu_node_fail(r->config, within ? within : mfu_yaml_root(r->config), r->err, "'%s' has no model_type",
+                             r->text_key);
     r->chain[r->n_chain++] = whole;
     if ((key = mfu_node_find(mfu_yaml_root(whole), "tower"))) {
         char path[MFU_PATH_MAX];
@@ -379,10 +377,9 @@ static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_
     choice = word ? find_word(m, word) : -1;
     if (choice < 0 && ours && word && strpbrk(word, "(*/+"))
         return set_dim(r, m, dim, word);
-    if (choice < 0) {
-        mfu_fail(r->err, MFU_EINPUT, "'%.80s' is not known for %s", text ? text : "", m->dims[dim].name);
-        return mfu_node_error(r->config, node, r->err);
-    }
+    if (choice < 0)
+        return mfu_node_fail(r->config, node, r->err, "'%.80s' is not known for %s", text ? text : "",
+                             m->dims[dim].name);
     snprintf(number, sizeof number, "%d", choice);
     return set_dim(r, m, dim, number);
 }
@@ -491,9 +488,9 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim, in
 
     if (!each || !mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
         return 0;
-    mfu_fail(r->err, MFU_EINPUT, "'%.80s' is missing, and nothing is assumed for it in %.120s",
-             mfu_node_text(r->chain[i], each), mfu_yaml_name(r->yaml));
-    return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
+    return mfu_fail_at(r->err, mfu_yaml_name(r->config), 0, 0,
+                       "'%.80s' is missing, and nothing is assumed for it in %.120s", mfu_node_text(r->chain[i], each),
+                       mfu_yaml_name(r->yaml));
 }
 
 /* Fills dims from a mapping of the i-th file: {tied: 0}. */
@@ -870,11 +867,9 @@ static int check(struct reader *r, struct mfu_model *m)
     mfu_model_find_deciding(m);
     mfu_model_dim_values(m, values);
     for (int i = 0; i < m->n_dims; i++)
-        if (!isfinite(values[i])) {
-            mfu_fail(r->err, MFU_EINPUT, "%s, which is %s, is not a number with these values", m->dims[i].name,
-                     m->dims[i].text);
-            return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
-        }
+        if (!isfinite(values[i]))
+            return mfu_fail_at(r->err, mfu_yaml_name(r->config), 0, 0,
+                               "%s, which is %s, is not a number with these values", m->dims[i].name, m->dims[i].text);
     return 0;
 }
 
@@ -923,10 +918,9 @@ static int read_type(struct reader *r)
     r->type = type ? mfu_node_text(r->config, type) : NULL;
     if (r->type && r->type[0])
         return 0;
-    mfu_fail(r->err, MFU_EINPUT,
-             "'model_type' is missing; is this the "
-             "config.json of a Hugging Face model?");
-    return mfu_node_error(r->config, r->of, r->err);
+    return mfu_node_fail(r->config, r->of, r->err,
+                         "'model_type' is missing; is this the "
+                         "config.json of a Hugging Face model?");
 }
 
 /* The longest sequence that a model takes is not the one that it is trained on: beyond

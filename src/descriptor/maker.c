@@ -100,7 +100,6 @@ int mfu_maker_check(const char *vendor, struct mfu_error *err)
     for (size_t i = 0; i < MAKERS; i++)
         if (strcmp(names[i] = makers[i].vendor, vendor) == 0)
             return 0;
-    mfu_fail(err, MFU_EINPUT, "no maker of cards is called '%.40s': %s is", vendor,
-             mfu_names_list(list, sizeof list, names, MAKERS));
-    return mfu_error_nearest(err, vendor, names, MAKERS);
+    return mfu_fail_nearest(err, vendor, names, MAKERS, "no maker of cards is called '%.40s': %s is", vendor,
+                            mfu_names_list(list, sizeof list, names, MAKERS));
 }

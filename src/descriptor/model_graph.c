@@ -84,8 +84,8 @@ static int fail_choice(struct mfu_model_builder *b, const struct mfu_attribute *
     size_t n = mfu_names_count(a->choices);
     char list[300];
 
-    mfu_fail(b->err, MFU_EINPUT, "'%.80s' is none of %s", text, mfu_names_list(list, sizeof list, a->choices, n));
-    return mfu_error_nearest(b->err, text, a->choices, n);
+    return mfu_fail_nearest(b->err, text, a->choices, n, "'%.80s' is none of %s", text,
+                            mfu_names_list(list, sizeof list, a->choices, n));
 }
 
 /* What is written: a choice, or an expression that yields its number. */
@@ -132,10 +132,8 @@ static int read_attribute(struct mfu_model_builder *b, const struct mfu_attribut
 {
     struct mfu_yaml_node *node = mfu_node_find(op, a->name);
 
-    if (!node && !a->initial) {
-        mfu_fail(b->err, MFU_EINPUT, "'%s' is missing (%s)", a->name, a->help);
-        return mfu_node_error(b->yaml, op, b->err);
-    }
+    if (!node && !a->initial)
+        return mfu_node_fail(b->yaml, op, b->err, "'%s' is missing (%s)", a->name, a->help);
     *into = !node    ? read_initial(b, a, op)
         : a->choices ? read_choice(b, a, node)
                      : mfu_build_compile(b, b->yaml, node, MFU_COUNT);
@@ -188,8 +186,7 @@ static int fail_reference(struct mfu_model_builder *b, int op, const char *name)
                 names[n++] = m->ops[k].name;
     }
     names[n++] = "input";
-    mfu_fail(b->err, MFU_EINPUT, "no operation above is called '%.80s'", name);
-    return mfu_error_nearest(b->err, name, names, n);
+    return mfu_fail_nearest(b->err, name, names, n, "no operation above is called '%.80s'", name);
 }
 
 /* The op that `name` means for op `op`: of its own section, else the nearest
@@ -252,12 +249,10 @@ static int read_inputs(struct mfu_model_builder *b, struct mfu_yaml_node *in, in
                 mfu_within(b->err, "in");
                 return mfu_node_error(b->yaml, each, b->err);
             }
-        } else if (b->model->n_sections == 1) {
-            mfu_fail(b->err, MFU_EINPUT,
-                     "in: the first section is given "
-                     "nothing");
-            return mfu_node_error(b->yaml, each, b->err);
-        }
+        } else if (b->model->n_sections == 1)
+            return mfu_node_fail(b->yaml, each, b->err,
+                                 "in: the first section is given "
+                                 "nothing");
         o->in[o->n_in++] = found;
     }
     return 0;
@@ -285,10 +280,7 @@ static int connect(struct mfu_model_builder *b, struct mfu_yaml_node *node, int 
                  "there is nothing before it to read; a "
                  "model begins with something like an embedding");
     else
-        mfu_fail(b->err, MFU_EINPUT,
-                 "reads %d inputs; name them, as in "
-                 "in: [input, mlp.proj]",
-                 p->inputs[0]);
+        mfu_fail(b->err, MFU_EINPUT, "reads %d inputs; name them, as in in: [input, mlp.proj]", p->inputs[0]);
     return mfu_node_error(b->yaml, in ? in : node, b->err);
 }
 
@@ -331,10 +323,9 @@ static int read_next(struct mfu_model_builder *b, struct mfu_yaml_node *node, in
     m->ops[op].next = name ? find_in(m, s, name, MFU_MAX_OPS) : -1;
     if (carries ? m->ops[op].next >= 0 && m->ops[op].next != op : !next)
         return 0;
-    mfu_fail(b->err, MFU_EINPUT, "next: %s",
-             carries ? "a carry names an operation of its section, which the layer after reads"
-                     : "only a carry hands something to the layer after");
-    return mfu_node_error(b->yaml, next ? next : node, b->err);
+    return mfu_node_fail(b->yaml, next ? next : node, b->err, "next: %s",
+                         carries ? "a carry names an operation of its section, which the layer after reads"
+                                 : "only a carry hands something to the layer after");
 }
 
 /* Names that are not given: "add", "add2", "add3" ... */
@@ -398,12 +389,10 @@ static int begin_op(struct mfu_model_builder *b, struct mfu_yaml_node *node, int
 {
     struct mfu_yaml_node *kind = mfu_node_find(node, "op");
 
-    if (!kind) {
-        mfu_fail(b->err, MFU_EINPUT,
-                 "expected an operation such as "
-                 "{op: linear, name: mlp.fc, width: d_ff}");
-        return mfu_node_error(b->yaml, node, b->err);
-    }
+    if (!kind)
+        return mfu_node_fail(b->yaml, node, b->err,
+                             "expected an operation such as "
+                             "{op: linear, name: mlp.fc, width: d_ff}");
     b->model->ops[op].primitive = find_primitive(b, kind);
     if (!b->model->ops[op].primitive)
         return -1;
@@ -442,14 +431,10 @@ static int read_ops(struct mfu_model_builder *b, struct mfu_yaml_node *list)
     struct mfu_model_section *s = &m->sections[m->n_sections - 1];
     size_t n = mfu_node_count(list);
 
-    if (mfu_node_type(list) != MFU_SEQUENCE || n == 0) {
-        mfu_fail(b->err, MFU_EINPUT, "ops: expected a list of operations");
-        return mfu_node_error(b->yaml, list, b->err);
-    }
-    if (n > (size_t)(MFU_MAX_OPS - m->n_ops)) {
-        mfu_fail(b->err, MFU_EINPUT, "more than %d operations", MFU_MAX_OPS);
-        return mfu_node_error(b->yaml, list, b->err);
-    }
+    if (mfu_node_type(list) != MFU_SEQUENCE || n == 0)
+        return mfu_node_fail(b->yaml, list, b->err, "ops: expected a list of operations");
+    if (n > (size_t)(MFU_MAX_OPS - m->n_ops))
+        return mfu_node_fail(b->yaml, list, b->err, "more than %d operations", MFU_MAX_OPS);
     s->first = m->n_ops;
     s->count = (int)n;
     m->n_ops += (int)n;
@@ -498,10 +483,8 @@ static int check_with(struct mfu_model_builder *b)
 {
     struct mfu_yaml_node *node;
 
-    if (b->with && mfu_node_type(b->with) != MFU_MAPPING) {
-        mfu_fail(b->err, MFU_EINPUT, "with: expected dims, such as {window: no_window}");
-        return mfu_node_error(b->with_file, b->with, b->err);
-    }
+    if (b->with && mfu_node_type(b->with) != MFU_MAPPING)
+        return mfu_node_fail(b->with_file, b->with, b->err, "with: expected dims, such as {window: no_window}");
     for (size_t i = 0; b->with && (node = mfu_node_value(b->with, i)); i++) {
         const char *text = mfu_node_text(b->with_file, node);
 
@@ -546,22 +529,18 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     if (mfu_node_fields(b->yaml, node, fields, others, name, b->err) < 0)
         return -1;
     for (int i = 0; i < m->n_sections; i++)
-        if (strcmp(m->sections[i].name, name) == 0) {
-            mfu_fail(b->err, MFU_EINPUT, "a second section is called '%s'", name);
-            return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
-        }
-    if (!mfu_build_is_name(name, ".-")) {
-        mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section", name);
-        return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
-    }
+        if (strcmp(m->sections[i].name, name) == 0)
+            return mfu_node_fail(b->yaml, mfu_node_find(node, "name"), b->err, "a second section is called '%s'", name);
+    if (!mfu_build_is_name(name, ".-"))
+        return mfu_node_fail(b->yaml, mfu_node_find(node, "name"), b->err, "'%s' cannot be the name of a section",
+                             name);
     if (!(keep = read_switch(b, node, "keep", &keeps)) || !read_switch(b, node, "shares", &s->shares)
         || !(module = read_switch(b, node, "module", &s->module)))
         return -1;
     repeat = mfu_node_find(node, "repeat");
-    if (repeat && s->module) {
-        mfu_fail(b->err, MFU_EINPUT, "module: this section repeats, and each of its layers is a module as it is");
-        return mfu_node_error(b->yaml, module, b->err);
-    }
+    if (repeat && s->module)
+        return mfu_node_fail(b->yaml, module, b->err,
+                             "module: this section repeats, and each of its layers is a module as it is");
     apart = mfu_node_find(node, "apart");
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
     if (!s->name)
@@ -570,10 +549,8 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
         return mfu_within(b->err, "repeat");
     if (apart && !(s->apart = mfu_build_compile(b, b->yaml, apart, MFU_COUNT)))
         return mfu_within(b->err, "apart");
-    if (!(ops = find_ops(b, graph, node))) {
-        mfu_fail(b->err, MFU_EINPUT, "'ops' is missing, or 'like' names no section with ops");
-        return mfu_node_error(b->yaml, node, b->err);
-    }
+    if (!(ops = find_ops(b, graph, node)))
+        return mfu_node_fail(b->yaml, node, b->err, "'ops' is missing, or 'like' names no section with ops");
     m->n_sections++;
     b->with = mfu_node_find(node, "with");
     b->with_file = own;
@@ -593,10 +570,8 @@ static int read_sections(struct mfu_model_builder *b, struct mfu_yaml_node *grap
     struct mfu_yaml_node *node;
 
     for (size_t i = from; i < to && (node = mfu_node_item(graph, i)); i++) {
-        if (b->model->n_sections == MFU_MAX_SECTIONS) {
-            mfu_fail(b->err, MFU_EINPUT, "more than %d sections", MFU_MAX_SECTIONS);
-            return mfu_node_error(b->yaml, node, b->err);
-        }
+        if (b->model->n_sections == MFU_MAX_SECTIONS)
+            return mfu_node_fail(b->yaml, node, b->err, "more than %d sections", MFU_MAX_SECTIONS);
         if (read_section(b, graph, node) < 0)
             return -1;
     }
@@ -613,8 +588,7 @@ static int find_list(struct mfu_model_builder *b, int i, const char *name, struc
     }
     if (!*list || (mfu_node_type(*list) == MFU_SEQUENCE && mfu_node_count(*list) > 0))
         return i;
-    mfu_fail(b->err, MFU_EINPUT, "%s: expected a list of sections", name);
-    return mfu_node_error(b->yaml, *list, b->err);
+    return mfu_node_fail(b->yaml, *list, b->err, "%s: expected a list of sections", name);
 }
 
 int mfu_build_graph(struct mfu_model_builder *b)
@@ -623,10 +597,8 @@ int mfu_build_graph(struct mfu_model_builder *b)
 
     if (find_list(b, 0, "graph", &graph) < 0)
         return -1;
-    if (!graph) {
-        mfu_fail(b->err, MFU_EINPUT, "'graph' is missing, and so is 'extends'");
-        return mfu_node_error(b->yaml, mfu_yaml_root(b->yaml), b->err);
-    }
+    if (!graph)
+        return mfu_node_fail(b->yaml, mfu_yaml_root(b->yaml), b->err, "'graph' is missing, and so is 'extends'");
     for (int i = 0; i < b->n_files; i++)
         if ((i = find_list(b, i, "before", &before)) < 0 || (before && read_sections(b, before, 0, SIZE_MAX) < 0))
             return -1;
@@ -634,10 +606,9 @@ int mfu_build_graph(struct mfu_model_builder *b)
         || find_list(b, 0, "inserted", &inserted) < 0 || (inserted && read_sections(b, inserted, 0, SIZE_MAX) < 0)
         || find_list(b, 0, "graph", &graph) < 0 || read_sections(b, graph, 1, SIZE_MAX) < 0)
         return -1;
-    if (b->n_kept > 0) {
-        mfu_fail(b->err, MFU_EINPUT, "keep: no operation behind it takes this as 'kept'");
-        return mfu_node_error(b->kept_at[b->n_kept - 1].yaml, b->kept_at[b->n_kept - 1].node, b->err);
-    }
+    if (b->n_kept > 0)
+        return mfu_node_fail(b->kept_at[b->n_kept - 1].yaml, b->kept_at[b->n_kept - 1].node, b->err,
+                             "keep: no operation behind it takes this as 'kept'");
     for (int i = 0; i < b->model->n_ops; i++)
         b->model->ops[i].module_kind = mfu_module_kind(&b->model->ops[i]);
     return 0;

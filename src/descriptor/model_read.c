@@ -74,8 +74,7 @@ int mfu_model_dim_find(const struct mfu_model *m, const char *name, struct mfu_e
         return i;
     for (int k = 0; k < m->n_dims; k++)
         names[k] = m->dims[k].name;
-    mfu_fail(err, MFU_EINPUT, "no dim is called '%.80s'", name);
-    return mfu_error_nearest(err, name, names, (size_t)m->n_dims);
+    return mfu_fail_nearest(err, name, names, (size_t)m->n_dims, "no dim is called '%.80s'", name);
 }
 
 bool mfu_model_writes(const struct mfu_model *m)
@@ -196,11 +195,9 @@ static int read_variant(struct mfu_model_builder *b, struct mfu_model_file *f)
     b->row = table ? mfu_node_find(table, b->variant) : NULL;
     if (b->row && mfu_node_text(f->yaml, b->row))
         b->row = mfu_node_find(table, mfu_node_text(f->yaml, b->row));
-    if (!b->row || mfu_node_type(b->row) != MFU_MAPPING) {
-        mfu_fail(b->err, MFU_EINPUT, "variants: expected rows such as %.40s: {params: 25557032, n_layer: 12}",
-                 b->variant);
-        return mfu_node_error(f->yaml, b->row ? b->row : mfu_yaml_root(f->yaml), b->err);
-    }
+    if (!b->row || mfu_node_type(b->row) != MFU_MAPPING)
+        return mfu_node_fail(f->yaml, b->row ? b->row : mfu_yaml_root(f->yaml), b->err,
+                             "variants: expected rows such as %.40s: {params: 25557032, n_layer: 12}", b->variant);
     params = mfu_node_find(b->row, "params");
     if (params && mfu_node_text(f->yaml, params))
         count = strtod(mfu_node_text(f->yaml, params), NULL);
@@ -221,8 +218,8 @@ static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
     if (b->extends && f == b->chain)
         snprintf(f->head.extends, sizeof f->head.extends, "%s", b->extends);
     if (fmod(f->head.published_params, 1) > 0) { /* not for NAN */
-        mfu_fail(b->err, MFU_EINPUT, "published_params: expected a whole number");
-        return mfu_node_error(f->yaml, mfu_node_find(root, "published_params"), b->err);
+        return mfu_node_fail(f->yaml, mfu_node_find(root, "published_params"), b->err,
+                             "published_params: expected a whole number");
     }
     f->towers = mfu_node_find(root, "tower");
     f->towers_file = f->yaml;
@@ -340,12 +337,10 @@ static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml, struc
 
     if (!mapping)
         return 0;
-    if (mfu_node_type(mapping) != MFU_MAPPING) {
-        mfu_fail(b->err, MFU_EINPUT,
-                 "dims: expected names and values such as "
-                 "n_layer: 12");
-        return mfu_node_error(yaml, mapping, b->err);
-    }
+    if (mfu_node_type(mapping) != MFU_MAPPING)
+        return mfu_node_fail(yaml, mapping, b->err,
+                             "dims: expected names and values such as "
+                             "n_layer: 12");
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
         const char *name = mfu_node_key(yaml, mapping, i);
         int d = look_up_dim(m, name);
@@ -551,10 +546,8 @@ static int read_dims(struct mfu_model_builder *b)
             return -1;
     if (gather_dims(b, b->chain[0].yaml, b->row, true) < 0)
         return -1;
-    if (b->model->n_dims == 0) {
-        mfu_fail(b->err, MFU_EINPUT, "'dims' is missing");
-        return mfu_node_error(b->chain[0].yaml, mfu_yaml_root(b->chain[0].yaml), b->err);
-    }
+    if (b->model->n_dims == 0)
+        return mfu_node_fail(b->chain[0].yaml, mfu_yaml_root(b->chain[0].yaml), b->err, "'dims' is missing");
     if (compile_dims(b) < 0)
         return -1;
     if (mfu_model_order_dims(b->model, &circle, b->err) < 0)
@@ -602,10 +595,8 @@ static int read_whole(struct mfu_model_builder *b)
         struct mfu_model_whole *whole = &m->whole[m->n_whole];
         const char *text = mfu_node_text(yaml, each);
 
-        if (m->n_whole == MFU_MAX_WHOLE) {
-            mfu_fail(b->err, MFU_EINPUT, "whole: more than %d expressions", MFU_MAX_WHOLE);
-            return mfu_node_error(yaml, each, b->err);
-        }
+        if (m->n_whole == MFU_MAX_WHOLE)
+            return mfu_node_fail(yaml, each, b->err, "whole: more than %d expressions", MFU_MAX_WHOLE);
         if (!(whole->value = mfu_build_compile(b, yaml, each, MFU_COUNT)))
             return mfu_within(b->err, "whole");
         if (!(whole->text = mfu_arena_copy(&m->arena, text, strlen(text))))
@@ -623,11 +614,9 @@ static int check_mapping(struct mfu_model_builder *b, struct mfu_yaml *yaml, str
     static const char one_or_more[] = "a key of config.json, or several";
     const char *names[MFU_MAX_DIMS];
 
-    if (mfu_node_type(mapping) != MFU_MAPPING) {
-        mfu_fail(b->err, MFU_EINPUT, "expected a mapping such as %s",
-                 values ? "tied: 0" : "n_layer: num_hidden_layers");
-        return mfu_node_error(yaml, mapping, b->err);
-    }
+    if (mfu_node_type(mapping) != MFU_MAPPING)
+        return mfu_node_fail(yaml, mapping, b->err, "expected a mapping such as %s",
+                             values ? "tied: 0" : "n_layer: num_hidden_layers");
     for (int i = 0; i < b->model->n_dims; i++)
         names[i] = b->model->dims[i].name;
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
@@ -662,10 +651,8 @@ static int check_huggingface(struct mfu_model_builder *b)
     type = mfu_node_find(node, "model_type");
     dims = mfu_node_find(node, "dims");
     defaults = mfu_node_find(node, "defaults");
-    if (!type || (!dims && b->n_files == 1)) {
-        mfu_fail(b->err, MFU_EINPUT, "huggingface: '%s' is missing", type ? "dims" : "model_type");
-        return mfu_node_error(yaml, node, b->err);
-    }
+    if (!type || (!dims && b->n_files == 1))
+        return mfu_node_fail(yaml, node, b->err, "huggingface: '%s' is missing", type ? "dims" : "model_type");
     if (mfu_node_check_texts(yaml, type, "names such as [llama]", b->err) < 0)
         return mfu_within(b->err, "huggingface: model_type");
     if (dims && check_mapping(b, yaml, dims, false) < 0)

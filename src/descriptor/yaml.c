@@ -106,8 +106,7 @@ int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_yaml_node *node, cons
         if (!each)
             return 0;
     }
-    mfu_fail(err, MFU_EINPUT, "expected %s", what);
-    return mfu_node_error(yaml, node, err);
+    return mfu_node_fail(yaml, node, err, "expected %s", what);
 }
 
 int mfu_node_error(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_error *err)
@@ -133,13 +132,11 @@ int mfu_key_error(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i
 int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_yaml_node *node, enum mfu_dim dim, double *value,
                       struct mfu_error *err)
 {
-    if (node->type != MFU_SCALAR || mfu_node_absent(node)) {
-        mfu_fail(err, MFU_EINPUT, "expected %s, not %s", mfu_dim_help(dim),
-                 node->type == MFU_SCALAR         ? "nothing"
-                     : node->type == MFU_SEQUENCE ? "a list"
-                                                  : "a mapping");
-        return mfu_node_error(yaml, node, err);
-    }
+    if (node->type != MFU_SCALAR || mfu_node_absent(node))
+        return mfu_node_fail(yaml, node, err, "expected %s, not %s", mfu_dim_help(dim),
+                             node->type == MFU_SCALAR         ? "nothing"
+                                 : node->type == MFU_SEQUENCE ? "a list"
+                                                              : "a mapping");
     if (mfu_quantity_parse(node->text, dim, value, err) < 0)
         return mfu_node_error(yaml, node, err);
     return 0;
@@ -185,20 +182,14 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mf
 {
     size_t length = node->type == MFU_SCALAR ? strlen(node->text) : 0;
 
-    if (node->type != MFU_SCALAR || mfu_node_absent(node)) {
-        mfu_fail(err, MFU_EINPUT, "expected a text");
-        return mfu_node_error(yaml, node, err);
-    }
+    if (node->type != MFU_SCALAR || mfu_node_absent(node))
+        return mfu_node_fail(yaml, node, err, "expected a text");
     while (length > 0 && node->text[length - 1] == '\n')
         length--; /* what a block scalar ends with */
-    if (memchr(node->text, '\n', length)) {
-        mfu_fail(err, MFU_EINPUT, "expected a text of one line");
-        return mfu_node_error(yaml, node, err);
-    }
-    if (length >= f->size) {
-        mfu_fail(err, MFU_EINPUT, "a text of %zu bytes, where %zu fit", length, f->size - 1);
-        return mfu_node_error(yaml, node, err);
-    }
+    if (memchr(node->text, '\n', length))
+        return mfu_node_fail(yaml, node, err, "expected a text of one line");
+    if (length >= f->size)
+        return mfu_node_fail(yaml, node, err, "a text of %zu bytes, where %zu fit", length, f->size - 1);
     memcpy((char *)into + f->offset, node->text, length);
     ((char *)into)[f->offset + length] = '\0';
     return 0;
@@ -238,10 +229,8 @@ static bool is_in(const char *const *names, const char *name)
 int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, const struct mfu_field *fields,
                     const char *const *others, void *into, struct mfu_error *err)
 {
-    if (mapping->type != MFU_MAPPING) {
-        mfu_fail(err, MFU_EINPUT, "expected a mapping of keys to values");
-        return mfu_node_error(yaml, mapping, err);
-    }
+    if (mapping->type != MFU_MAPPING)
+        return mfu_node_fail(yaml, mapping, err, "expected a mapping of keys to values");
     for (size_t i = 0; i < mapping->count; i++) {
         struct mfu_yaml_node *node = mapping->members[i];
         const struct mfu_field *f = find_field(fields, node->key);
@@ -255,9 +244,7 @@ int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, const 
             return mfu_within(err, "%s", f->key);
     }
     for (const struct mfu_field *f = fields; f->key; f++)
-        if (f->required && !mfu_node_find(mapping, f->key)) {
-            mfu_fail(err, MFU_EINPUT, "'%s' is missing", f->key);
-            return mfu_node_error(yaml, mapping, err);
-        }
+        if (f->required && !mfu_node_find(mapping, f->key))
+            return mfu_node_fail(yaml, mapping, err, "'%s' is missing", f->key);
     return 0;
 }

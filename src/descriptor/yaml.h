@@ -71,6 +71,8 @@ int mfu_node_check_texts(struct mfu_yaml *, struct mfu_yaml_node *, const char *
  * line is one within the text of the node. Returns -1. */
 int mfu_node_error(struct mfu_yaml *, struct mfu_yaml_node *, struct mfu_error *err);
 int mfu_key_error(struct mfu_yaml *, struct mfu_yaml_node *mapping, size_t i, struct mfu_error *err);
+/* What is wrong there, as mfu_fail() takes it.  -1. */
+#define mfu_node_fail(yaml, node, err, ...) (mfu_fail(err, MFU_EINPUT, __VA_ARGS__), mfu_node_error(yaml, node, err))
 
 /* Refuses the i-th key of a mapping: "unknown WHAT 'KEY'", with the nearest of
  * the `n` names that it could have been. Returns -1. */

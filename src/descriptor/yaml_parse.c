@@ -51,39 +51,31 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
     bool margin = true, tab = false; /* among the blanks just before */
     uint32_t code = 0;
 
-    if (length > MFU_YAML_LARGEST) {
-        mfu_fail(err, MFU_EINPUT, "larger than 1 MiB, which no descriptor is");
-        return mfu_error_at(err, name, 0, 0);
-    }
+    if (length > MFU_YAML_LARGEST)
+        return mfu_fail_at(err, name, 0, 0, "larger than 1 MiB, which no descriptor is");
     for (size_t i = 0, n; i < length; i += n) {
         n = mfu_utf8_character(text + i, length - i, &code);
-        if (n == 0 || (code < 0x80 && is_control(code))) {
-            mfu_fail(err, MFU_EINPUT,
-                     "byte 0x%02X is not text; is this a "
-                     "YAML or JSON file?",
-                     s[i]);
-            return mfu_error_at(err, name, line, column);
-        }
-        if (is_control(code)) {
-            mfu_fail(err, MFU_EINPUT, "U+%04X is a control character, which no text needs", (unsigned)code);
-            return mfu_error_at(err, name, line, column);
-        }
+        if (n == 0 || (code < 0x80 && is_control(code)))
+            return mfu_fail_at(err, name, line, column,
+                               "byte 0x%02X is not text; is this a "
+                               "YAML or JSON file?",
+                               s[i]);
+        if (is_control(code))
+            return mfu_fail_at(err, name, line, column, "U+%04X is a control character, which no text needs",
+                               (unsigned)code);
         if (s[i] == '%' && column == 1) {
             /* A `%` within a text that begins a line is no loss either. */
-            mfu_fail(err, MFU_EINPUT, "directives (%%...) are not read here");
-            return mfu_error_at(err, name, line, column);
+            return mfu_fail_at(err, name, line, column, "directives (%%...) are not read here");
         }
         if (tab && (s[i] == ':' || s[i] == '?' || (s[i] == '-' && (i + 1 == length || isspace(s[i + 1]))))) {
             /* libfyaml 0.7.12 frees an indentation twice on "a:? s:\t:  ?\nb:? q:\t: ? q:\t: ?" and ": ? q:\t::". */
-            mfu_fail(err, MFU_EINPUT, "a tab stands before '%c': YAML indents with blanks", s[i]);
-            return mfu_error_at(err, name, line, column);
+            return mfu_fail_at(err, name, line, column, "a tab stands before '%c': YAML indents with blanks", s[i]);
         }
         if (margin && s[i] == '?' && (i + 1 == length || isspace(s[i + 1]))) {
             /* libfyaml 0.7.12 crashes on "? a:\t:". */
-            mfu_fail(err, MFU_EINPUT,
-                     "keys are written as 'key: value' here, "
-                     "not behind a '?'");
-            return mfu_error_at(err, name, line, column);
+            return mfu_fail_at(err, name, line, column,
+                               "keys are written as 'key: value' here, "
+                               "not behind a '?'");
         }
         tab = s[i] == '\t' || (tab && s[i] == ' ');
         margin = s[i] == '\n' || s[i] == '\r' || (margin && is_margin(s[i]));
@@ -121,8 +113,8 @@ struct reader {
  * all has none and counts as being where the last node was. */
 static int fail_at(struct reader *r, const struct fy_mark *mark, const char *problem)
 {
-    mfu_fail(r->err, MFU_EINPUT, "%s", problem);
-    return mfu_error_at(r->err, r->yaml->name, mark ? mark->line + 1 : r->line, mark ? mark->column + 1 : r->column);
+    return mfu_fail_at(r->err, r->yaml->name, mark ? mark->line + 1 : r->line, mark ? mark->column + 1 : r->column,
+                       "%s", problem);
 }
 
 /* What libfyaml found, in its words and our form. */
@@ -143,8 +135,8 @@ static int fail_as_told(struct reader *r)
         text[--n] = '\0';
     if (!isupper((unsigned char)text[1]))
         text[0] = (char)tolower((unsigned char)text[0]);
-    mfu_fail(r->err, MFU_EINPUT, "not valid YAML: %s", text);
-    return mfu_error_at(r->err, r->yaml->name, e->line > 0 ? e->line : 0, e->line > 0 && e->column > 0 ? e->column : 0);
+    return mfu_fail_at(r->err, r->yaml->name, e->line > 0 ? e->line : 0, e->line > 0 && e->column > 0 ? e->column : 0,
+                       "not valid YAML: %s", text);
 }
 
 /* The next event, or NULL with `err` set. */
@@ -259,13 +251,11 @@ static int refuse_duplicates(struct reader *r, struct mfu_yaml_node *mapping)
 
     for (size_t i = 1; i < mapping->count; i++)
         for (size_t j = 0; j < i; j++)
-            if (m[i]->key_hash == m[j]->key_hash && strcmp(m[i]->key, m[j]->key) == 0) {
-                mfu_fail(r->err, MFU_EINPUT,
-                         "'%.80s' is given twice, first in "
-                         "line %d",
-                         m[i]->key, m[j]->key_line);
-                return mfu_error_at(r->err, r->yaml->name, m[i]->key_line, m[i]->key_column);
-            }
+            if (m[i]->key_hash == m[j]->key_hash && strcmp(m[i]->key, m[j]->key) == 0)
+                return mfu_fail_at(r->err, r->yaml->name, m[i]->key_line, m[i]->key_column,
+                                   "'%.80s' is given twice, first in "
+                                   "line %d",
+                                   m[i]->key, m[j]->key_line);
     return 0;
 }
 
@@ -412,9 +402,7 @@ int mfu_yaml_fill(struct mfu_yaml *yaml, const char *text, size_t length, struct
     }
     if (check_bytes(yaml->name, text, length, err) < 0)
         return -1;
-    if (is_blank(text, length)) {
-        mfu_fail(err, MFU_EINPUT, "nothing is written in it");
-        return mfu_error_at(err, yaml->name, 0, 0);
-    }
+    if (is_blank(text, length))
+        return mfu_fail_at(err, yaml->name, 0, 0, "nothing is written in it");
     return parse(&r, text, length);
 }

@@ -110,9 +110,12 @@ static int check_dtype(const struct study *s, struct mfu_error *err)
 {
     if (has(s->gpu, s->dtype))
         return 0;
-    mfu_fail(err, MFU_EINPUT, "dtype: %s has no %s tensor cores (%s, %s)", s->gpu->name, dtypes[s->dtype],
-             s->gpu->architecture, mfu_gpu_generation((char[32]){0}, s->gpu));
-    return mfu_error_suggest(err, has(s->gpu, 3) ? "bf16" : has(s->gpu, 2) ? "fp16" : "fp32");
+    return mfu_fail_suggest(err,
+                            has(s->gpu, 3)       ? "bf16"
+                                : has(s->gpu, 2) ? "fp16"
+                                                 : "fp32",
+                            "dtype: %s has no %s tensor cores (%s, %s)", s->gpu->name, dtypes[s->dtype],
+                            s->gpu->architecture, mfu_gpu_generation((char[32]){0}, s->gpu));
 }
 
 /* Backward: the gradients of A and of B, two products of the same FLOP. */
@@ -229,10 +232,9 @@ static int attention(struct study *s, struct mfu_error *err)
 
     if (r->given[MFU_SK_KIND])
         a.kind = (enum mfu_attention_kind)r->value[MFU_SK_KIND];
-    if ((why = mfu_attention_refusal(a.kind, &needs)) != NULL) {
-        mfu_fail(err, MFU_EINPUT, "kind: %s is not possible here: %s", mfu_attention_names[a.kind], why);
-        return mfu_error_suggest(err, mfu_attention_names[mfu_attention_default(&needs)]);
-    }
+    if ((why = mfu_attention_refusal(a.kind, &needs)) != NULL)
+        return mfu_fail_suggest(err, mfu_attention_names[mfu_attention_default(&needs)],
+                                "kind: %s is not possible here: %s", mfu_attention_names[a.kind], why);
     s->attention = a.kind;
     if (fmod(a.heads, a.kv_heads) != 0)
         return mfu_fail(err, MFU_EINPUT, "kv_heads: %.0f does not divide HEADS (%.0f)", a.kv_heads, a.heads);

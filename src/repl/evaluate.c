@@ -250,10 +250,8 @@ static int read_line(FILE *in, char line[MFU_LINE_MAX], int *number, struct mfu_
             ++*number;
             continue;
         }
-        if (c == '\0') {
-            mfu_fail(err, MFU_EINPUT, "a byte 0: this is not a text file");
-            return mfu_error_at(err, NULL, 0, (int)n + 1);
-        }
+        if (c == '\0')
+            return mfu_fail_at(err, NULL, 0, (int)n + 1, "a byte 0: this is not a text file");
         if (n == MFU_LINE_MAX - 1)
             return mfu_fail(err, MFU_EINPUT, "the line is longer than %d bytes", MFU_LINE_MAX - 1);
         line[n++] = (char)c;

@@ -148,8 +148,8 @@ static int look_up_noted(struct scope *scope, const char *name, struct mfu_named
         is_one |= strncmp(name, commands[i], strlen(commands[i])) == 0;
     if (!is_one)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "no `%.*s` has answered '%.60s' yet", (int)strcspn(name, "."), name, name);
-    return mfu_error_nearest(err, name, names, (size_t)s->n_noted);
+    return mfu_fail_nearest(err, name, names, (size_t)s->n_noted, "no `%.*s` has answered '%.60s' yet",
+                            (int)strcspn(name, "."), name, name);
 }
 
 /* `lora` in `adapter == lora` is a choice of adapter, whatever else is called so. */

@@ -43,8 +43,7 @@ static int unknown(const char *name, const struct mfu_command_option *rows, size
 
     for (size_t i = 0; i < n; i++)
         names[i] = rows[i].name;
-    mfu_fail(err, MFU_EINPUT, "no option is called '%.40s'", name);
-    return mfu_error_nearest(err, name, names, n);
+    return mfu_fail_nearest(err, name, names, n, "no option is called '%.40s'", name);
 }
 
 static int choice(const struct mfu_command_option *row, const char *text, double *value, struct mfu_error *err)
@@ -56,8 +55,7 @@ static int choice(const struct mfu_command_option *row, const char *text, double
             *value = (double)n;
             return 0;
         }
-    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", row->name, text, row->says);
-    return mfu_error_nearest(err, text, row->choices, n);
+    return mfu_fail_nearest(err, text, row->choices, n, "%s: '%.40s': expected %s", row->name, text, row->says);
 }
 
 static int read_option(struct mfu_session *s, const struct mfu_command_option *row, const char *text, double *value,

@@ -96,10 +96,8 @@ int mfu_words_next(struct mfu_arena *arena, const char *line, const char **at, s
         w->argv[w->argc] = to;
         w->columns[w->argc] = (int)(p - line) + 1 + (*p == '"' || *p == '\'');
         w->argc++;
-        if (!(p = read_word(p, &to, &open))) {
-            mfu_fail(err, MFU_EINPUT, "the quote %c is not closed", *open);
-            return mfu_error_at(err, NULL, 0, (int)(open - line) + 1);
-        }
+        if (!(p = read_word(p, &to, &open)))
+            return mfu_fail_at(err, NULL, 0, (int)(open - line) + 1, "the quote %c is not closed", *open);
     }
     w->argv[w->argc] = NULL;
     *at = w->shell ? w->shell + strcspn(w->shell, "\n") : p;

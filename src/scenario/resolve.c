@@ -48,9 +48,8 @@ static int not_divisible(const char *what, double n, const char *by, double of, 
     char hint[64];
 
     snprintf(hint, sizeof hint, "%.0f", low >= of ? low : low + of);
-    mfu_fail(err, MFU_EINPUT, "%s: %.0f is not divisible by %s (%.0f); %.0f and %.0f are", what, n, by, of,
-             low >= of ? low : low + of, low >= of ? low + of : low + 2 * of);
-    return mfu_error_suggest(err, hint);
+    return mfu_fail_suggest(err, hint, "%s: %.0f is not divisible by %s (%.0f); %.0f and %.0f are", what, n, by, of,
+                            low >= of ? low : low + of, low >= of ? low + of : low + 2 * of);
 }
 
 /* The whole numbers on either side of `n` that divide `whole`. */
@@ -64,8 +63,8 @@ static int not_divisor(const char *what, double n, const char *of, double whole,
     while (high < whole && fmod(whole, high) != 0)
         high++;
     snprintf(hint, sizeof hint, "%.0f", high - n <= n - low ? high : low);
-    mfu_fail(err, MFU_EINPUT, "%s: %.0f does not divide %s (%.0f); %.0f and %.0f do", what, n, of, whole, low, high);
-    return mfu_error_suggest(err, hint);
+    return mfu_fail_suggest(err, hint, "%s: %.0f does not divide %s (%.0f); %.0f and %.0f do", what, n, of, whole, low,
+                            high);
 }
 
 static bool is_given(const struct mfu_scenario *s, const char *dim)

@@ -73,10 +73,9 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
     if (on_drive(c) && c->setting[MFU_S_ZERO] < 3)
         return mfu_fail(err, MFU_EINPUT, "nvme_%s: DeepSpeed swaps shards of zero 3 only",
                         c->setting[MFU_S_NVME_PARAMS] > 0 ? "params" : "optimizer");
-    if (o->gpu_only && optimizer) {
-        mfu_fail(err, MFU_EINPUT, "offload_optimizer: %s runs on GPUs only", o->name);
-        return mfu_error_suggest(err, mfu_optimizers[MFU_ADAMW].name);
-    }
+    if (o->gpu_only && optimizer)
+        return mfu_fail_suggest(err, mfu_optimizers[MFU_ADAMW].name, "offload_optimizer: %s runs on GPUs only",
+                                o->name);
     if (weights && c->setting[MFU_S_ZERO] < 3)
         return mfu_fail(err, MFU_EINPUT, "offload_params: weights come block by block with zero 3 (FSDP) only");
     if (optimizer && c->setting[MFU_S_DP] * c->setting[MFU_S_CP] > 1 && c->setting[MFU_S_ZERO] < 1)

@@ -39,19 +39,17 @@ static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct
     bool units =
         has_peak(g, mfu_precisions[p].linear_math) && has_peak(g, mfu_precisions[p].math); /* linears, attention */
 
-    if (units && !reads_scales(g, &mfu_precisions[p])) {
-        mfu_fail(err, MFU_EINPUT,
-                 "precision: the tensor cores of %s read no scales of %s: that needs compute capability %.1f or %s, it "
-                 "has %s",
-                 g->name, mfu_precisions[p].name, mfu_precisions[p].least_capability, mfu_precisions[p].isa,
-                 mfu_gpu_generation((char[32]){0}, g));
-        return mfu_error_suggest(err, mfu_precisions[p].instead);
-    }
+    if (units && !reads_scales(g, &mfu_precisions[p]))
+        return mfu_fail_suggest(
+            err, mfu_precisions[p].instead,
+            "precision: the tensor cores of %s read no scales of %s: that needs compute capability %.1f or %s, it "
+            "has %s",
+            g->name, mfu_precisions[p].name, mfu_precisions[p].least_capability, mfu_precisions[p].isa,
+            mfu_gpu_generation((char[32]){0}, g));
     if (units)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, %s)", g->name, mfu_precisions[p].name,
-             g->architecture, mfu_gpu_generation((char[32]){0}, g));
-    return mfu_error_suggest(err, mfu_precisions[p].instead);
+    return mfu_fail_suggest(err, mfu_precisions[p].instead, "precision: %s has no %s tensor cores (%s, %s)", g->name,
+                            mfu_precisions[p].name, g->architecture, mfu_gpu_generation((char[32]){0}, g));
 }
 
 static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
@@ -77,8 +75,8 @@ static int check_attention(const struct mfu_config *c, struct mfu_error *err)
 
     if (!why)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "attention: %s is not possible here: %s", mfu_attention_names[c->attention], why);
-    return mfu_error_suggest(err, mfu_attention_names[mfu_attention_default(&needs)]);
+    return mfu_fail_suggest(err, mfu_attention_names[mfu_attention_default(&needs)],
+                            "attention: %s is not possible here: %s", mfu_attention_names[c->attention], why);
 }
 
 /* Modules that Megatron's selective recomputation names (transformer_config.py, __post_init__). */
@@ -89,16 +87,14 @@ static int check_recomputed(const struct mfu_config *c, struct mfu_error *err)
 
     if (c->setting_origin[MFU_S_RECOMPUTE_MODULES] != MFU_ORIGIN_USER || !mfu_checkpoints[c->checkpoint].keeps_products)
         return 0;
-    if (!r->recompute_attention) {
-        mfu_fail(err, MFU_EINPUT, "recompute_modules: runtime %s knows no modules of layers to compute again", r->name);
-        return mfu_error_suggest(err, "set runtime fused");
-    }
+    if (!r->recompute_attention)
+        return mfu_fail_suggest(err, "set runtime fused",
+                                "recompute_modules: runtime %s knows no modules of layers to compute again", r->name);
     for (int i = 0; i < MFU_RECOMPUTED_MODULE_COUNT; i++)
-        if (set >> i & 1 && mfu_recomputed_modules[i].wants_scales && mfu_precisions[c->precision].delayed) {
-            mfu_fail(err, MFU_EINPUT, "recompute_modules: %s is not possible with precision %s: its scales are delayed",
-                     mfu_recomputed_modules[i].name, mfu_precisions[c->precision].name);
-            return mfu_error_suggest(err, "fp8-current");
-        }
+        if (set >> i & 1 && mfu_recomputed_modules[i].wants_scales && mfu_precisions[c->precision].delayed)
+            return mfu_fail_suggest(err, "fp8-current",
+                                    "recompute_modules: %s is not possible with precision %s: its scales are delayed",
+                                    mfu_recomputed_modules[i].name, mfu_precisions[c->precision].name);
     return 0;
 }
 
@@ -125,44 +121,33 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
     const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
     const struct mfu_maker *maker = mfu_maker(c->gpu->vendor);
 
-    if (r->lacks & MFU_ON(maker->software)) {
-        mfu_fail(err, MFU_EINPUT, "runtime: %s does not run on cards of %s", r->name, maker->vendor);
-        return mfu_error_suggest(err, "eager");
-    }
-    if (mfu_optimizers[c->optimizer].lacks & MFU_ON(maker->software)) {
-        mfu_fail(err, MFU_EINPUT, "optimizer: %s does not run on cards of %s", mfu_optimizers[c->optimizer].name,
-                 maker->vendor);
-        return mfu_error_suggest(err, "adamw");
-    }
-    if (c->gpu->compute_capability < r->least_capability) {
-        mfu_fail(err, MFU_EINPUT, "runtime: %s is not possible on %s: %s, it has %.1f", r->name, c->gpu->name,
-                 r->lacking, c->gpu->compute_capability);
-        return mfu_error_suggest(err, "eager");
-    }
-    if (r->recompute_ops && mfu_checkpoints[c->checkpoint].by_budget) {
-        mfu_fail(err, MFU_EINPUT, "checkpoint: not possible with runtime %s: it recomputes single operations", r->name);
-        return mfu_error_suggest(err, mfu_checkpoint_names[MFU_SELECTIVE]);
-    }
+    if (r->lacks & MFU_ON(maker->software))
+        return mfu_fail_suggest(err, "eager", "runtime: %s does not run on cards of %s", r->name, maker->vendor);
+    if (mfu_optimizers[c->optimizer].lacks & MFU_ON(maker->software))
+        return mfu_fail_suggest(err, "adamw", "optimizer: %s does not run on cards of %s",
+                                mfu_optimizers[c->optimizer].name, maker->vendor);
+    if (c->gpu->compute_capability < r->least_capability)
+        return mfu_fail_suggest(err, "eager", "runtime: %s is not possible on %s: %s, it has %.1f", r->name,
+                                c->gpu->name, r->lacking, c->gpu->compute_capability);
+    if (r->recompute_ops && mfu_checkpoints[c->checkpoint].by_budget)
+        return mfu_fail_suggest(err, mfu_checkpoint_names[MFU_SELECTIVE],
+                                "checkpoint: not possible with runtime %s: it recomputes single operations", r->name);
     if (check_recomputed(c, err) < 0)
         return -1;
     if (c->setting[MFU_S_CHECKPOINT_LAYERS] > 0
-        && (r->recompute_ops || (r->recompute_attention && mfu_checkpoints[c->checkpoint].keeps_products))) {
-        mfu_fail(err, MFU_EINPUT, "checkpoint_layers: with %s, runtime %s computes operations of all layers again",
-                 mfu_checkpoint_names[c->checkpoint], r->name);
-        return mfu_error_suggest(err, r->recompute_ops ? "0" : "set checkpoint full");
-    }
+        && (r->recompute_ops || (r->recompute_attention && mfu_checkpoints[c->checkpoint].keeps_products)))
+        return mfu_fail_suggest(err, r->recompute_ops ? "0" : "set checkpoint full",
+                                "checkpoint_layers: with %s, runtime %s computes operations of all layers again",
+                                mfu_checkpoint_names[c->checkpoint], r->name);
     if (!r->c_program)
         return 0;
     for (size_t i = 0; i < sizeof llmc / sizeof llmc[0]; i++)
-        if (c->setting[llmc[i].id] > llmc[i].most) {
-            mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime %s: %s", mfu_settings[llmc[i].id].key, r->name,
-                     llmc[i].why);
-            return mfu_error_suggest(err, llmc[i].instead);
-        }
+        if (c->setting[llmc[i].id] > llmc[i].most)
+            return mfu_fail_suggest(err, llmc[i].instead, "%s: not possible with runtime %s: %s",
+                                    mfu_settings[llmc[i].id].key, r->name, llmc[i].why);
     if (mfu_optimizers[c->optimizer].in_c_programs)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "optimizer: not possible with runtime %s: llm.c has AdamW only", r->name);
-    return mfu_error_suggest(err, "adamw");
+    return mfu_fail_suggest(err, "adamw", "optimizer: not possible with runtime %s: llm.c has AdamW only", r->name);
 }
 
 /* 16-bit weights with fp32 masters are a way to compute in fp16 or bf16. */
@@ -172,8 +157,8 @@ static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
 
     if (c->setting[MFU_S_HALF_WEIGHTS] == 0 || !row->no_half_weights)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "half_weights: not possible with precision %s: %s", row->name, row->no_half_weights);
-    return mfu_error_suggest(err, "off");
+    return mfu_fail_suggest(err, "off", "half_weights: not possible with precision %s: %s", row->name,
+                            row->no_half_weights);
 }
 
 static bool trains_part(const struct mfu_config *c)
@@ -305,11 +290,10 @@ static int check_states(const struct mfu_config *c, struct mfu_error *err)
         ? mfu_precision_names[c->precision]
         : mfu_runtimes[c->runtime].c_program ? mfu_runtime_names[c->runtime]
                                              : NULL;
-    if (!mfu_optimizers[c->optimizer].apex) {
-        mfu_fail(err, MFU_EINPUT, "%s: %s has its own types; TransformerEngine's FusedAdam is adamw", key,
-                 mfu_optimizers[c->optimizer].name);
-        return mfu_error_suggest(err, mfu_optimizer_names[MFU_ADAMW]);
-    }
+    if (!mfu_optimizers[c->optimizer].apex)
+        return mfu_fail_suggest(err, mfu_optimizer_names[MFU_ADAMW],
+                                "%s: %s has its own types; TransformerEngine's FusedAdam is adamw", key,
+                                mfu_optimizers[c->optimizer].name);
     if (with)
         return mfu_fail(err, MFU_EINPUT, "%s: with %s it is not modelled", key, with);
     if (master && !mfu_runtimes[c->runtime].half_weights && c->setting[MFU_S_HALF_WEIGHTS] == 0)
@@ -325,11 +309,10 @@ static int check_optimizer(const struct mfu_config *c, struct mfu_error *err)
 
     if (c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] == 0)
         return 0;
-    if (r->gemm_accumulates) {
-        mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime %s: its products add to gradients that stay", key,
-                 r->name);
-        return mfu_error_suggest(err, mfu_runtime_names[MFU_EAGER]);
-    }
+    if (r->gemm_accumulates)
+        return mfu_fail_suggest(err, mfu_runtime_names[MFU_EAGER],
+                                "%s: not possible with runtime %s: its products add to gradients that stay", key,
+                                r->name);
     if (c->accum > 1)
         return mfu_fail(err, MFU_EINPUT, "%s: gradients of %.0f microbatches cannot be summed: set accum 1", key,
                         c->accum);
@@ -358,11 +341,10 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
     const struct mfu_reference_row *row = mfu_config_reference(c);
 
     if ((objective->log_probabilities && !mfu_model_writes(c->model))
-        || (objective->scalar && mfu_model_samples(c->model))) {
-        mfu_fail(err, MFU_EINPUT, "objective: %s compares texts, which %s does not write", objective->name,
-                 c->model->name);
-        return mfu_error_suggest(err, mfu_objective_names[MFU_NEXT_TOKEN]);
-    }
+        || (objective->scalar && mfu_model_samples(c->model)))
+        return mfu_fail_suggest(err, mfu_objective_names[MFU_NEXT_TOKEN],
+                                "objective: %s compares texts, which %s does not write", objective->name,
+                                c->model->name);
     if (objective->scalar && (mfu_model_dim_find(c->model, "n_labels", NULL) < 0 || mfu_config_dim(c, "n_labels") != 1))
         return mfu_fail(err, MFU_EINPUT, "objective: %s needs a head of one output (n_labels 1), which %s has not",
                         objective->name, c->model->name);
@@ -374,13 +356,11 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
                         objective->name, trainer ? "trainer" : "runtime",
                         trainer ? mfu_trainers[c->trainer].name : mfu_runtimes[c->runtime].name);
     }
-    if (objective->log_probabilities && c->setting[MFU_S_LOSS_FUSION] != MFU_LOSS_UNFUSED) {
-        mfu_fail(err, MFU_EINPUT,
-                 "cross_entropy_fusion: %s is a cross-entropy, objective %s compares log-probabilities "
-                 "(set cross_entropy_fusion off)",
-                 mfu_loss_fusion_names[(int)c->setting[MFU_S_LOSS_FUSION]], objective->name);
-        return mfu_error_suggest(err, mfu_loss_fusion_names[MFU_LOSS_UNFUSED]);
-    }
+    if (objective->log_probabilities && c->setting[MFU_S_LOSS_FUSION] != MFU_LOSS_UNFUSED)
+        return mfu_fail_suggest(err, mfu_loss_fusion_names[MFU_LOSS_UNFUSED],
+                                "cross_entropy_fusion: %s is a cross-entropy, objective %s compares log-probabilities "
+                                "(set cross_entropy_fusion off)",
+                                mfu_loss_fusion_names[(int)c->setting[MFU_S_LOSS_FUSION]], objective->name);
     if (objective->log_probabilities && c->setting[MFU_S_LOSS_CHUNKS] > 1)
         return mfu_fail(err, MFU_EINPUT,
                         "loss_chunks: %.0f pieces of objective %s, which compares log-probabilities, are not modelled "
@@ -388,11 +368,10 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
                         c->setting[MFU_S_LOSS_CHUNKS], objective->name);
     if (!row)
         return 0;
-    if (!row->weights && c->setting[MFU_S_LORA] == 0) {
-        mfu_fail(err, MFU_EINPUT,
-                 "reference: %s: the model's weights train: without adapters (set lora 16) none are left", row->name);
-        return mfu_error_suggest(err, mfu_reference_names[MFU_REFERENCE_MODEL]);
-    }
+    if (!row->weights && c->setting[MFU_S_LORA] == 0)
+        return mfu_fail_suggest(
+            err, mfu_reference_names[MFU_REFERENCE_MODEL],
+            "reference: %s: the model's weights train: without adapters (set lora 16) none are left", row->name);
     if (!objective->apart
         && (c->setting[MFU_S_PP] > 1 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0
             || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0))

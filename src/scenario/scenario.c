@@ -172,11 +172,9 @@ static int set_of(const struct mfu_setting *row, const char *text, double *value
         snprintf(word, sizeof word, "%.*s", (int)n, p);
         while (row->set_of[i] && !mfu_same_name(row->set_of[i], word))
             i++;
-        if (!row->set_of[i] && !mfu_same_name(word, "none")) {
-            mfu_fail(err, MFU_EINPUT, "%s: '%s': expected some of %s", row->key, word,
-                     mfu_names_list(list, sizeof list, row->set_of, (size_t)i));
-            return mfu_error_nearest(err, word, row->set_of, (size_t)i);
-        }
+        if (!row->set_of[i] && !mfu_same_name(word, "none"))
+            return mfu_fail_nearest(err, word, row->set_of, (size_t)i, "%s: '%s': expected some of %s", row->key, word,
+                                    mfu_names_list(list, sizeof list, row->set_of, (size_t)i));
         set |= row->set_of[i] ? 1u << i : 0;
         p += n;
     }

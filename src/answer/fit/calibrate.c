@@ -910,8 +910,7 @@ static int add_file(struct files *f, const char *path, struct mfu_error *err)
     }
     if (f->n > before)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "this folder has neither samples.yaml nor runs.csv");
-    return mfu_error_at(err, path, 0, 0);
+    return mfu_fail_at(err, path, 0, 0, "this folder has neither samples.yaml nor runs.csv");
 }
 
 static int read_files(struct work *w, const struct files *f, struct mfu_error *err)

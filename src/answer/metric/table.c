@@ -222,8 +222,7 @@ static int find_trained(struct mfu_question *q, const char *name, struct name *n
         return 1;
     for (size_t i = 0; i < mfu_record_train.n; i++)
         names[i] = mfu_record_train.fields[i].name;
-    mfu_fail(err, MFU_EINPUT, "train: no figure is called '%.60s'", name + 6);
-    return mfu_error_nearest(err, name + 6, names, mfu_record_train.n);
+    return mfu_fail_nearest(err, name + 6, names, mfu_record_train.n, "train: no figure is called '%.60s'", name + 6);
 }
 
 int mfu_result_unknown(const struct mfu_scenario *s, const char *name, struct mfu_error *err)

@@ -551,15 +551,12 @@ static int find_format(struct mfu_import *m, const char *path, const char *text,
             return 0;
         }
     }
-    if (!name) {
-        if (strstr(text, "\"model_type\"") || strstr(text, "\"architectures\""))
-            mfu_fail(err, MFU_EINPUT, "this is a model's configuration: `model FILE` takes it");
-        else
-            mfu_fail(err, MFU_EINPUT, "no known program writes such a file; `help import` lists them");
-        return mfu_error_at(err, path, 0, 0);
-    }
-    mfu_fail(err, MFU_EINPUT, "no format is called '%.40s'", name);
-    return mfu_error_nearest(err, name, names, n);
+    if (!name)
+        return mfu_fail_at(err, path, 0, 0,
+                           strstr(text, "\"model_type\"") || strstr(text, "\"architectures\"")
+                               ? "this is a model's configuration: `model FILE` takes it"
+                               : "no known program writes such a file; `help import` lists them");
+    return mfu_fail_nearest(err, name, names, n, "no format is called '%.40s'", name);
 }
 
 /* Many files leave the model to others: what is planned then is said. */

@@ -151,8 +151,7 @@ static int finish(struct mfu_log *log, const struct mfu_log_format *format, stru
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (!log->contradiction[0])
         return 0;
-    mfu_fail(err, MFU_EINPUT, "%s", log->contradiction);
-    return mfu_error_at(err, log->path, log->contradiction_line, 0);
+    return mfu_fail_at(err, log->path, log->contradiction_line, 0, "%s", log->contradiction);
 }
 
 /* The format of a file that is no text. */

@@ -391,9 +391,8 @@ int mfu_measured_columns(const struct mfu_csv *csv, const char *path, struct mfu
         hint = "; these seem to be separated by semicolons";
     else if (csv->tabs)
         hint = "; these seem to be separated by tabs";
-    mfu_fail(err, MFU_EINPUT,
-             "no column is known: expected a header line with names such as gpu, family, seq_len, "
-             "micro_batch and step_time_ms, separated by commas%s",
-             hint);
-    return mfu_error_at(err, path, 1, 1);
+    return mfu_fail_at(err, path, 1, 1,
+                       "no column is known: expected a header line with names such as gpu, family, seq_len, "
+                       "micro_batch and step_time_ms, separated by commas%s",
+                       hint);
 }

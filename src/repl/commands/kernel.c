@@ -36,8 +36,7 @@ static int unknown(const char *said, const char *typed, const char *const *names
     size_t n = mfu_names_count(names);
     char list[200];
 
-    mfu_fail(err, MFU_EINPUT, "%s %s", said, mfu_names_list(list, sizeof list, names, n));
-    return mfu_error_nearest(err, typed, names, n);
+    return mfu_fail_nearest(err, typed, names, n, "%s %s", said, mfu_names_list(list, sizeof list, names, n));
 }
 
 /* A number with a unit, or an expression over settings and results. */
