@@ -159,7 +159,7 @@ static void put_names(FILE *out, const char *key, const char *folder, const char
         fputs(i ? ",[" : "[", out);
         put_string(out, names[i]);
         putc(',', out);
-        put_string(out, name ? mfu_node_text(yaml, name) : names[i]);
+        put_string(out, name ? mfu_node_text(name) : names[i]);
         putc(']', out);
         mfu_yaml_free(yaml);
     }

@@ -83,7 +83,7 @@ static void put_head(struct mfu_yaml *yaml)
         for (size_t i = 0;
              (each = mfu_node_type(node) == MFU_MAPPING ? mfu_node_value(node, i) : mfu_node_each(node, i)); i++) {
             letters("\"");
-            letters(mfu_node_type(node) == MFU_MAPPING ? mfu_node_key(yaml, node, i) : mfu_node_text(yaml, each));
+            letters(mfu_node_type(node) == MFU_MAPPING ? mfu_node_key(node, i) : mfu_node_text(each));
             letters("\", ");
         }
         letters("]\n");

@@ -93,7 +93,7 @@ static int read_text(struct mfu_yaml *yaml, struct mfu_yaml_node *from, const ch
                      struct mfu_error *err)
 {
     struct mfu_yaml_node *node = mfu_node_find(from, key);
-    const char *said = node ? mfu_node_text(yaml, node) : "";
+    const char *said = node ? mfu_node_text(node) : "";
 
     if (!said || strlen(said) >= size)
         return mfu_node_fail(yaml, node, err, "%s: expected a text of at most %zu characters", key, size - 1);

@@ -121,7 +121,7 @@ static int fail_at(const struct reader *r, const char *group, const char *key)
 static int read_choice(const struct reader *r, const char *group, const char *key, const char *const *names)
 {
     struct mfu_yaml_node *g = mfu_node_find(r->root, group), *node = g ? mfu_node_find(g, key) : NULL;
-    const char *text = node ? mfu_node_text(r->yaml, node) : NULL, *best;
+    const char *text = node ? mfu_node_text(node) : NULL, *best;
     size_t n = 0;
 
     for (; names[n]; n++)
@@ -197,7 +197,7 @@ static int read_gpus(const struct reader *r)
             mfu_within(r->err, "gpu");
             return mfu_node_error(r->yaml, node, r->err);
         }
-        snprintf(r->cluster->gpu[r->cluster->n_gpus++], sizeof r->cluster->gpu[0], "%s", mfu_node_text(r->yaml, node));
+        snprintf(r->cluster->gpu[r->cluster->n_gpus++], sizeof r->cluster->gpu[0], "%s", mfu_node_text(node));
     }
     return 0;
 }

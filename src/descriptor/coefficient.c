@@ -97,7 +97,7 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
                              "expected a mapping such as "
                              "gemm.k0: {value: 128, sigma: 20%%, source: a paper}");
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
-        const char *name = mfu_node_key(yaml, mapping, i);
+        const char *name = mfu_node_key(mapping, i);
         struct entry e = {.source = ""};
         int k = look_up(name, row + 1);
 

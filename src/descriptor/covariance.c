@@ -151,7 +151,7 @@ static int expect_mapping(struct mfu_yaml *yaml, struct mfu_yaml_node *node, str
 static int read_name(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, const struct mfu_coefficients *c,
                      struct mfu_error *err)
 {
-    int id = mfu_coefficient_find(mfu_node_key(yaml, mapping, i), err);
+    int id = mfu_coefficient_find(mfu_node_key(mapping, i), err);
 
     if (id >= 0 && isnan(c->value[id])) {
         mfu_fail(err, MFU_EINPUT, "a correlation of %s, of which there is no value here",
@@ -170,7 +170,7 @@ static int read_row(struct mfu_yaml *yaml, struct mfu_yaml_node *row, int id, st
         int other;
         double x;
 
-        if (mfu_coefficient_is_withdrawn(mfu_node_key(yaml, row, i)))
+        if (mfu_coefficient_is_withdrawn(mfu_node_key(row, i)))
             continue;
         if ((other = read_name(yaml, row, i, c, err)) < 0)
             return -1;
@@ -192,7 +192,7 @@ int mfu_correlations_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
     for (size_t i = 0; mapping && i < mfu_node_count(mapping); i++) {
         int id;
 
-        if (mfu_coefficient_is_withdrawn(mfu_node_key(yaml, mapping, i)))
+        if (mfu_coefficient_is_withdrawn(mfu_node_key(mapping, i)))
             continue;
         if ((id = read_name(yaml, mapping, i, c, err)) < 0)
             return -1;

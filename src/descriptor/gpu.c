@@ -299,7 +299,7 @@ static int check_sources(const struct check *c)
         if (mfu_node_type(node) == MFU_SCALAR && !mfu_node_absent(node))
             continue;
         mfu_fail(c->err, MFU_EINPUT, "expected a text");
-        mfu_within(c->err, "sources.%s", mfu_node_key(c->yaml, sources, i));
+        mfu_within(c->err, "sources.%s", mfu_node_key(sources, i));
         return mfu_node_error(c->yaml, node, c->err);
     }
     for (size_t g = 0; g < GROUPS; g++)

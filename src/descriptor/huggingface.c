@@ -111,7 +111,7 @@ int mfu_huggingface_check(struct mfu_yaml *yaml, struct mfu_yaml_node *table, st
 /* Whether a value of config.json is what a table asks for: null: that, or nothing; `any`: what is not; a list: each in turn. */
 static bool is_as(const struct reader *r, struct mfu_yaml_node *is, struct mfu_yaml *yaml, struct mfu_yaml_node *wanted)
 {
-    const char *word = mfu_node_text(yaml, wanted), *text = is ? mfu_node_text(r->config, is) : NULL;
+    const char *word = mfu_node_text(wanted), *text = is ? mfu_node_text(is) : NULL;
     struct mfu_yaml_node *each;
 
     if (mfu_node_absent(wanted))
@@ -133,7 +133,7 @@ static const char *differs(const struct reader *r, struct mfu_yaml *yaml, struct
     struct mfu_yaml_node *where = mfu_node_find(table, "where"), *usual = mfu_node_find(table, "usual"), *wanted;
 
     for (size_t i = 0; where && (wanted = mfu_node_value(where, i)); i++) {
-        const char *key = mfu_node_key(yaml, where, i);
+        const char *key = mfu_node_key(where, i);
         struct mfu_yaml_node *is = at_key(r, 0, key);
 
         if (!is_as(r, is, yaml, wanted) && (is || !usual || !mfu_node_find(usual, key)))
@@ -151,7 +151,7 @@ static int knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
     char slug[48];
 
     for (size_t i = 0; types && (each = mfu_node_each(types, i)); i++) {
-        const char *type = mfu_node_text(yaml, each), *key;
+        const char *type = mfu_node_text(each), *key;
 
         if (type && r->type && strcmp(type, r->type) == 0) {
             size_t n = strlen(known->others);
@@ -228,13 +228,13 @@ static int find_tower(struct reader *r, const char *folder)
     struct mfu_yaml_node *vision = towers ? mfu_node_find(mfu_yaml_root(r->config), "vision_config") : NULL;
     struct mfu_yaml_node *type =
         vision && mfu_node_type(vision) == MFU_MAPPING ? mfu_node_find(vision, "model_type") : NULL;
-    const char *text = type ? mfu_node_text(r->config, type) : NULL;
+    const char *text = type ? mfu_node_text(type) : NULL;
     struct mfu_yaml *other;
     char path[MFU_PATH_MAX];
 
     if (!text || !(file = mfu_node_find(towers, text)))
         return 0;
-    if (mfu_folder_path(path, folder, mfu_node_text(r->yaml, file), ".yaml", r->err) < 0
+    if (mfu_folder_path(path, folder, mfu_node_text(file), ".yaml", r->err) < 0
         || !(other = mfu_yaml_read(path, r->err)))
         return -1;
     mfu_yaml_free(r->yaml);
@@ -252,17 +252,17 @@ static int find_text(struct reader *r, const char *folder)
 
     if (!(key = mfu_node_find(table, "text")))
         return 0;
-    r->text_key = mfu_node_text(whole, key);
+    r->text_key = mfu_node_text(key);
     within = mfu_node_find(mfu_yaml_root(r->config), r->text_key);
     type = within && mfu_node_type(within) == MFU_MAPPING ? mfu_node_find(within, "model_type") : NULL;
-    if (!type || !(r->type = mfu_node_text(r->config, type)))
+    if (!type || !(r->type = mfu_node_text(type)))
         return mfu_node_fail(r->config, within ? within : mfu_yaml_root(r->config), r->err, "'%s' has no model_type",
                              r->text_key);
     r->chain[r->n_chain++] = whole;
     if ((key = mfu_node_find(mfu_yaml_root(whole), "tower"))) {
         char path[MFU_PATH_MAX];
 
-        if (mfu_folder_path(path, folder, mfu_node_text(whole, key), ".yaml", r->err) < 0
+        if (mfu_folder_path(path, folder, mfu_node_text(key), ".yaml", r->err) < 0
             || !(r->chain[r->n_chain] = mfu_yaml_read(path, r->err)))
             return -1;
         r->n_chain++;
@@ -286,7 +286,7 @@ static int read_chain(struct reader *r, const char *folder)
     r->chain[r->n_chain++] = r->yaml;
     while ((extends = mfu_node_find(mfu_yaml_root(r->chain[r->n_chain - 1]), "extends"))
            && r->n_chain < MFU_CHAIN_MAX) {
-        if (mfu_folder_path(path, folder, mfu_node_text(r->chain[r->n_chain - 1], extends), ".yaml", r->err) < 0
+        if (mfu_folder_path(path, folder, mfu_node_text(extends), ".yaml", r->err) < 0
             || !(r->chain[r->n_chain] = mfu_yaml_read(path, r->err)))
             return -1;
         r->n_chain++;
@@ -366,10 +366,10 @@ static int find_word(const struct mfu_model *m, const char *word)
 /* A word of theirs: the table may say what we call it, or what it is worked out from ("auto"). */
 static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
-    const char *text = mfu_node_text(r->config, node);
+    const char *text = mfu_node_text(node);
     int i, choice;
     struct mfu_yaml_node *ours = text ? entry(r, "words", text, &i) : NULL;
-    const char *word = ours ? mfu_node_text(r->chain[i], ours) : text;
+    const char *word = ours ? mfu_node_text(ours) : text;
     char number[16];
 
     if (word && is_number(word))
@@ -394,13 +394,13 @@ static bool has_words(const struct reader *r)
 }
 
 /* Of a list that says the same of each layer, its first entry; otherwise the node itself. */
-static struct mfu_yaml_node *of_all(const struct reader *r, struct mfu_yaml_node *node)
+static struct mfu_yaml_node *of_all(struct mfu_yaml_node *node)
 {
     struct mfu_yaml_node *first = mfu_node_each(node, 0), *each;
-    const char *text = first ? mfu_node_text(r->config, first) : NULL, *other;
+    const char *text = first ? mfu_node_text(first) : NULL, *other;
 
     for (size_t i = 1; text && (each = mfu_node_each(node, i)); i++)
-        if (!(other = mfu_node_text(r->config, each)) || strcmp(text, other) != 0)
+        if (!(other = mfu_node_text(each)) || strcmp(text, other) != 0)
             return node;
     return text ? first : node;
 }
@@ -408,7 +408,7 @@ static struct mfu_yaml_node *of_all(const struct reader *r, struct mfu_yaml_node
 /* What config.json says about one dim; a boolean counts as 1 or 0. */
 static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
-    const char *text = mfu_node_text(r->config, node);
+    const char *text = mfu_node_text(node);
     int yes = mfu_node_bool(node);
     double value;
 
@@ -458,7 +458,7 @@ static struct mfu_yaml_node *look_up(struct reader *r, int i, struct mfu_yaml_no
     struct mfu_yaml_node *each, *found;
 
     for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++) {
-        *key = mfu_node_text(r->chain[i], each);
+        *key = mfu_node_text(each);
         found = at_key(r, i, *key);
         if (found && !mfu_node_absent(found))
             return found;
@@ -473,7 +473,7 @@ static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml
     struct mfu_yaml_node *each;
 
     for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++)
-        if (at_key(r, i, mfu_node_text(r->chain[i], each)))
+        if (at_key(r, i, mfu_node_text(each)))
             return entry(r, "nulls", name, of);
     return NULL;
 }
@@ -481,7 +481,7 @@ static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml
 /* A dim that config.json does not give, and for which the tables assume
  * nothing, is as the model file has it when that is worked out from other dims,
  * or a yes or no, or when a table says that no key gives it.  A size would be that of another model. */
-static int check_absent(struct reader *r, const struct mfu_model *m, int dim, int i, struct mfu_yaml_node *theirs)
+static int check_absent(struct reader *r, const struct mfu_model *m, int dim, struct mfu_yaml_node *theirs)
 {
     struct mfu_yaml_node *each = mfu_node_each(theirs, 0);
     double value;
@@ -489,7 +489,7 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim, in
     if (!each || !mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
         return 0;
     return mfu_fail_at(r->err, mfu_yaml_name(r->config), 0, 0,
-                       "'%.80s' is missing, and nothing is assumed for it in %.120s", mfu_node_text(r->chain[i], each),
+                       "'%.80s' is missing, and nothing is assumed for it in %.120s", mfu_node_text(each),
                        mfu_yaml_name(r->yaml));
 }
 
@@ -499,10 +499,10 @@ static int assume(struct reader *r, struct mfu_model *m, int i, struct mfu_yaml_
     struct mfu_yaml_node *node;
 
     for (size_t k = 0; values && (node = mfu_node_value(values, k)); k++) {
-        const char *text = mfu_node_text(r->chain[i], node);
+        const char *text = mfu_node_text(node);
         int yes = mfu_node_bool(node);
 
-        int dim = mfu_model_dim_find(m, mfu_node_key(r->chain[i], values, k), r->err);
+        int dim = mfu_model_dim_find(m, mfu_node_key(values, k), r->err);
 
         if (yes >= 0)
             text = yes ? "1" : "0";
@@ -539,7 +539,7 @@ static int assume_architecture(struct reader *r, struct mfu_model *m)
     int i;
 
     for (size_t k = 0; theirs && (each = mfu_node_each(theirs, k)); k++)
-        if ((name = mfu_node_text(r->config, each)) && (known = entry(r, "architectures", name, &i)))
+        if ((name = mfu_node_text(each)) && (known = entry(r, "architectures", name, &i)))
             return assume(r, m, i, known);
     /* A head that no table names is another than the one that the file has. */
     if (name && !mfu_model_writes(m) && (strstr(name, "ForCausalLM") || strstr(name, "LMHead")))
@@ -551,30 +551,30 @@ static int assume_architecture(struct reader *r, struct mfu_model *m)
     return task ? leave_out(r, m, "architectures", name) : 0;
 }
 
-/* Whether `counted` of the i-th table names the word, or `any`. */
-static bool names(const struct reader *r, int i, struct mfu_yaml_node *counted, const char *word)
+/* Whether `counted` names the word, or `any`. */
+static bool names(struct mfu_yaml_node *counted, const char *word)
 {
     struct mfu_yaml_node *each;
 
     for (size_t w = 1; word && (each = mfu_node_each(counted, w)); w++)
-        if (strcmp(mfu_node_text(r->chain[i], each), word) == 0 || strcmp(mfu_node_text(r->chain[i], each), "any") == 0)
+        if (strcmp(mfu_node_text(each), word) == 0 || strcmp(mfu_node_text(each), "any") == 0)
             return true;
     return false;
 }
 
 /* The entries of a mapping or list, or the letters of a text; where the table names words behind the key, those that say one. */
-static size_t entries(const struct reader *r, struct mfu_yaml_node *node, int i, struct mfu_yaml_node *counted)
+static size_t entries(struct mfu_yaml_node *node, struct mfu_yaml_node *counted)
 {
-    const char *letters = mfu_node_text(r->config, node);
+    const char *letters = mfu_node_text(node);
     struct mfu_yaml_node *each;
     size_t n = 0;
 
     if (!mfu_node_each(counted, 1))
         return mfu_node_count(node);
     for (; letters && *letters; letters++)
-        n += names(r, i, counted, (char[]){*letters, '\0'});
+        n += names(counted, (char[]){*letters, '\0'});
     for (size_t k = 0; (each = mfu_node_item(node, k)); k++)
-        n += names(r, i, counted, mfu_node_text(r->config, each));
+        n += names(counted, mfu_node_text(each));
     return n;
 }
 
@@ -589,11 +589,10 @@ static int count_entries(struct reader *r, struct mfu_model *m, int i)
     for (size_t k = 0; counts && (node = mfu_node_value(counts, k)); k++) {
         found = look_up(r, i, node, &key);
         if (!found
-            || (mfu_node_type(found) == MFU_SCALAR
-                && (!mfu_node_each(node, 1) || is_number(mfu_node_text(r->config, found)))))
+            || (mfu_node_type(found) == MFU_SCALAR && (!mfu_node_each(node, 1) || is_number(mfu_node_text(found)))))
             continue;
-        snprintf(number, sizeof number, "%zu", entries(r, found, i, node));
-        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->chain[i], counts, k), NULL), number) < 0)
+        snprintf(number, sizeof number, "%zu", entries(found, node));
+        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(counts, k), NULL), number) < 0)
             return mfu_node_error(r->config, found, r->err);
     }
     return 0;
@@ -607,13 +606,13 @@ static int fill_dim(struct reader *r, struct mfu_model *m, int i, const char *na
     struct mfu_yaml_node *found = look_up(r, i, theirs, &key);
     struct mfu_yaml_node *null = found ? NULL : means_null(r, i, theirs, name, &of);
 
-    if (null && set_dim(r, m, dim, mfu_node_text(r->chain[of], null)) < 0)
+    if (null && set_dim(r, m, dim, mfu_node_text(null)) < 0)
         return mfu_node_error(r->chain[of], null, r->err);
-    if (found && take(r, m, dim, of_all(r, found)) < 0)
+    if (found && take(r, m, dim, of_all(found)) < 0)
         return mfu_within(r->err, "%s", key);
     if (r->text_defaults && mfu_node_find(r->text_defaults, name))
         return 0;
-    return found || null || entry(r, "defaults", name, &of) ? 0 : check_absent(r, m, dim, i, theirs);
+    return found || null || entry(r, "defaults", name, &of) ? 0 : check_absent(r, m, dim, theirs);
 }
 
 /* What config.json says wins over what its class assumes, and that over what
@@ -635,7 +634,7 @@ static int fill(struct reader *r, struct mfu_model *m)
             return -1;
     for (int i = 0; i < r->n_chain; i++)
         for (size_t k = 0; (dims = part(r, i, "dims")) && (node = mfu_node_value(dims, k)); k++) {
-            const char *name = mfu_node_key(r->chain[i], dims, k);
+            const char *name = mfu_node_key(dims, k);
 
             if (entry(r, "dims", name, &of) == node && fill_dim(r, m, i, name, node) < 0)
                 return -1;
@@ -782,19 +781,19 @@ static bool is_read(const struct reader *r, const char *key, bool within)
         for (size_t p = 0; p < 2; p++)
             for (size_t k = 0; (all = part(r, i, parts[p])) && (node = mfu_node_value(all, k)); k++)
                 for (size_t e = 0; (each = mfu_node_each(node, e)); e++)
-                    if (is_of(mfu_node_text(r->chain[i], each), key, within))
+                    if (is_of(mfu_node_text(each), key, within))
                         return true;
         for (size_t e = 0; (all = part(r, i, "ignored")) && (each = mfu_node_each(all, e)); e++)
-            if (is_of(mfu_node_text(r->chain[i], each), key, false))
+            if (is_of(mfu_node_text(each), key, false))
                 return true;
     }
     return false;
 }
 
 /* Whether a key says nothing: null, no, 0, one (a factor), empty. */
-static bool says_nothing(struct reader *r, struct mfu_yaml_node *node)
+static bool says_nothing(struct mfu_yaml_node *node)
 {
-    const char *text = mfu_node_type(node) == MFU_SCALAR ? mfu_node_text(r->config, node) : NULL;
+    const char *text = mfu_node_type(node) == MFU_SCALAR ? mfu_node_text(node) : NULL;
     char *end;
 
     if (mfu_node_absent(node) || mfu_node_bool(node) == 0)
@@ -815,11 +814,11 @@ static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_no
 
     *says = usual != NULL;
     for (; usual && (each = mfu_node_each(node, n)); n++) {
-        const char *theirs = mfu_node_text(r->config, each);
+        const char *theirs = mfu_node_text(each);
         bool found = false;
 
         for (size_t k = 0; theirs && !found && (word = mfu_node_each(usual, k)); k++)
-            found = strcmp(mfu_node_text(r->chain[i], word), theirs) == 0;
+            found = strcmp(mfu_node_text(word), theirs) == 0;
         if (!found)
             return false;
     }
@@ -832,13 +831,13 @@ static int note_unread(struct reader *r, struct mfu_model *m, struct mfu_yaml_no
     struct mfu_yaml_node *node;
 
     for (size_t i = 0; (node = mfu_node_value(within, i)) && m->n_not_modelled < MFU_MAX_NOT_MODELLED; i++) {
-        const char *name = mfu_node_key(r->config, within, i), *value = mfu_node_text(r->config, node);
+        const char *name = mfu_node_key(within, i), *value = mfu_node_text(node);
         bool mapping = mfu_node_type(node) == MFU_MAPPING, says;
         char key[200];
 
         snprintf(key, sizeof key, "%.99s%.100s", prefix, name);
         if (is_usual(r, key, node, &says) || (!says && !has_effect(name)) || is_read(r, key, !mapping)
-            || says_nothing(r, node))
+            || says_nothing(node))
             continue;
         if (mapping && is_read(r, key, true)) {
             char deeper[sizeof key + 1];
@@ -894,7 +893,7 @@ static void name_model(struct reader *r, struct mfu_model *m, const char *path)
 {
     struct mfu_yaml_node *root = mfu_yaml_root(r->config);
     struct mfu_yaml_node *node = mfu_node_find(root, "_name_or_path");
-    const char *name = node && !mfu_node_absent(node) ? mfu_node_text(r->config, node) : NULL;
+    const char *name = node && !mfu_node_absent(node) ? mfu_node_text(node) : NULL;
     char known_by[sizeof m->slug];
 
     memcpy(known_by, m->slug, sizeof known_by);
@@ -915,7 +914,7 @@ static int read_type(struct reader *r)
     if (!type) /* diffusers names the class of the one part of its pipeline */
         type = mfu_node_find(root, "_class_name");
     r->of = type ? type : root;
-    r->type = type ? mfu_node_text(r->config, type) : NULL;
+    r->type = type ? mfu_node_text(type) : NULL;
     if (r->type && r->type[0])
         return 0;
     return mfu_node_fail(r->config, r->of, r->err,

@@ -24,7 +24,7 @@ static const char *const op_keys[] = {"op", "name", "in", "when", "again", "shar
 
 static const struct mfu_primitive *find_primitive(struct mfu_model_builder *b, struct mfu_yaml_node *node)
 {
-    const char *name = mfu_node_text(b->yaml, node);
+    const char *name = mfu_node_text(node);
     const char *names[MOST_PRIMITIVES];
     size_t n = 0;
 
@@ -51,7 +51,7 @@ static int check_op_keys(struct mfu_model_builder *b, struct mfu_yaml_node *node
     for (size_t k = 0; k < OP_KEYS; k++)
         names[n++] = op_keys[k];
     for (size_t i = 0; i < mfu_node_count(node); i++) {
-        const char *key = mfu_node_key(b->yaml, node, i);
+        const char *key = mfu_node_key(node, i);
         size_t k = 0;
 
         while (k < n && strcmp(names[k], key) != 0)
@@ -92,7 +92,7 @@ static int fail_choice(struct mfu_model_builder *b, const struct mfu_attribute *
 static struct mfu_expression *read_choice(struct mfu_model_builder *b, const struct mfu_attribute *a,
                                           struct mfu_yaml_node *node)
 {
-    const char *text = mfu_node_text(b->yaml, node);
+    const char *text = mfu_node_text(node);
     struct mfu_expression *e = NULL;
     int choice = text ? find_choice(a, text) : -1;
     double value;
@@ -234,7 +234,7 @@ static int read_inputs(struct mfu_model_builder *b, struct mfu_yaml_node *in, in
         < 0)
         return mfu_within(b->err, "in");
     for (size_t i = 0; (each = mfu_node_each(in, i)); i++) {
-        const char *name = mfu_node_text(b->yaml, each);
+        const char *name = mfu_node_text(each);
         int found = MFU_SECTION_INPUT;
 
         if (i == MFU_INPUTS || (int)i == o->primitive->inputs[1]) {
@@ -288,7 +288,7 @@ static int read_shares(struct mfu_model_builder *b, struct mfu_yaml_node *node, 
 {
     struct mfu_model_op *ops = b->model->ops;
     struct mfu_yaml_node *shares = mfu_node_find(node, "shares");
-    const char *name = shares ? mfu_node_text(b->yaml, shares) : NULL;
+    const char *name = shares ? mfu_node_text(shares) : NULL;
     int target;
 
     ops[op].shares = -1;
@@ -317,7 +317,7 @@ static int read_next(struct mfu_model_builder *b, struct mfu_yaml_node *node, in
     struct mfu_model *m = b->model;
     const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
     struct mfu_yaml_node *next = mfu_node_find(node, "next");
-    const char *name = next ? mfu_node_text(b->yaml, next) : NULL;
+    const char *name = next ? mfu_node_text(next) : NULL;
     bool carries = m->ops[op].primitive->traits & MFU_CHOOSES && m->ops[op].primitive->inputs[1] == 1;
 
     m->ops[op].next = name ? find_in(m, s, name, MFU_MAX_OPS) : -1;
@@ -362,7 +362,7 @@ static int read_name(struct mfu_model_builder *b, struct mfu_yaml_node *node, in
     struct mfu_model_op *o = &m->ops[op];
     const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
     struct mfu_yaml_node *given = mfu_node_find(node, "name");
-    const char *name = given ? mfu_node_text(b->yaml, given) : NULL, *dot;
+    const char *name = given ? mfu_node_text(given) : NULL, *dot;
 
     if (!given)
         return 0;
@@ -459,7 +459,7 @@ static struct mfu_yaml_node *find_ops(struct mfu_model_builder *b, struct mfu_ya
                                       struct mfu_yaml_node *section)
 {
     struct mfu_yaml_node *like = mfu_node_find(section, "like"), *other, *name, *ops = NULL;
-    const char *wanted = like ? mfu_node_text(b->yaml, like) : NULL, *text;
+    const char *wanted = like ? mfu_node_text(like) : NULL, *text;
     struct mfu_yaml *own = b->yaml;
 
     if (!wanted)
@@ -470,8 +470,7 @@ static struct mfu_yaml_node *find_ops(struct mfu_model_builder *b, struct mfu_ya
             graph = mfu_node_find(mfu_yaml_root(b->yaml), "graph");
         }
         for (size_t i = 0; graph && !ops && (other = mfu_node_item(graph, i)); i++)
-            if ((name = mfu_node_find(other, "name")) && (text = mfu_node_text(b->yaml, name))
-                && strcmp(text, wanted) == 0)
+            if ((name = mfu_node_find(other, "name")) && (text = mfu_node_text(name)) && strcmp(text, wanted) == 0)
                 ops = mfu_node_find(other, "ops");
     }
     b->yaml = ops ? b->yaml : own;
@@ -486,9 +485,9 @@ static int check_with(struct mfu_model_builder *b)
     if (b->with && mfu_node_type(b->with) != MFU_MAPPING)
         return mfu_node_fail(b->with_file, b->with, b->err, "with: expected dims, such as {window: no_window}");
     for (size_t i = 0; b->with && (node = mfu_node_value(b->with, i)); i++) {
-        const char *text = mfu_node_text(b->with_file, node);
+        const char *text = mfu_node_text(node);
 
-        if (mfu_model_dim_find(b->model, mfu_node_key(b->with_file, b->with, i), b->err) < 0
+        if (mfu_model_dim_find(b->model, mfu_node_key(b->with, i), b->err) < 0
             || mfu_model_dim_find(b->model, text ? text : "", b->err) < 0) {
             mfu_within(b->err, "with");
             return mfu_node_error(b->with_file, node, b->err);
@@ -502,7 +501,7 @@ static struct mfu_yaml_node *read_switch(struct mfu_model_builder *b, struct mfu
                                          bool *is)
 {
     struct mfu_yaml_node *node = mfu_node_find(section, key);
-    const char *text = node && mfu_node_plain(node) ? mfu_node_text(b->yaml, node) : NULL;
+    const char *text = node && mfu_node_plain(node) ? mfu_node_text(node) : NULL;
 
     *is = text && strcmp(text, "1") == 0;
     if (!node || *is || (text && strcmp(text, "0") == 0))

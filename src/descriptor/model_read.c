@@ -131,7 +131,7 @@ int mfu_build_resolve(void *builder, const char *name, struct mfu_error *err)
 {
     struct mfu_model_builder *b = builder;
     struct mfu_yaml_node *other = b->with ? mfu_node_find(b->with, name) : NULL;
-    const char *text = other ? mfu_node_text(b->with_file, other) : name;
+    const char *text = other ? mfu_node_text(other) : name;
 
     return mfu_model_dim_resolve(b->model, text ? text : name, err);
 }
@@ -151,7 +151,7 @@ struct mfu_expression *mfu_build_expression(struct mfu_model_builder *b, const c
 struct mfu_expression *mfu_build_compile(struct mfu_model_builder *b, struct mfu_yaml *yaml, struct mfu_yaml_node *node,
                                          enum mfu_dim dim)
 {
-    const char *text = mfu_node_text(yaml, node);
+    const char *text = mfu_node_text(node);
     struct mfu_expression *e;
 
     if (!text || mfu_node_absent(node)) {
@@ -193,14 +193,14 @@ static int read_variant(struct mfu_model_builder *b, struct mfu_model_file *f)
     double count = NAN;
 
     b->row = table ? mfu_node_find(table, b->variant) : NULL;
-    if (b->row && mfu_node_text(f->yaml, b->row))
-        b->row = mfu_node_find(table, mfu_node_text(f->yaml, b->row));
+    if (b->row && mfu_node_text(b->row))
+        b->row = mfu_node_find(table, mfu_node_text(b->row));
     if (!b->row || mfu_node_type(b->row) != MFU_MAPPING)
         return mfu_node_fail(f->yaml, b->row ? b->row : mfu_yaml_root(f->yaml), b->err,
                              "variants: expected rows such as %.40s: {params: 25557032, n_layer: 12}", b->variant);
     params = mfu_node_find(b->row, "params");
-    if (params && mfu_node_text(f->yaml, params))
-        count = strtod(mfu_node_text(f->yaml, params), NULL);
+    if (params && mfu_node_text(params))
+        count = strtod(mfu_node_text(params), NULL);
     snprintf(f->head.name, sizeof f->head.name, "%s", b->variant);
     f->head.published_params = count;
     return 0;
@@ -266,8 +266,7 @@ static int read_parent(struct mfu_model_builder *b, const char *folder)
     struct mfu_model_file *f = &b->chain[b->n_files - 1], *parent = f + 1;
     struct mfu_yaml_node *tower = f->towers ? mfu_node_each(f->towers, f->n_towers) : NULL;
     struct mfu_yaml_node *node = tower ? tower : mfu_node_find(mfu_yaml_root(f->yaml), "extends");
-    const char *key = tower ? "tower" : "extends",
-               *name = tower ? mfu_node_text(f->towers_file, tower) : f->head.extends;
+    const char *key = tower ? "tower" : "extends", *name = tower ? mfu_node_text(tower) : f->head.extends;
     char path[MFU_PATH_MAX];
     int found;
 
@@ -342,7 +341,7 @@ static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml, struc
                              "dims: expected names and values such as "
                              "n_layer: 12");
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
-        const char *name = mfu_node_key(yaml, mapping, i);
+        const char *name = mfu_node_key(mapping, i);
         int d = look_up_dim(m, name);
 
         if (mapping == b->row && strcmp(name, "params") == 0)
@@ -387,7 +386,7 @@ static int compile_dims(struct mfu_model_builder *b)
         dim->value = mfu_build_compile(b, b->dims[i].yaml, b->dims[i].node, mfu_model_dim_kind(dim->name));
         if (!dim->value)
             return dim_error(b, i);
-        text = mfu_node_text(b->dims[i].yaml, b->dims[i].node);
+        text = mfu_node_text(b->dims[i].node);
         dim->text = mfu_arena_copy(&m->arena, text, strlen(text));
         if (!dim->text)
             return mfu_build_no_memory(b);
@@ -593,7 +592,7 @@ static int read_whole(struct mfu_model_builder *b)
         return mfu_within(b->err, "whole");
     for (size_t i = 0; (each = mfu_node_each(list, i)); i++) {
         struct mfu_model_whole *whole = &m->whole[m->n_whole];
-        const char *text = mfu_node_text(yaml, each);
+        const char *text = mfu_node_text(each);
 
         if (m->n_whole == MFU_MAX_WHOLE)
             return mfu_node_fail(yaml, each, b->err, "whole: more than %d expressions", MFU_MAX_WHOLE);
@@ -620,7 +619,7 @@ static int check_mapping(struct mfu_model_builder *b, struct mfu_yaml *yaml, str
     for (int i = 0; i < b->model->n_dims; i++)
         names[i] = b->model->dims[i].name;
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
-        const char *name = mfu_node_key(yaml, mapping, i);
+        const char *name = mfu_node_key(mapping, i);
         struct mfu_yaml_node *node = mfu_node_value(mapping, i);
 
         if (look_up_dim(b->model, name) < 0)
@@ -666,7 +665,7 @@ static int check_huggingface(struct mfu_model_builder *b)
     architectures = mfu_node_find(node, "architectures");
     for (size_t i = 0; architectures && (each = mfu_node_value(architectures, i)); i++)
         if (check_mapping(b, yaml, each, true) < 0)
-            return mfu_within(b->err, "huggingface: architectures: %s", mfu_node_key(yaml, architectures, i));
+            return mfu_within(b->err, "huggingface: architectures: %s", mfu_node_key(architectures, i));
     return 0;
 }
 

@@ -46,9 +46,8 @@ struct mfu_yaml_node *mfu_node_value(struct mfu_yaml_node *mapping, size_t i)
     return mapping->type == MFU_MAPPING ? mfu_node_item(mapping, i) : NULL;
 }
 
-const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i)
+const char *mfu_node_key(struct mfu_yaml_node *mapping, size_t i)
 {
-    (void)yaml;
     return i < mapping->count ? mapping->members[i]->key : NULL;
 }
 
@@ -62,9 +61,8 @@ struct mfu_yaml_node *mfu_node_find(struct mfu_yaml_node *mapping, const char *k
     return NULL;
 }
 
-const char *mfu_node_text(struct mfu_yaml *yaml, struct mfu_yaml_node *node)
+const char *mfu_node_text(struct mfu_yaml_node *node)
 {
-    (void)yaml;
     return node->text;
 }
 

@@ -44,13 +44,13 @@ enum mfu_node_type mfu_node_type(struct mfu_yaml_node *);
 size_t mfu_node_count(struct mfu_yaml_node *);
 struct mfu_yaml_node *mfu_node_item(struct mfu_yaml_node *sequence, size_t i);
 struct mfu_yaml_node *mfu_node_value(struct mfu_yaml_node *mapping, size_t i);
-const char *mfu_node_key(struct mfu_yaml *, struct mfu_yaml_node *mapping, size_t i);
+const char *mfu_node_key(struct mfu_yaml_node *mapping, size_t i);
 
 /* The value of `key` in a mapping, or NULL. */
 struct mfu_yaml_node *mfu_node_find(struct mfu_yaml_node *mapping, const char *key);
 
 /* The text of a scalar; lives as long as the document. NULL if not a scalar. */
-const char *mfu_node_text(struct mfu_yaml *, struct mfu_yaml_node *);
+const char *mfu_node_text(struct mfu_yaml_node *);
 
 /* Whether nothing is said: `key:`, `key: null` or `key: ~`. */
 int mfu_node_absent(struct mfu_yaml_node *);

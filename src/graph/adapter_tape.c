@@ -207,7 +207,7 @@ static int save(struct mfu_tape *t, bool wanted, int view)
     if (t->replays)
         return t->last_save < 0 ? t->n->saved[t->n_saves++] : (t->n_saves++, MFU_NO_VIEW);
     t->n_saves++;
-    return mfu_node_save(t->s, t->n, view);
+    return mfu_node_save(t->n, view);
 }
 
 static enum mfu_type wider(enum mfu_type a, enum mfu_type b)

@@ -324,7 +324,10 @@ bool mfu_is_gate(const struct mfu_builder *, const struct mfu_node *activation);
 bool mfu_activation_gates(const struct mfu_operation *);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
 int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);
-int mfu_node_save(struct mfu_builder *, struct mfu_node *, int view); /* returns view */
+int mfu_node_save(struct mfu_node *, int view); /* returns view */
+/* Several, one behind the other. */
+void mfu_node_saves(struct mfu_node *, int n, const int *views);
+#define MFU_SAVE(node, ...) mfu_node_saves(node, sizeof(int[]){__VA_ARGS__} / sizeof(int), (const int[]){__VA_ARGS__})
 /* Type that autocast gives to a matmul's input: a cast, or the view itself. */
 int mfu_autocast(struct mfu_builder *, int view);
 /* Whether something that the i-th input is made of trains; whether the node's weight

@@ -19,12 +19,17 @@ int mfu_node_input(struct mfu_builder *s, const struct mfu_node *n, int i)
     return from->gathered != MFU_NO_VIEW && mfu_enters_split(s, n, i) ? from->gathered : from->out;
 }
 
-int mfu_node_save(struct mfu_builder *s, struct mfu_node *n, int view)
+int mfu_node_save(struct mfu_node *n, int view)
 {
-    (void)s;
     if (n->n_saved < MFU_SAVED)
         n->saved[n->n_saved++] = view;
     return view;
+}
+
+void mfu_node_saves(struct mfu_node *n, int count, const int *views)
+{
+    for (int i = 0; i < count; i++)
+        mfu_node_save(n, views[i]);
 }
 
 bool mfu_wants_gradient(const struct mfu_builder *s, const struct mfu_node *n, int i)

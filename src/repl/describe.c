@@ -208,10 +208,10 @@ static void put_sources(struct mfu_session *s, const char *path)
     if (root && mfu_node_type(root) == MFU_MAPPING)
         node = mfu_node_find(root, "sources");
     for (size_t i = 0; node && mfu_node_type(node) == MFU_MAPPING && i < mfu_node_count(node); i++) {
-        const char *text = mfu_node_text(yaml, mfu_node_value(node, i));
+        const char *text = mfu_node_text(mfu_node_value(node, i));
         char label[40];
 
-        snprintf(label, sizeof label, "source of %.28s", mfu_node_key(yaml, node, i));
+        snprintf(label, sizeof label, "source of %.28s", mfu_node_key(node, i));
         if (text)
             put_text(s, label, text);
     }

@@ -260,7 +260,7 @@ static void check_names(struct mfu_catalog *c, const char *kind, const char *nam
     assert_non_null(yaml);
     aliases = mfu_node_find(mfu_yaml_root(yaml), "aliases");
     for (size_t i = 0; aliases && (each = mfu_node_each(aliases, i)); i++) {
-        const char *alias = mfu_node_text(yaml, each);
+        const char *alias = mfu_node_text(each);
 
         if (strcmp(slug(c, alias), name) != 0)
             fail_msg("'%s' of %s leads to %s", alias, name, slug(c, alias));

@@ -38,21 +38,21 @@ static void a_document_is_a_tree_in_the_order_of_the_file(void **state)
     (void)state;
     assert_int_equal(mfu_node_type(root), MFU_MAPPING);
     assert_int_equal(mfu_node_count(root), 4);
-    assert_string_equal(mfu_node_key(yaml, root, 0), "name");
-    assert_null(mfu_node_key(yaml, root, 4));
+    assert_string_equal(mfu_node_key(root, 0), "name");
+    assert_null(mfu_node_key(root, 4));
     assert_null(mfu_node_value(root, 4));
-    assert_string_equal(mfu_node_text(yaml, mfu_node_value(root, 0)), "A \"B\"");
+    assert_string_equal(mfu_node_text(mfu_node_value(root, 0)), "A \"B\"");
     list = mfu_node_find(root, "list");
     assert_int_equal(mfu_node_type(list), MFU_SEQUENCE);
-    assert_string_equal(mfu_node_text(yaml, mfu_node_item(list, 2)), "three");
+    assert_string_equal(mfu_node_text(mfu_node_item(list, 2)), "three");
     assert_null(mfu_node_item(list, 3));
-    assert_null(mfu_node_text(yaml, list));
+    assert_null(mfu_node_text(list));
     assert_null(mfu_node_find(list, "x"));
     map = mfu_node_find(root, "map");
     assert_false(mfu_node_absent(mfu_node_find(map, "x")));
     assert_true(mfu_node_absent(mfu_node_find(map, "y")));
     assert_null(mfu_node_find(map, "z"));
-    assert_string_equal(mfu_node_text(yaml, mfu_node_find(root, "long")), "one two");
+    assert_string_equal(mfu_node_text(mfu_node_find(root, "long")), "one two");
     mfu_yaml_free(yaml);
     mfu_yaml_free(NULL);
 }
@@ -70,7 +70,7 @@ static void json_is_read_as_well(void **state)
     assert_near(value, 1e-5, 1e-12);
     assert_int_equal(mfu_node_bool(mfu_node_item(b, 1)), 1);
     assert_int_equal(mfu_node_bool(mfu_node_item(b, 0)), -1);
-    assert_string_equal(mfu_node_text(yaml, mfu_node_find(root, "s")), "x/y");
+    assert_string_equal(mfu_node_text(mfu_node_find(root, "s")), "x/y");
     mfu_yaml_free(yaml);
 }
 
@@ -284,7 +284,7 @@ static void files_that_are_none_are_refused(void **state)
     yaml = mfu_yaml_read(path, &err);
     assert_non_null(yaml);
     assert_string_equal(mfu_yaml_name(yaml), path);
-    assert_string_equal(mfu_node_text(yaml, mfu_node_find(mfu_yaml_root(yaml), "b")), "2");
+    assert_string_equal(mfu_node_text(mfu_node_find(mfu_yaml_root(yaml), "b")), "2");
     mfu_yaml_free(yaml);
     remove(path);
     rmdir(folder);

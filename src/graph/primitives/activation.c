@@ -59,10 +59,7 @@ static void gelu_new_forward(struct mfu_builder *s, struct mfu_node *n, int x)
     inner = mfu_emit_map(s, "mul", 1, inner, MFU_NO_VIEW);
     inner = mfu_emit_map(s, "tanh", 6, inner, MFU_NO_VIEW);
     factor = mfu_emit_map(s, "add", 1, inner, MFU_NO_VIEW);
-    mfu_node_save(s, n, half);
-    mfu_node_save(s, n, base);
-    mfu_node_save(s, n, inner);
-    mfu_node_save(s, n, factor);
+    MFU_SAVE(n, half, base, inner, factor);
     n->out = mfu_emit_map(s, "", 1, factor, half);
 }
 
@@ -90,8 +87,7 @@ static void silu_parts_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
     int sigmoid = mfu_emit_map(s, "sigmoid", 4, mfu_emit_map(s, "scale", 1, x, MFU_NO_VIEW), MFU_NO_VIEW);
 
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, sigmoid);
+    MFU_SAVE(n, x, sigmoid);
     n->out = mfu_emit_map(s, "", 1, x, sigmoid);
 }
 
@@ -108,11 +104,11 @@ static void silu_parts_backward(struct mfu_builder *s, struct mfu_node *n)
 /* GELU as ESM writes it (transformers 5.23, modeling_esm.py): 0.5 x (1 + erf(x / sqrt 2)). */
 static void gelu_erf_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
-    int half = mfu_node_save(s, n, mfu_emit_map(s, "half", 1, x, MFU_NO_VIEW)),
-        inner = mfu_node_save(s, n, mfu_emit_map(s, "div", 1, x, MFU_NO_VIEW)), factor;
+    int half = mfu_node_save(n, mfu_emit_map(s, "half", 1, x, MFU_NO_VIEW)),
+        inner = mfu_node_save(n, mfu_emit_map(s, "div", 1, x, MFU_NO_VIEW)), factor;
 
     factor = mfu_emit_map(s, "add", 1, mfu_emit_map(s, "erf", 8, inner, MFU_NO_VIEW), MFU_NO_VIEW);
-    mfu_node_save(s, n, factor);
+    mfu_node_save(n, factor);
     n->out = mfu_emit_map(s, "", 1, half, factor);
 }
 
@@ -134,9 +130,9 @@ static void gelu_erf_backward(struct mfu_builder *s, struct mfu_node *n)
 /* ReLU, then its square, a power that autocast computes in fp32. */
 static void relu2_forward(struct mfu_builder *s, struct mfu_node *n, int x)
 {
-    int relu = mfu_node_save(s, n, mfu_emit_map(s, "relu", 1, x, MFU_NO_VIEW));
+    int relu = mfu_node_save(n, mfu_emit_map(s, "relu", 1, x, MFU_NO_VIEW));
 
-    n->out = mfu_emit_map(s, "", 1, mfu_node_save(s, n, s->numerics.widens ? mfu_emit_cast(s, relu, MFU_F32) : relu),
+    n->out = mfu_emit_map(s, "", 1, mfu_node_save(n, s->numerics.widens ? mfu_emit_cast(s, relu, MFU_F32) : relu),
                           MFU_NO_VIEW);
 }
 
@@ -173,7 +169,7 @@ static bool clamps_halves(const struct mfu_builder *s, const struct mfu_node *n)
 
 static void clamp_half(struct mfu_builder *s, struct mfu_node *n, int x)
 {
-    mfu_node_save(s, n, x);
+    mfu_node_save(n, x);
     n->out = beside_fused(s, "cat", true, beside_fused(s, "", false, x, MFU_NO_VIEW), MFU_NO_VIEW);
 }
 
@@ -225,7 +221,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (n->source->n_in > 1)
         mfu_tensor_extend(s, mfu_node_input(s, n, 1));
     if (kind != SCALE && kind != COPY)
-        mfu_node_save(s, n, kind == TANH || kind == RELU || kind == SIGMOID ? n->out : x);
+        mfu_node_save(n, kind == TANH || kind == RELU || kind == SIGMOID ? n->out : x);
 }
 
 static void backward(struct mfu_builder *s, struct mfu_node *n)

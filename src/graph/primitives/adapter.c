@@ -104,20 +104,16 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (dora)
         norm = build_norm(s, n);
     x = mfu_adapter_operand(s, x);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, mfu_node_weight(s, n, 0));
+    MFU_SAVE(n, x, mfu_node_weight(s, n, 0));
     h = mfu_split_narrow(s, n, mfu_adapter_product(s, "lora_a", x, n->saved[SAVED_A], r, in), false);
-    mfu_node_save(s, n, h);
-    mfu_node_save(s, n, mfu_node_weight(s, n, 1));
-    mfu_node_save(s, n, mask);
+    MFU_SAVE(n, h, mfu_node_weight(s, n, 1), mask);
     if (mfu_last_recomputed(s, n))
         return;
     y = mfu_split_adapted(s, n, mfu_adapter_product(s, "lora_b", h, n->saved[SAVED_B], width, inner));
     if (dora) {
-        mfu_node_save(s, n, norm);
+        mfu_node_save(n, norm);
         /* Of dropped input the base's result is another one. */
-        mfu_node_save(s, n, drops ? mfu_adapter_product(s, "dora_base_again", x, MFU_NO_VIEW, width, in) : base);
-        mfu_node_save(s, n, y);
+        MFU_SAVE(n, drops ? mfu_adapter_product(s, "dora_base_again", x, MFU_NO_VIEW, width, in) : base, y);
         n->out = add_magnitude(s, n, base, y);
     } else {
         if (!fused)

@@ -85,12 +85,12 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
                 mfu_tensor_new(s, rows, width[0], mfu_adapter_type(s), MFU_PART_ACTIVATIONS));
     weight = linears ? mfu_node_weight(s, n, 1) : MFU_NO_VIEW;
     for (int i = 0; i < linears; i++) {
-        x = mfu_node_save(s, n, mfu_adapter_operand(s, x));
+        x = mfu_node_save(n, mfu_adapter_operand(s, x));
         x = mfu_adapter_product(s, "prompt_encoder", x, weight, width[i + 1], width[i]);
         if (i + 1 < linears)
             x = mfu_adapter_pass(s, "prompt_act", mfu_view_type(s, x), x, MFU_NO_VIEW);
     }
-    mfu_node_save(s, n, weight);
+    mfu_node_save(n, weight);
     if (!makes_keys(n->op)) {
         put_before(s, n, x);
         return;

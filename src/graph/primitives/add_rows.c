@@ -18,7 +18,7 @@ static int indices(struct mfu_builder *s, struct mfu_node *n, double rows)
 
     MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(out), .suffix = "nonzero", .kind = MFU_REDUCTION,
              .traffic = MFU_C_DRAM_REDUCTION, .launches = 3);
-    return mfu_node_save(s, n, out);
+    return mfu_node_save(n, out);
 }
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)

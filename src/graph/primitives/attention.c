@@ -368,10 +368,8 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
         mfu_offer_result(s, out[1], false);
     }
     for (int i = 0; i < 3; i++)
-        mfu_node_save(s, n, qkv[i]);
-    mfu_node_save(s, n, out[0]);
-    mfu_node_save(s, n, out[1]);
-    mfu_node_save(s, n, bias);
+        mfu_node_save(n, qkv[i]);
+    MFU_SAVE(n, out[0], out[1], bias);
     n->out = resize_heads(s, "slice", out[0], value, width[2]);
     if (n->op->attribute[COPIED] > 0 && mfu_attentions[a.kind].keeps_layout)
         n->out = mfu_emit_broadcast(s, "merge", mfu_view_type(s, n->out), 0, n->out, MFU_NO_VIEW);
@@ -575,13 +573,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     n->out = mfu_emit_laid(s, "merge", 1, mfu_view_rows(s, mfu_node_input(s, n, 0)),
                            n->op->attribute[HEADS] * value_dim(n->op), 1, &y);
     for (int i = 0; i < 3; i++)
-        mfu_node_save(s, n, qkv[i]);
-    mfu_node_save(s, n, probabilities);
-    mfu_node_save(s, n, factor);
-    mfu_node_save(s, n, mask);
-    mfu_node_save(s, n, capped);
-    mfu_node_save(s, n, given);
-    mfu_node_save(s, n, talked);
+        mfu_node_save(n, qkv[i]);
+    MFU_SAVE(n, probabilities, factor, mask, capped, given, talked);
 }
 
 static void math_backward(struct mfu_builder *s, struct mfu_node *n)

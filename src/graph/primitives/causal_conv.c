@@ -24,7 +24,7 @@ static void emit(struct mfu_builder *s, const struct mfu_node *n, const char *su
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
+    int x = mfu_node_save(n, mfu_node_input(s, n, 0));
 
     n->out = mfu_tensor_like(s, x);
     emit(s, n, "", 1, 1, &x, 1, &n->out);

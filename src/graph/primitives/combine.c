@@ -16,7 +16,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     double rows = mfu_view_rows(s, x) / mfu_routed_rows(s, n->op->attribute[TOP_K]);
 
     if (!s->runtime->weighs_early && n->op->attribute[WEIGHTED] > 0)
-        mfu_node_save(s, n, x);
+        mfu_node_save(n, x);
     n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     MFU_EMIT(s, MFU_VIEWS(x), MFU_VIEWS(n->out), .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2,
              .flops = 2 * mfu_view_elements(s, x));

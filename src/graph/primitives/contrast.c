@@ -60,20 +60,20 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     scores = product(s, "scores", b, b, k, units[0], units[1]);
     scaled = mfu_emit_map(s, "scale", 1, scores, MFU_NO_VIEW);
     for (int i = 0; i < 2; i++)
-        mfu_node_save(s, n, kept[i][1]);
+        mfu_node_save(n, kept[i][1]);
     for (int i = 0; i < 2; i++)
-        mfu_node_save(s, n, kept[i][0]);
+        mfu_node_save(n, kept[i][0]);
     for (int i = 0; i < 2; i++)
-        mfu_node_save(s, n, units[i]);
-    mfu_node_save(s, n, scores);
+        mfu_node_save(n, units[i]);
+    mfu_node_save(n, scores);
     if (n->op->attribute[BIAS] > 0) {
         mfu_node_weight(s, n, 1);
         scaled = mfu_emit_map(s, "bias", 1, scaled, MFU_NO_VIEW);
-        mfu_node_save(s, n, mfu_emit_map(s, "signed", 1, scaled, MFU_NO_VIEW));
+        mfu_node_save(n, mfu_emit_map(s, "signed", 1, scaled, MFU_NO_VIEW));
         n->out = rows(s, "log_sigmoid", n->saved[OF_TEXTS], 1, 6);
     } else {
         for (int i = 0; i < 2; i++) /* along both sides */
-            mfu_node_save(s, n,
+            mfu_node_save(n,
                           rows(s, i ? "log_softmax_images" : "log_softmax_texts",
                                s->numerics.widens ? mfu_emit_cast(s, scaled, MFU_F32) : scaled, b, 5));
         n->out = rows(s, "nll", n->saved[OF_IMAGES], 1, 0);

@@ -201,8 +201,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         mfu_node_weight(s, n, 1);
     if (n->op->attribute[STANDARDISED] > 0 && !s->numerics.autocast) /* else it is the copy of autocast */
         w = made = mfu_tensor_new(s, 1, k * width, s->numerics.weight, MFU_PART_ACTIVATIONS);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, w);
+    MFU_SAVE(n, x, w);
     if (mfu_last_recomputed(s, n))
         return;
     standardise(s, n, "standardise", made, 3);

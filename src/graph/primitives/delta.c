@@ -143,7 +143,7 @@ static int normalised(struct mfu_builder *s, struct mfu_node *n, const struct si
     int square = like(s, "square", x, MFU_NO_VIEW);
     int root = reduce(s, "rsqrt", z->rows, z->heads, 3, square);
 
-    return like(s, "l2norm", x, mfu_node_save(s, n, root));
+    return like(s, "l2norm", x, mfu_node_save(n, root));
 }
 
 /* ---- the kernels of flash-linear-attention ---- */
@@ -193,50 +193,48 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     for (int i = 0; i < 2; i++) /* beta and the decay, out of pairs of heads */
         given[i] = mfu_emit_broadcast(s, "order", mfu_view_type(s, ba), 0, mfu_view_slice(s, ba, z.rows, z.heads),
                                       MFU_NO_VIEW);
-    beta = mfu_node_save(s, n,
-                         mfu_emit_pointwise(s, "sigmoid", mfu_view_type(s, ba), 4, given[0], MFU_NO_VIEW, MFU_NO_VIEW));
+    beta =
+        mfu_node_save(n, mfu_emit_pointwise(s, "sigmoid", mfu_view_type(s, ba), 4, given[0], MFU_NO_VIEW, MFU_NO_VIEW));
     step = mfu_emit_cast(s, given[1], MFU_F32);
-    step = mfu_node_save(s, n, like(s, "dt_bias", step, MFU_NO_VIEW));
+    step = mfu_node_save(n, like(s, "dt_bias", step, MFU_NO_VIEW));
     step = like(s, "decay", like(s, "softplus", step, MFU_NO_VIEW), MFU_NO_VIEW);
     q = made(s, "repeat", MFU_COPY, MFU_MAP, z.rows, z.k, 2, mfu_view_slice(s, in, z.rows, z.k), MFU_NO_VIEW);
     k = made(s, "repeat", MFU_COPY, MFU_MAP, z.rows, z.k, 2, mfu_view_slice(s, in, z.rows, z.k), MFU_NO_VIEW);
     v = made(s, "fp32", MFU_CAST, MFU_MAP, z.rows, z.v, 1, mfu_view_slice(s, in, z.rows, z.v), MFU_NO_VIEW);
     beta = mfu_emit_cast(s, beta, MFU_F32);
-    mfu_node_save(s, n, q);
-    mfu_node_save(s, n, k);
+    MFU_SAVE(n, q, k);
     q = like(s, "scale", normalised(s, n, &z, q), MFU_NO_VIEW);
     k = normalised(s, n, &z, k);
-    mfu_node_save(s, n, beta);
+    mfu_node_save(n, beta);
     q = put(s, "pad", z.padded, z.k, q, MFU_NO_VIEW);
     k = put(s, "pad", z.padded, z.k, k, MFU_NO_VIEW);
-    v = mfu_node_save(s, n, put(s, "pad", z.padded, z.v, v, MFU_NO_VIEW));
-    mfu_node_save(s, n, k);
+    v = mfu_node_save(n, put(s, "pad", z.padded, z.v, v, MFU_NO_VIEW));
+    mfu_node_save(n, k);
     v_beta = like(s, "beta", v, beta);
-    k_beta = mfu_node_save(s, n, like(s, "beta", k, beta));
-    mfu_node_save(s, n, q);
+    k_beta = mfu_node_save(n, like(s, "beta", k, beta));
+    mfu_node_save(n, q);
     sums = reduce(s, "cumsum", z.padded, z.heads, 2, step);
     decays = put(s, "exp", z.padded, 3 * z.heads, sums, MFU_NO_VIEW); /* so far, twice, and to the end */
     pairs = put(s, "between", z.padded, z.pairs, sums, MFU_NO_VIEW);
     pairs = like(s, "mask", pairs, MFU_NO_VIEW);
-    pairs = mfu_node_save(s, n, like(s, "exp", pairs, MFU_NO_VIEW));
-    system = mfu_node_save(s, n, product(s, &z, "keys", z.length, z.length, z.key, k_beta, k, z.padded, z.pairs));
+    pairs = mfu_node_save(n, like(s, "exp", pairs, MFU_NO_VIEW));
+    system = mfu_node_save(n, product(s, &z, "keys", z.length, z.length, z.key, k_beta, k, z.padded, z.pairs));
     system = like(s, "decayed", system, pairs);
-    scores = mfu_node_save(s, n, product(s, &z, "scores", z.length, z.length, z.key, q, k, z.padded, z.pairs));
-    mfu_node_save(s, n, system);
-    weights = mfu_node_save(s, n, like(s, "decayed", scores, pairs));
+    scores = mfu_node_save(n, product(s, &z, "scores", z.length, z.length, z.key, q, k, z.padded, z.pairs));
+    mfu_node_save(n, system);
+    weights = mfu_node_save(n, like(s, "decayed", scores, pairs));
     decayed = like(s, "decayed_k", k_beta, decays);
-    added = mfu_node_save(s, n, solve(s, &z, "solve_v", system, v_beta));
-    decayed = mfu_node_save(s, n, solve(s, &z, "solve_k", system, decayed));
+    added = mfu_node_save(n, solve(s, &z, "solve_v", system, v_beta));
+    decayed = mfu_node_save(n, solve(s, &z, "solve_k", system, decayed));
     out = put(s, "zeros", z.padded, z.v, MFU_NO_VIEW, MFU_NO_VIEW);
-    reader = mfu_node_save(s, n, like(s, "decayed_q", q, decays));
-    writer = mfu_node_save(s, n, like(s, "decayed_k", k, decays));
+    reader = mfu_node_save(n, like(s, "decayed_q", q, decays));
+    writer = mfu_node_save(n, like(s, "decayed_k", k, decays));
 
     /* Chunk after chunk: what is new, what is read, the state. */
-    states = mfu_node_save(s, n, mfu_tensor_new(s, batch, z.states, MFU_F32, MFU_PART_ACTIVATIONS));
+    states = mfu_node_save(n, mfu_tensor_new(s, batch, z.states, MFU_F32, MFU_PART_ACTIVATIONS));
     made_new = product(s, &z, "old", z.length, z.value, z.key, decayed, states, z.padded, z.v);
-    made_new =
-        mfu_node_save(s, n, made(s, "new", MFU_POINTWISE, MFU_MAP, z.padded, z.v, (int)z.chunks, added, made_new));
-    mfu_node_save(s, n, decays);
+    made_new = mfu_node_save(n, made(s, "new", MFU_POINTWISE, MFU_MAP, z.padded, z.v, (int)z.chunks, added, made_new));
+    mfu_node_save(n, decays);
     between = product(s, &z, "read", z.length, z.value, z.key, reader, states, z.padded, z.v);
     scores = product(s, &z, "within", z.length, z.value, z.length, weights, made_new, z.padded, z.v);
     made(s, "sum", MFU_POINTWISE, MFU_MAP, z.padded, z.v, (int)(2 * z.chunks), between, scores);

@@ -37,18 +37,18 @@ static int look_up(struct mfu_builder *s, const struct mfu_node *n, const char *
 static void look_up_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     double heads = n->op->attribute[HEADS], dim = n->op->attribute[HEAD_DIM], keys = n->op->attribute[KEYS];
-    int q = mfu_node_save(s, n, mfu_autocast(s, mfu_node_input(s, n, QUERY)));
+    int q = mfu_node_save(n, mfu_autocast(s, mfu_node_input(s, n, QUERY)));
     int r = mfu_autocast(s, mfu_node_input(s, n, POSITION)), places, scores;
     double classes = mfu_view_rows(s, r), sequences = mfu_view_rows(s, q) / keys, rows = heads * mfu_view_rows(s, q);
 
-    r = mfu_node_save(s, n, mfu_emit_laid(s, "repeat", 2, sequences * classes, heads * dim, 1, &r));
+    r = mfu_node_save(n, mfu_emit_laid(s, "repeat", 2, sequences * classes, heads * dim, 1, &r));
     scores = mfu_emit_matmul(s, "scores", s->numerics.math, keys, classes, dim, sequences * heads, q, r,
                              per_head(s, n, mfu_view_rows(s, q), classes));
     places = mfu_tensor_new(s, keys, keys, MFU_I64, MFU_PART_ACTIVATIONS);
     MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(places), .suffix = "places", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
              .launches = 2);
-    mfu_node_save(s, n, places);
-    mfu_node_save(s, n, scores); /* gather()'s, whose shape backward wants */
+    mfu_node_save(n, places);
+    mfu_node_save(n, scores); /* gather()'s, whose shape backward wants */
     scores = look_up(s, n, "gather", scores, rows, keys);
     n->out = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
 }
@@ -78,8 +78,8 @@ static void look_up_backward(struct mfu_builder *s, struct mfu_node *n)
 
 static void shift_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int q = mfu_node_save(s, n, mfu_autocast(s, mfu_node_input(s, n, QUERY)));
-    int r = mfu_node_save(s, n, mfu_autocast(s, mfu_node_input(s, n, POSITION)));
+    int q = mfu_node_save(n, mfu_autocast(s, mfu_node_input(s, n, QUERY)));
+    int r = mfu_node_save(n, mfu_autocast(s, mfu_node_input(s, n, POSITION)));
     double queries = mfu_view_rows(s, q), keys = mfu_view_rows(s, r);
     int scores = mfu_emit_matmul(s, "scores", s->numerics.math, queries, keys, n->op->attribute[HEAD_DIM],
                                  n->op->attribute[HEADS], q, r, per_head(s, n, queries, keys));

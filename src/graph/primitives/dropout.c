@@ -17,7 +17,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (n->op->attribute[P] <= 0)
         return;
     n->out = mfu_emit_dropout(s, "", n->out, &mask);
-    mfu_node_save(s, n, mask);
+    mfu_node_save(n, mask);
 }
 
 static void backward(struct mfu_builder *s, struct mfu_node *n)

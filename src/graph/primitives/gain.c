@@ -24,7 +24,7 @@ static enum mfu_type product_type(const struct mfu_builder *s, const struct mfu_
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
+    int x = mfu_node_save(n, mfu_node_input(s, n, 0));
 
     n->out = mfu_emit_broadcast(s, "", product_type(s, n, x), 1, x, MFU_NO_VIEW);
 }

@@ -183,10 +183,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     rows = mfu_view_rows(s, operand[0]);
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
-    mfu_node_save(s, n, operand[2]);
-    mfu_node_save(s, n, operand[3]);
-    mfu_node_save(s, n,
-                  mfu_config_transformer_engine(s->config) ? operand[1] : MFU_NO_VIEW); /* one tensor holds both */
+    MFU_SAVE(n, operand[2], operand[3]);
+    mfu_node_save(n, mfu_config_transformer_engine(s->config) ? operand[1] : MFU_NO_VIEW); /* one tensor holds both */
     if (mfu_last_recomputed(s, n))
         return; /* only its input was needed */
     if ((n->out = mfu_kept_result(s)) == MFU_NO_VIEW) {

@@ -155,21 +155,19 @@ int mfu_linear_forward(struct mfu_builder *s, struct mfu_node *n, const struct m
                      .traffic = MFU_C_DRAM_NORM);
             x = made[0], root[i] = made[1];
         }
-        mfu_node_save(s, n, x);
+        mfu_node_save(n, x);
     }
-    mfu_node_save(s, n, in[MFU_LINEAR_V]);
+    mfu_node_save(n, in[MFU_LINEAR_V]);
     x = in[MFU_LINEAR_DECAY];
-    mfu_node_save(s, n, x == MFU_NO_VIEW ? x : like(&p, "cumsum", MFU_REDUCTION, MFU_F32, x, MFU_NO_VIEW));
-    mfu_node_save(s, n, in[MFU_LINEAR_BETA]);
-    mfu_node_save(s, n, root[0]);
-    mfu_node_save(s, n, root[1]);
+    MFU_SAVE(n, x == MFU_NO_VIEW ? x : like(&p, "cumsum", MFU_REDUCTION, MFU_F32, x, MFU_NO_VIEW), in[MFU_LINEAR_BETA],
+             root[0], root[1]);
     if (p.delta) { /* keys by keys, and the inverse of what stands below the diagonal */
         int read[] = {n->saved[MFU_LINEAR_K], n->saved[MFU_LINEAR_DECAY], n->saved[MFU_LINEAR_BETA]};
 
         system = fresh(&p, p.rows, z->heads * z->length, p.type);
         within(&p, "systems", 1, z->length / 3 / z->value, 0, 3, read, 1, &system);
     }
-    mfu_node_save(s, n, system);
+    mfu_node_save(n, system);
     passed = pass_on(&p, n->saved);
     out = values(&p);
     within(&p, "", 1, 1, 1, 5,

@@ -125,19 +125,18 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
         int d = mfu_view_slice(s, logits, mfu_view_rows(s, logits), mfu_view_columns(s, logits));
 
         row_kernel(s, "", 8, 1, 1, 1, &logits, d);
-        mfu_node_save(s, n, d);
+        mfu_node_save(n, d);
         mfu_tensor_retain(s, n->out);
         return;
     }
     if (is_parallel(s)) {
-        mfu_node_save(s, n, parallel_cross_entropy(s, n, logits));
+        mfu_node_save(n, parallel_cross_entropy(s, n, logits));
         return;
     }
     x = upcasts(s, n) ? mfu_emit_cast(s, logits, MFU_F32) : logits;
     cross_entropy(s, x, "log_softmax", "nll", n->out, &log_probabilities, &nll);
     mfu_tensor_retain(s, n->out); /* the caller wants it */
-    mfu_node_save(s, n, log_probabilities);
-    mfu_node_save(s, n, nll);
+    MFU_SAVE(n, log_probabilities, nll);
 }
 
 static const struct mfu_objective_row *objective(const struct mfu_builder *s)
@@ -252,7 +251,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 
     n->out = mfu_tensor_new(s, mfu_view_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
     if (n->op->attribute[KIND] == MSE) {
-        logits = mfu_node_save(s, n, mfu_emit_cast(s, logits, MFU_F32));
+        logits = mfu_node_save(n, mfu_emit_cast(s, logits, MFU_F32));
         squares(s, "squares", logits, like(s, logits, MFU_F32));
         row_kernel(s, "mean", 1, 1, 1, 1, &logits, n->out);
         return;
@@ -260,7 +259,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (mfu_tokens_first(s))
         logits = mfu_emit_laid(s, "transpose", 1, mfu_view_rows(s, logits), mfu_view_columns(s, logits), 1, &logits);
     if (s->referring || compares(s)) {
-        mfu_node_save(s, n, log_probabilities(s, n, logits));
+        mfu_node_save(n, log_probabilities(s, n, logits));
         if (!s->referring)
             mfu_tensor_retain(s, n->out);
         return;

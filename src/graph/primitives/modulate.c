@@ -27,7 +27,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         n->out = mfu_emit_broadcast(s, "", mfu_view_type(s, x), 1, x, mfu_node_input(s, n, 1));
         return;
     }
-    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), c = mfu_node_save(s, n, mfu_node_input(s, n, 1));
+    int x = mfu_node_save(n, mfu_node_input(s, n, 0)), c = mfu_node_save(n, mfu_node_input(s, n, 1));
     bool gate = n->op->attribute[KIND] == GATE;
     double pieces = gate ? 1 : 2;
 

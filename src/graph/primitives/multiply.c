@@ -35,8 +35,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     int a = mfu_node_input(s, n, 0), b = mfu_node_input(s, n, 1);
 
-    mfu_node_save(s, n, a);
-    mfu_node_save(s, n, b);
+    MFU_SAVE(n, a, b);
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, a), applies(s, n) ? FLOPS : 1, a, b, MFU_NO_VIEW);
 }
 

@@ -56,10 +56,9 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
     out[1] = row_statistics(s, n, x, kind == LAYER || kind == LAYER_1P ? 2 : 1);
     MFU_EMIT(s, MFU_VIEWS(x), MFU_LIST(2, out), .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM, .fusion = MFU_ROW,
              .flops = 8 * mfu_view_elements(s, x));
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, out[1]);
+    MFU_SAVE(n, x, out[1]);
     if (shifted != MFU_NO_VIEW)
-        mfu_node_save(s, n, shifted);
+        mfu_node_save(n, shifted);
     n->out = out[0];
 }
 
@@ -115,12 +114,9 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
     normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
     if (n->op->attribute[KIND] == RMS || n->op->attribute[KIND] == RMS_GIVEN)
         normalised = mfu_emit_cast(s, normalised, type);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, rstd);
-    mfu_node_save(s, n, normalised);
-    mfu_node_save(s, n, n->op->attribute[KIND] == LAYER_FP32 ? centred : MFU_NO_VIEW);
+    MFU_SAVE(n, x, rstd, normalised, n->op->attribute[KIND] == LAYER_FP32 ? centred : MFU_NO_VIEW);
     if (n->op->attribute[KIND] == RMS_GIVEN)
-        mfu_node_save(s, n, given);
+        mfu_node_save(n, given);
     if (n->op->attribute[KIND] == RMS && n->op->attribute[WEIGHT] > 0 && s->parameters[n->parameter[0]].type == MFU_F32)
         type = MFU_F32; /* the weight's, which autocast leaves alone */
     if (n->op->attribute[WEIGHT] > 0)
@@ -201,10 +197,7 @@ static void by_hand_forward(struct mfu_builder *s, struct mfu_node *n)
     int centred = mfu_emit_broadcast(s, "sub", type, 1, x, mean), std = reduce_rows(s, n, "sqrt", var, 2);
     int normalised = mfu_emit_broadcast(s, "div", type, 1, centred, std);
 
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, std);
-    mfu_node_save(s, n, normalised);
-    mfu_node_save(s, n, centred);
+    MFU_SAVE(n, x, std, normalised, centred);
     n->out = normalised;
     if (n->op->attribute[WEIGHT] > 0)
         n->out = mfu_emit_broadcast(s, "scale", type, 1, n->out, MFU_NO_VIEW);
@@ -259,9 +252,7 @@ static void unit_forward(struct mfu_builder *s, struct mfu_node *n)
     int x = mfu_node_input(s, n, 0), length = reduce_rows(s, n, "norm", x, 1);
     int least = reduce_rows(s, n, "clamp", length, 1);
 
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, least);
-    mfu_node_save(s, n, length);
+    MFU_SAVE(n, x, least, length);
     n->out = mfu_emit_broadcast(s, "", s->numerics.widens ? MFU_F32 : mfu_view_type(s, x), 1, x, least);
 }
 
@@ -297,12 +288,12 @@ static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     bool group = n->op->attribute[KIND] == GROUP;
     int given = mfu_node_input(s, n, 0), out[2];
-    int x = mfu_node_save(s, n, group && s->numerics.widens ? mfu_emit_cast(s, given, MFU_F32) : given);
+    int x = mfu_node_save(n, group && s->numerics.widens ? mfu_emit_cast(s, given, MFU_F32) : given);
     double elements = mfu_view_elements(s, x);
     double kept = group ? s->config->batch * CHANNEL_GROUPS : mfu_view_columns(s, x);
 
     out[0] = n->out = mfu_tensor_like(s, x);
-    out[1] = mfu_node_save(s, n, mfu_tensor_new(s, 1, 2 * kept, MFU_F32, MFU_PART_ACTIVATIONS));
+    out[1] = mfu_node_save(n, mfu_tensor_new(s, 1, 2 * kept, MFU_F32, MFU_PART_ACTIVATIONS));
     change_layout(s, n, "layout", x);
     MFU_EMIT(s, MFU_VIEWS(x), MFU_LIST(2, out), .kind = MFU_NORM, .flops = 6 * elements,
              .extra_read_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)], .launches = 2);

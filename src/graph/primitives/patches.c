@@ -50,8 +50,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     s->loaded_bytes += rows(s, n) * features * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)
         mfu_node_weight(s, n, 1);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, w); /* as a convolution does, though nobody wants the gradient of pixels */
+    mfu_node_save(n, x);
+    mfu_node_save(n, w); /* as a convolution does, though nobody wants the gradient of pixels */
     n->out = mfu_tensor_new(s, mfu_view_rows(s, x), width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "", s->numerics.math, mfu_view_rows(s, x), width, features, 1, x, w, n->out);
     if (n->op->attribute[EXTRA] > 0) {

@@ -40,9 +40,9 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     if (largest)
         out[1] = mfu_tensor_new(s, rows, mfu_view_columns(s, x), MFU_I64, MFU_PART_ACTIVATIONS);
     if (stride > 0 && n->op->attribute[KIND] != NEAREST)
-        mfu_node_save(s, n, x);
+        mfu_node_save(n, x);
     if (largest)
-        mfu_node_save(s, n, out[1]);
+        mfu_node_save(n, out[1]);
     launch(s, "", n, 1, &x, 1 + largest, out);
 }
 

@@ -31,13 +31,12 @@ static void mlp_forward(struct mfu_builder *s, struct mfu_node *n)
     int x = mfu_tensor_new(s, points, 2, type, MFU_PART_ACTIVATIONS), w = mfu_node_weight(s, n, 0), mask = MFU_NO_VIEW;
     int out = mfu_tensor_new(s, points, hidden, type, MFU_PART_ACTIVATIONS);
 
-    mfu_node_save(s, n, x);
+    mfu_node_save(n, x);
     mfu_emit_matmul(s, "fc1", s->numerics.linear_math, points, hidden, 2, 1, x, w, out);
-    out = mfu_node_save(s, n, mfu_emit_pointwise(s, "act", type, 1, out, MFU_NO_VIEW, MFU_NO_VIEW));
+    out = mfu_node_save(n, mfu_emit_pointwise(s, "act", type, 1, out, MFU_NO_VIEW, MFU_NO_VIEW));
     if (!(n->op->attribute[SQUASHED] > 0))
         out = mfu_emit_dropout(s, "dropout", out, &mask);
-    mfu_node_save(s, n, out);
-    mfu_node_save(s, n, mask);
+    MFU_SAVE(n, out, mask);
     x = mfu_tensor_new(s, points, heads, type, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "fc2", s->numerics.linear_math, points, heads, hidden, 1, out, w, x);
 }
@@ -62,7 +61,7 @@ static void one_hot_forward(struct mfu_builder *s, struct mfu_node *n)
     int table = mfu_node_weight(s, n, 0), lookup = mfu_tensor_new(s, e * e, places, type, MFU_PART_ACTIVATIONS), out,
         mid;
 
-    mfu_node_save(s, n, lookup);
+    mfu_node_save(n, lookup);
     mid = mfu_tensor_new(s, e * e, heads * places, type, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "height", s->numerics.linear_math, e * e, heads * places, places, 1, lookup, table, mid);
     out = mfu_tensor_new(s, heads * e * e, e * e, type, MFU_PART_ACTIVATIONS);
@@ -98,7 +97,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         distances = mfu_tensor_new(s, rows, keys, MFU_I64, MFU_PART_ACTIVATIONS);
         MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(distances), .suffix = "classes", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
                  .flops = 10 * rows * keys, .launches = 16);
-        mfu_node_save(s, n, distances);
+        mfu_node_save(n, distances);
     }
     if (n->op->attribute[POINTS] > 0)
         mlp_forward(s, n);
@@ -111,7 +110,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         n->out = mfu_emit_pointwise(s, i ? "scale" : "sigmoid", mfu_view_type(s, n->out), 1, n->out, MFU_NO_VIEW,
                                     MFU_NO_VIEW);
         if (i == 0)
-            mfu_node_save(s, n, n->out);
+            mfu_node_save(n, n->out);
     }
 }
 

@@ -58,11 +58,11 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     double d = n->op->attribute[HEAD_DIM], tokens = mfu_view_rows(s, mfu_node_input(s, n, 0)) / s->config->batch;
     int q, k, v, state, result;
 
-    v = mfu_node_save(s, n, operand(s, n, 2, true));
-    k = mfu_node_save(s, n, operand(s, n, 1, false));
-    state = mfu_node_save(s, n, product(s, n, "state", d, tokens, d + 1, k, v));
-    q = mfu_node_save(s, n, operand(s, n, 0, false));
-    result = mfu_node_save(s, n, product(s, n, "", tokens, d, d + 1, q, state));
+    v = mfu_node_save(n, operand(s, n, 2, true));
+    k = mfu_node_save(n, operand(s, n, 1, false));
+    state = mfu_node_save(n, product(s, n, "state", d, tokens, d + 1, k, v));
+    q = mfu_node_save(n, operand(s, n, 0, false));
+    result = mfu_node_save(n, product(s, n, "", tokens, d, d + 1, q, state));
     n->saved[SAVED_Q] = q;
     n->saved[SAVED_K] = k;
     n->saved[SAVED_V] = v;

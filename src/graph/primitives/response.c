@@ -35,10 +35,10 @@ static int of_samples(struct mfu_builder *s, const char *suffix, int x)
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), lengths = mfu_node_save(s, n, of_samples(s, "length", x)),
+    int x = mfu_node_save(n, mfu_node_input(s, n, 0)), lengths = mfu_node_save(n, of_samples(s, "length", x)),
         share = mfu_node_save(
-            s, n, mfu_emit_pointwise(s, "share", mfu_view_type(s, lengths), 3, lengths, MFU_NO_VIEW, MFU_NO_VIEW)),
-        product = mfu_node_save(s, n, mfu_emit_broadcast(s, "times", wide(s, x), 1, x, share));
+            n, mfu_emit_pointwise(s, "share", mfu_view_type(s, lengths), 3, lengths, MFU_NO_VIEW, MFU_NO_VIEW)),
+        product = mfu_node_save(n, mfu_emit_broadcast(s, "times", wide(s, x), 1, x, share));
 
     if (mfu_last_recomputed(s, n))
         return;

@@ -66,11 +66,9 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     MFU_EMIT(s, MFU_VIEWS(given), MFU_VIEWS(n->out), .suffix = "permute", .kind = MFU_COPY,
              .traffic = MFU_C_DRAM_EMBEDDING, .launches = 2,
              .extra_read_bytes = (top_k - 1) * rows * width * mfu_type_bytes[mfu_view_type(s, given)]);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, w);
-    mfu_node_save(s, n, scores);
+    MFU_SAVE(n, x, w, scores);
     if (n->op->attribute[EARLY] > 0) /* each row times its score */
-        n->out = mfu_emit_broadcast(s, "weigh", mfu_view_type(s, given), 1, mfu_node_save(s, n, n->out), scores);
+        n->out = mfu_emit_broadcast(s, "weigh", mfu_view_type(s, given), 1, mfu_node_save(n, n->out), scores);
 }
 
 static void backward(struct mfu_builder *s, struct mfu_node *n)

@@ -256,9 +256,7 @@ static void forward_whole(struct mfu_builder *s, struct mfu_node *n, int in, int
 
     n->out = product(s, "", mixing_of(&z), p.scores, p.x, z.rows, z.x, mfu_view_type(s, in));
     mfu_tensor_extend(s, p.passed);
-    mfu_node_save(s, n, in);
-    mfu_node_save(s, n, dt);
-    mfu_node_save(s, n, n->out);
+    MFU_SAVE(n, in, dt, n->out);
 }
 
 static void backward_whole(struct mfu_builder *s, struct mfu_node *n)
@@ -306,8 +304,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     }
     biased = put(s, "dt_bias", MFU_POINTWISE, z.rows, z.heads, step_type, dt, MFU_NO_VIEW);
     step = like(s, "softplus", MFU_POINTWISE, biased, MFU_NO_VIEW);
-    mfu_node_save(s, n, biased);
-    mfu_node_save(s, n, step);
+    MFU_SAVE(n, biased, step);
     step = like(s, "clamp", MFU_POINTWISE, step, MFU_NO_VIEW);
     x = mfu_emit_cast(s, mfu_view_slice(s, in, z.rows, z.x), MFU_F32);
     b = mfu_emit_cast(s, mfu_view_slice(s, in, z.rows, z.own), MFU_F32);
@@ -321,10 +318,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     step_a = mfu_emit_cast(s, step, MFU_F32);
     given[1] = like(s, "mul_a", MFU_POINTWISE, step_a, MFU_NO_VIEW);
     given[2] = b, given[3] = c;
-    mfu_node_save(s, n, step_x);
-    mfu_node_save(s, n, step_a);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, padded_x);
+    MFU_SAVE(n, step_x, step_a, x, padded_x);
     x = put(s, "pad", MFU_COPY, z.padded, z.x, MFU_F32, given[0], MFU_NO_VIEW);
     a = put(s, "pad", MFU_COPY, z.padded, z.heads, MFU_F32, given[1], MFU_NO_VIEW);
     pb = put(s, "pad", MFU_COPY, z.padded, z.bc, MFU_F32, b, MFU_NO_VIEW);
@@ -334,40 +328,31 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     sums = reduce(s, "cumsum", mfu_view_rows(s, a), mfu_view_columns(s, a), a, MFU_NO_VIEW);
     masks = put(s, "masks", MFU_POINTWISE, 2 * z.length, z.length, MFU_U8, MFU_NO_VIEW, MFU_NO_VIEW);
     decay = between(s, a, z.padded, z.pairs);
-    mfu_node_save(s, n, masks);
-    mfu_node_save(s, n, decay);
+    MFU_SAVE(n, masks, decay);
 
     scores = multiply(s, "scores", scores_of(&z), pc, true, pb, z.padded, z.pairs, kept);
-    mfu_node_save(s, n, kept[0]);
-    mfu_node_save(s, n, kept[1]);
-    mfu_node_save(s, n, scores);
+    MFU_SAVE(n, kept[0], kept[1], scores);
     weights = put(s, "decayed", MFU_POINTWISE, z.padded, z.pairs, MFU_F32, scores, decay);
     within = multiply(s, "within", within_of(&z), weights, false, x, z.padded, z.x, kept);
-    mfu_node_save(s, n, kept[0]);
-    mfu_node_save(s, n, kept[1]);
+    MFU_SAVE(n, kept[0], kept[1]);
 
     to_end = like(s, "to_end", MFU_POINTWISE, sums, MFU_NO_VIEW);
     to_end = like(s, "to_end", MFU_POINTWISE, to_end, MFU_NO_VIEW);
     ending = like(s, "decayed_b", MFU_POINTWISE, pb, to_end);
-    mfu_node_save(s, n, pb);
-    mfu_node_save(s, n, to_end);
+    MFU_SAVE(n, pb, to_end);
     states = multiply(s, "states", ending_of(&z), ending, true, x, z.chunks, all_states, kept);
-    mfu_node_save(s, n, kept[0]);
-    mfu_node_save(s, n, kept[1]);
+    MFU_SAVE(n, kept[0], kept[1]);
 
     zeros = put(s, "zeros", MFU_POINTWISE, batch, all_states, narrow(s), MFU_NO_VIEW, MFU_NO_VIEW);
     chained = put(s, "cat", MFU_COPY, z.chunks + batch, all_states, narrow(s), zeros, states);
     gaps = between(s, sums, batch * z.heads * (z.each + 1), z.each + 1);
     passed = multiply(s, "passing", passing_of(&z), gaps, false, chained, z.chunks + batch, all_states, kept);
-    mfu_node_save(s, n, kept[0]);
-    mfu_node_save(s, n, kept[1]);
+    MFU_SAVE(n, kept[0], kept[1]);
     from_start = like(s, "from_start", MFU_POINTWISE, sums, MFU_NO_VIEW);
-    mfu_node_save(s, n, from_start);
+    mfu_node_save(n, from_start);
     passed = mfu_view_slice(s, passed, z.chunks, all_states);
     read = multiply(s, "read", reading_of(&z), pc, true, passed, z.padded, z.x, kept);
-    mfu_node_save(s, n, kept[0]);
-    mfu_node_save(s, n, kept[1]);
-    mfu_node_save(s, n, read);
+    MFU_SAVE(n, kept[0], kept[1], read);
     off = put(s, "decayed_y", MFU_POINTWISE, z.padded, z.x, MFU_F32, read, from_start);
     sum = put(s, "sum", MFU_POINTWISE, z.padded, z.x, MFU_F32, within, off);
     sum = like(s, "order", MFU_COPY, sum, MFU_NO_VIEW);

@@ -24,7 +24,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     rows = mfu_emit_rows(s, "cat", mfu_view_rows(s, rows), rows, MFU_NO_VIEW);
     rows = mfu_emit_cast(s, rows, mfu_view_type(s, into));
     MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(mask), .suffix = "mask", .kind = MFU_POINTWISE, .fusion = MFU_MAP);
-    mfu_node_save(s, n, mask);
+    mfu_node_save(n, mask);
     n->out = mfu_emit_rows(s, "", mfu_view_rows(s, into), into, rows);
 }
 

@@ -93,22 +93,18 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         dt = copy(s, "order", dt);
         z = copy(s, "order", z);
     }
-    mfu_node_save(s, n, inner ? mfu_node_input(s, n, U) : u);
-    mfu_node_save(s, n, inner ? mfu_node_input(s, n, DT) : dt);
-    mfu_node_save(s, n, bc);
-    mfu_node_save(s, n, z);
-    mfu_node_save(s, n, small(s, "neg", state, width, MFU_NO_VIEW));
-    mfu_node_save(s, n, small(s, "exp", state, width, MFU_NO_VIEW));
+    MFU_SAVE(n, inner ? mfu_node_input(s, n, U) : u, inner ? mfu_node_input(s, n, DT) : dt, bc, z);
+    mfu_node_save(n, small(s, "neg", state, width, MFU_NO_VIEW));
+    mfu_node_save(n, small(s, "exp", state, width, MFU_NO_VIEW));
     /* The bias of dt and D in fp32: copies unless they are. */
-    mfu_node_save(s, n, s->numerics.weight != MFU_F32 ? small(s, "float", 2, width, MFU_NO_VIEW) : MFU_NO_VIEW);
+    mfu_node_save(n, s->numerics.weight != MFU_F32 ? small(s, "float", 2, width, MFU_NO_VIEW) : MFU_NO_VIEW);
     out[0] = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
     out[1] = mfu_tensor_new(s, s->config->batch * width, ceil(rows / s->config->batch / STRETCH) * 2 * state, MFU_F32,
                             MFU_PART_ACTIVATIONS);
     out[2] = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
     in[0] = u, in[1] = dt, in[2] = bc, in[3] = z, in[4] = n->saved[SAVED_A], in[5] = n->saved[SAVED_D];
     MFU_EMIT(s, MFU_LIST(6, in), MFU_LIST(3, out), .kind = MFU_REDUCTION, .flops = states(s, n, u));
-    mfu_node_save(s, n, out[1]);
-    mfu_node_save(s, n, out[0]);
+    MFU_SAVE(n, out[1], out[0]);
     n->out = out[2];
 }
 

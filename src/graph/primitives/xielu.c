@@ -31,12 +31,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     wide = s->numerics.widens ? mfu_emit_cast(s, least, MFU_F32) : least; /* as autocast has exponentials */
     grown = mfu_emit_map(s, "expm1", 8, wide, MFU_NO_VIEW);
     below = mfu_emit_map(s, "sub", 1, grown, x);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, above);
-    mfu_node_save(s, n, scaled);
-    mfu_node_save(s, n, wide);
-    mfu_node_save(s, n, grown);
-    mfu_node_save(s, n, below);
+    MFU_SAVE(n, x, above, scaled, wide, grown, below);
     below = mfu_emit_pointwise(s, "mul", type == MFU_F32 ? type : mfu_view_type(s, below), 1, below, MFU_NO_VIEW,
                                MFU_NO_VIEW);
     below = mfu_emit_map(s, "add", 1, below, mfu_emit_map(s, "mul", 1, x, MFU_NO_VIEW));

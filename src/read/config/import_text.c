@@ -364,7 +364,7 @@ static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_yam
         return;
     if (mfu_node_type(node) == MFU_MAPPING) {
         for (size_t i = 0; i < mfu_node_count(node); i++) {
-            snprintf(longer, sizeof longer, "%.180s%s%.60s", name, *name ? "." : "", mfu_node_key(yaml, node, i));
+            snprintf(longer, sizeof longer, "%.180s%s%.60s", name, *name ? "." : "", mfu_node_key(node, i));
             add_node(m, yaml, mfu_node_value(node, i), longer, depth + 1);
         }
         return;
@@ -383,7 +383,7 @@ static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_yam
     else if (mfu_node_type(node) == MFU_SEQUENCE)
         mfu_import_add(m, name, strlen(name), "[]", 2, place.line);
     else
-        mfu_import_add(m, name, strlen(name), mfu_node_text(yaml, node), strlen(mfu_node_text(yaml, node)), place.line);
+        mfu_import_add(m, name, strlen(name), mfu_node_text(node), strlen(mfu_node_text(node)), place.line);
 }
 
 int mfu_import_tree(struct mfu_import *m, const char *path, const char *text, struct mfu_error *err)
