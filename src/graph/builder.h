@@ -48,8 +48,10 @@ struct mfu_node {
     int out;              /* view of the result */
     int saved[MFU_SAVED]; /* views that backward needs; free to use */
     int n_saved;
+    bool spills;    /* one more was to be kept */
     int recomputed; /* 1 + the module of checkpoint selective that it is of; -1: the model's code does; 0: none */
     bool again;     /* out was computed a second time, for backward */
+    int backward;   /* its first launch there; 0: it has none */
     int gradient;   /* view of d loss / d out, or MFU_NO_VIEW */
     bool requires_gradient;       /* something before it trains */
     bool replaced;                /* by its adapter, behind it */

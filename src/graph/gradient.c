@@ -23,6 +23,8 @@ int mfu_node_save(struct mfu_node *n, int view)
 {
     if (n->n_saved < MFU_SAVED)
         n->saved[n->n_saved++] = view;
+    else
+        n->spills = true;
     return view;
 }
 

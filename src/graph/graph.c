@@ -209,6 +209,7 @@ static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
             continue;
         mfu_compute_missing(s, st, i);
         s->node = i;
+        n->backward = s->program->n_launches;
         mfu_split_before_backward(s, n);
         if (n->op->primitive->backward)
             n->op->primitive->backward(s, n);
@@ -216,6 +217,23 @@ static void run_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
     }
     s->numerics.widens = widens;
     mfu_update_deferred(s);
+}
+
+/* What an operation saves is there until its backward pass, whose launches read it or name it (mfu_tensor_extend()); compiled,
+ * until any operation's, since what several quantise alike is quantised once. */
+static void check_saved(struct mfu_builder *s, int first_backward)
+{
+    const struct mfu_program *p = s->program;
+
+    for (const struct mfu_node *n = s->nodes; n < s->nodes + s->n_nodes && !s->failed; n++) {
+        if (n->spills)
+            s->program->lost = n->source->name;
+        for (int k = 0; n->backward && k < n->n_saved; k++)
+            if (n->saved[k] != MFU_NO_VIEW && p->views[n->saved[k]].tensor != 0
+                && p->tensors[p->views[n->saved[k]].tensor].last
+                    < (s->runtime->one_cast ? first_backward : n->backward))
+                s->program->lost = n->source->name;
+    }
 }
 
 static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
@@ -518,6 +536,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool cou
     s->n_ends = 0;
     memset(s->newest_work, 0, sizeof s->newest_work);
     p->n_launches = p->n_works = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
+    p->lost = NULL;
     p->accum = mfu_graph_accum(c);
     p->tokens = c->tokens;
     mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
@@ -731,7 +750,7 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
     bool counted = unrolling == MFU_LAYERS_COUNTED;
     struct mfu_builder *s = begin(c, stage, counted, p, err);
     bool folded = unrolling == MFU_LAYERS_FOLDED && stays_folded(c);
-    int n, status = -1;
+    int n, first_backward, status = -1;
 
     if (!s)
         return -1;
@@ -767,11 +786,13 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
     p->boundary_bytes = sent_bytes(s, layers, n);
     if (mfu_config_reference(c) && !mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].apart)
         trace_reference(s, layers, n);
+    first_backward = p->n_launches;
     for (int k = n - 1; k >= 0 && !s->failed; k--) {
         if (s->prefix >= layers[k].first_node && s->prefix < layers[k].first_node + layers[k].n_nodes)
             collect_prefix(s, layers, n);
         trace_backward(s, &layers[k], k == n - 1);
     }
+    check_saved(s, first_backward);
     mfu_count_reached(s, n);
     mfu_list_weights(s, n);
     if (s->n_deferred)

@@ -188,6 +188,7 @@ struct mfu_program {
     void *workbench;       /* of the builder (struct mfu_builder), reused, */
     bool once;             /* but where it is given back as soon as it can be */
     bool repeats_scans;    /* each tensor rank computes all of some recurrence over tokens */
+    const char *lost; /* an operation of which something saved is gone before its backward pass; NULL: none (a law) */
     struct mfu_fold *fold; /* where the items of a folded program are (copies.h); NULL: it is not */
     struct mfu_mesh mesh;
 

@@ -143,6 +143,7 @@ static void results_are_positive_and_in_order(void **unused)
         HOLDS(p.memory.fits == (p.memory.fits_probability >= 0.5) && p.memory.fits_probability <= 1);
         HOLDS(p.memory.peak.forward_peak_bytes <= p.memory.peak.bytes * (1 + EXACT));
         HOLDS(positive(p.program.params) && p.program.active_params <= p.program.params);
+        HOLDS(p.program.lost == NULL);
         HOLDS(p.program.non_embedding_params <= p.program.params);
         /* Recomputation is what the two differ by, and what Winograd saves.  Neither need stay below 1:
          * attention counts the pairs that a causal mask leaves out. */

@@ -375,6 +375,31 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
             }
 }
 
+/* What an operation saves lives until its backward pass: of every model, in all precisions, runtimes and kinds of attention,
+ * where all of it trains (of frozen weights autograd keeps less than operations name). */
+static void what_is_saved_lives_until_backward(void **state)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_models(catalog, &n);
+    int planned = 0;
+
+    (void)state;
+    for (size_t m = 0; m < n; m++)
+        for (size_t r = 0; mfu_runtime_names[r]; r++)
+            for (size_t p = 0; mfu_precision_names[p]; p++) {
+                const char *const settings[] = {"runtime", mfu_runtime_names[r], "precision", mfu_precision_names[p],
+                                                NULL};
+
+                if (!make(&plan, "h100-sxm", names[m], settings))
+                    continue;
+                planned++;
+                if (plan.program.lost)
+                    fail_msg("%s of %s, runtime %s, precision %s", plan.program.lost, names[m], mfu_runtime_names[r],
+                             mfu_precision_names[p]);
+            }
+    assert_true(planned > 1000);
+}
+
 /* Sums over rows for the gradient of a vector, of norms that are their own activation. */
 static int vector_gradients(const char *trainable)
 {
@@ -1810,6 +1835,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
+        cmocka_unit_test(what_is_saved_lives_until_backward),
         cmocka_unit_test(frozen_vectors_of_a_norm_have_no_gradient),
         cmocka_unit_test(references_keep_weights_that_are_gathered_again),
         cmocka_unit_test(products_that_sum_over_tokens_do_not_want_them_even),

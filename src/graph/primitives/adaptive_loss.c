@@ -70,6 +70,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     n->out = mfu_tensor_new(s, all, 1, MFU_F32, MFU_PART_LOGITS_LOSS);
     n->saved[JOINED] = mfu_cluster_emit(s, "weight_cat", false, s->numerics.weight, told(n, 0), width, 1, 2, 0, NULL);
     n->saved[WEIGHT] = mfu_node_weight(s, n, 0);
+    n->saved[JOINED] = s->numerics.widens ? MFU_NO_VIEW : n->saved[JOINED]; /* autocast's copy is kept */
     log_probabilities(s, n, 0, x);
     for (int i = 0; i < MFU_CLUSTERS; i++) {
         double rows = mfu_cluster_rows(n->op, i, all);
@@ -168,7 +169,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     }
     d = mfu_cluster_emit(s, "log_softmax_grad", true, type, all, told(n, 0), 1, 2, 2, (int[]){dhead, n->saved[LOGS]});
     d = mfu_emit_cast(s, product_gradients(s, n, 0, d, part[0]), mfu_view_type(s, given));
-    mfu_tensor_extend(s, s->numerics.widens ? MFU_NO_VIEW : n->saved[JOINED]);
+    mfu_tensor_extend(s, n->saved[JOINED]);
     dx = mfu_grad_sum(s, dx, d);
     if (mfu_trains(s, n, 0))
         mfu_param_grad_add(s, n, 0, weight_gradient(s, n, part));

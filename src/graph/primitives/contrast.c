@@ -119,6 +119,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
 
         g = mfu_emit_cast(s, g, mfu_view_type(s, wide));
         g = mfu_emit_broadcast(s, "divide_grad", mfu_view_type(s, g), 6, g, n->saved[LENGTH + i]);
+        mfu_tensor_extend(s, wide);
         mfu_grad_add(s, n, i, mfu_emit_cast(s, g, mfu_view_type(s, mfu_node_input(s, n, i))));
     }
 }

@@ -225,6 +225,7 @@ static int backward_input(struct mfu_builder *s, const struct mfu_node *n)
         : mfu_emit_laid(s, "pad", 2, mfu_view_rows(s, g) + past(s, n), mfu_view_columns(s, g), 1, &g);
 }
 
+/* convolution_backward() holds input and weight whichever gradients it is to give (derivatives.yaml). */
 static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = backward_input(s, n), dx, dw;
@@ -241,8 +242,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
         transpose(s, n, "dgrad.transpose", by, g, dx, WIDEST_GROUP);
         p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], by,
                     all - bytes(s, mfu_view_rows(s, x), in), bytes(s, mfu_view_rows(s, x), in));
-        /* convolution_backward() holds input and weight whichever gradients it is to give (derivatives.yaml) */
-        mfu_emit_kernel(s, &p, "dgrad", 0, 3, (int[]){g, w, x}, 1, &dx);
+        mfu_emit_kernel(s, &p, "dgrad", 0, 2, (int[]){g, w}, 1, &dx);
+        mfu_tensor_extend(s, x);
         mfu_grad_add(s, n, 0, dx);
     }
     if (!mfu_trains(s, n, 0))
@@ -251,6 +252,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     transpose(s, n, "wgrad.transpose", plain, g, x, WIDEST_GROUP_WGRAD);
     p = product(s, n, k, width, rows, plain, all, bytes(s, k, width));
     mfu_emit_kernel(s, &p, "wgrad", 0, 2, (int[]){g, x}, 1, &dw);
+    mfu_tensor_extend(s, w);
     standardise(s, n, "dstandardise", MFU_NO_VIEW, 5);
     mfu_param_grad_add(s, n, 0, dw);
 }

@@ -227,8 +227,11 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     added = mfu_node_save(n, solve(s, &z, "solve_v", system, v_beta));
     decayed = mfu_node_save(n, solve(s, &z, "solve_k", system, decayed));
     out = put(s, "zeros", z.padded, z.v, MFU_NO_VIEW, MFU_NO_VIEW);
-    reader = mfu_node_save(n, like(s, "decayed_q", q, decays));
-    writer = mfu_node_save(n, like(s, "decayed_k", k, decays));
+    reader = like(s, "decayed_q", q, decays);
+    writer = like(s, "decayed_k", k, decays);
+    /* The state that the first chunk reads is zeros, what the last one writes nobody reads. */
+    mfu_node_save(n, z.chunks > 1 ? reader : MFU_NO_VIEW);
+    mfu_node_save(n, z.chunks > 1 ? writer : MFU_NO_VIEW);
 
     /* Chunk after chunk: what is new, what is read, the state. */
     states = mfu_node_save(n, mfu_tensor_new(s, batch, z.states, MFU_F32, MFU_PART_ACTIVATIONS));

@@ -175,6 +175,7 @@ static void multiply(struct mfu_builder *s, const struct mfu_node *n, const char
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     double in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
+    bool back = mfu_wants_gradient(s, n, 0); /* which the weight is for */
     int operand[4];
     double rows;
     enum mfu_part part = mfu_makes_logits(s, n) ? MFU_PART_LOGITS_LOSS : MFU_PART_ACTIVATIONS;
@@ -183,8 +184,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     rows = mfu_view_rows(s, operand[0]);
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
-    MFU_SAVE(n, operand[2], operand[3]);
-    mfu_node_save(n, mfu_config_transformer_engine(s->config) ? operand[1] : MFU_NO_VIEW); /* one tensor holds both */
+    MFU_SAVE(n, operand[2], back ? operand[3] : MFU_NO_VIEW,
+             back && mfu_config_transformer_engine(s->config) ? operand[1] : MFU_NO_VIEW); /* one tensor holds both */
     if (mfu_last_recomputed(s, n))
         return; /* only its input was needed */
     if ((n->out = mfu_kept_result(s)) == MFU_NO_VIEW) {

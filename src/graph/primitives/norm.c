@@ -24,6 +24,7 @@ enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WH
 static const char *const kinds[] = {"layer", "rms",       "rms_fp32", "layer_fp32", "layer_by_hand", "rms_given",
                                     "batch", "rms_whole", "layer_1p", "group",      "unit",          NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED, SAVED_GIVEN };
+enum { SAVED_SHIFTED = SAVED_NORMALISED, SAVED_LENGTH = SAVED_NORMALISED };
 
 static struct mfu_weights params(const struct mfu_operation *op)
 {
@@ -72,6 +73,8 @@ static void whole_backward(struct mfu_builder *s, struct mfu_node *n)
     dx = mfu_tensor_like(s, x);
     MFU_EMIT(s, MFU_LIST(3, in), MFU_VIEWS(dx), .suffix = "dgrad", .kind = MFU_NORM,
              .traffic = MFU_C_DRAM_NORM_BACKWARD, .fusion = MFU_ROW, .flops = 14 * elements);
+    if (n->op->attribute[KIND] == LAYER_1P)
+        mfu_tensor_extend(s, n->saved[SAVED_SHIFTED]);
     if (n->op->attribute[WEIGHT] > 0 && mfu_trains(s, n, 0)) {
         bool beta = n->op->attribute[BIAS] > 0;
 
@@ -104,6 +107,7 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
     int centred = n->op->attribute[KIND] == LAYER_FP32 ? centre(s, n, x) : x; /* for the variance */
     int square = mfu_emit_pointwise(s, "pow", MFU_F32, 1, centred, MFU_NO_VIEW, MFU_NO_VIEW);
     int mean = row_statistics(s, n, x, 1), rstd = row_statistics(s, n, x, 1), normalised;
+    bool back = mfu_wants_gradient(s, n, 0);
 
     MFU_EMIT(s, MFU_VIEWS(square), MFU_VIEWS(mean), .suffix = "mean", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM,
              .fusion = MFU_ROW, .flops = rows * columns);
@@ -114,9 +118,10 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
     normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
     if (n->op->attribute[KIND] == RMS || n->op->attribute[KIND] == RMS_GIVEN)
         normalised = mfu_emit_cast(s, normalised, type);
-    MFU_SAVE(n, x, rstd, normalised, n->op->attribute[KIND] == LAYER_FP32 ? centred : MFU_NO_VIEW);
-    if (n->op->attribute[KIND] == RMS_GIVEN)
-        mfu_node_save(n, given);
+    MFU_SAVE(n, back ? x : MFU_NO_VIEW, back ? rstd : MFU_NO_VIEW,
+             n->op->attribute[WEIGHT] > 0 ? normalised : MFU_NO_VIEW,
+             back && n->op->attribute[KIND] == LAYER_FP32 ? centred : MFU_NO_VIEW,
+             back && n->op->attribute[KIND] == RMS_GIVEN ? given : MFU_NO_VIEW);
     if (n->op->attribute[KIND] == RMS && n->op->attribute[WEIGHT] > 0 && s->parameters[n->parameter[0]].type == MFU_F32)
         type = MFU_F32; /* the weight's, which autocast leaves alone */
     if (n->op->attribute[WEIGHT] > 0)
@@ -128,9 +133,11 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
 static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_X], rstd = n->saved[SAVED_STATISTICS], normalised = n->saved[SAVED_NORMALISED];
-    int g = mfu_emit_cast(s, n->gradient, mfu_view_type(s, normalised)), dn = g, product, drstd, dsum, dx, square,
-        power, dmean;
-    double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
+    enum mfu_type type = normalised != MFU_NO_VIEW                             ? mfu_view_type(s, normalised)
+        : n->op->attribute[KIND] == RMS || n->op->attribute[KIND] == RMS_GIVEN ? mfu_view_type(s, n->out)
+                                                                               : MFU_F32;
+    int g = mfu_emit_cast(s, n->gradient, type), dn = g, product, drstd, dsum, dx, square, power, dmean;
+    double rows = mfu_view_rows(s, g), columns = mfu_view_columns(s, g);
 
     if (n->op->attribute[WEIGHT] > 0) {
         int dw = MFU_NO_VIEW;
@@ -268,6 +275,7 @@ static void unit_backward(struct mfu_builder *s, struct mfu_node *n)
     product = reduce_rows(s, n, "dclamp", product, 3);
     mfu_grad_add(s, n, 0, dx);
     mfu_grad_add(s, n, 0, mfu_emit_cast(s, mfu_emit_broadcast(s, "dnorm", type, 1, x, product), given));
+    mfu_tensor_extend(s, n->saved[SAVED_LENGTH]);
 }
 
 /* Of GroupNorm: 32 in all code that is known. */

@@ -74,11 +74,11 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
                  .traffic = MFU_C_DRAM_REDUCTION, .fusion = MFU_COLUMN, .flops = mfu_view_rows(s, g) * width);
         mfu_param_grad_add(s, n, 1, db);
     }
-    mfu_tensor_extend(s, n->saved[SAVED_WEIGHT]);
     if (!mfu_trains(s, n, 0))
         return;
     dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
     mfu_emit_weight_gradient(s, "wgrad", s->numerics.math, width, features, mfu_view_rows(s, x), 1, g, x, dw);
+    mfu_tensor_extend(s, n->saved[SAVED_WEIGHT]);
     mfu_param_grad_add(s, n, 0, dw);
 }
 

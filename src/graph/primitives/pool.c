@@ -51,9 +51,9 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     int x = mfu_node_input(s, n, 0), in[] = {n->gradient, n->n_saved > 1 ? n->saved[1] : MFU_NO_VIEW};
     int dx = mfu_tensor_like(s, x);
 
+    launch(s, "grad", n, 2, in, 1, &dx);
     if (n->n_saved) /* torch's backward takes what forward read, though it needs only the places */
         mfu_tensor_extend(s, n->saved[0]);
-    launch(s, "grad", n, 2, in, 1, &dx);
     mfu_grad_add(s, n, 0, dx);
 }
 

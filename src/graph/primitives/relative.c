@@ -11,8 +11,8 @@
 
 #include "graph/builder.h"
 
-enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN, SQUASHED, POINTS, EDGE };
-enum { SAVED_CLASSES, SAVED_COORDINATES, SAVED_ACT, SAVED_HIDDEN, SAVED_MASK };
+enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN, SQUASHED, POINTS, EDGE, COMPUTED };
+enum { SAVED_CLASSES, SAVED_COORDINATES, SAVED_ACT, SAVED_HIDDEN, SAVED_MASK, SAVED_SIGMOID };
 
 static struct mfu_weights params(const struct mfu_operation *op)
 {
@@ -93,19 +93,19 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
         one_hot_forward(s, n);
         return;
     }
-    if (learned) { /* whole numbers: differences, logarithms, classes */
+    if (learned && n->op->attribute[COMPUTED] > 0) { /* whole numbers: differences, logarithms, classes */
         distances = mfu_tensor_new(s, rows, keys, MFU_I64, MFU_PART_ACTIVATIONS);
         MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(distances), .suffix = "classes", .kind = MFU_POINTWISE, .fusion = MFU_MAP,
                  .flops = 10 * rows * keys, .launches = 16);
-        mfu_node_save(n, distances);
     }
+    mfu_node_save(n, distances);
     if (n->op->attribute[POINTS] > 0)
         mlp_forward(s, n);
     n->out =
         mfu_tensor_new(s, heads * rows, keys, n->op->attribute[HIDDEN] > 0 ? s->numerics.compute : s->numerics.residual,
                        MFU_PART_ACTIVATIONS);
-    MFU_EMIT(s, MFU_LIST(learned, &distances), MFU_VIEWS(n->out), .kind = MFU_EMBEDDING,
-             .traffic = MFU_C_DRAM_EMBEDDING, .random = true);
+    MFU_EMIT(s, MFU_VIEWS(distances), MFU_VIEWS(n->out), .kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING,
+             .random = true);
     for (int i = 0; i < 2 && n->op->attribute[SQUASHED] > 0; i++) { /* its result is kept; times 16 */
         n->out = mfu_emit_pointwise(s, i ? "scale" : "sigmoid", mfu_view_type(s, n->out), 1, n->out, MFU_NO_VIEW,
                                     MFU_NO_VIEW);
@@ -117,7 +117,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
     double points = n->op->attribute[POINTS];
-    int table, g;
+    int table, g, given = n->gradient;
 
     if (!(n->op->attribute[CLASSES] > 0) || !mfu_trains(s, n, 0)) { /* a leaf's, which is there until backward ends */
         mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_POINTWISE}, "scope", 0, 1, &n->gradient, 0, NULL);
@@ -130,7 +130,11 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     table = mfu_tensor_new(s, 1, params(n->op).weight, s->numerics.weight, MFU_PART_GRADIENTS);
     g = points > 0 ? mfu_tensor_new(s, points, n->op->attribute[HEADS], s->numerics.compute, MFU_PART_ACTIVATIONS)
                    : table;
-    mfu_emit_scatter(s, n->op->attribute[QUERIES] * n->op->attribute[KEYS], n->gradient, g);
+    for (int i = 1; i >= 0 && n->op->attribute[SQUASHED] > 0; i--)
+        given = mfu_emit_pointwise(s, i ? "scale.grad" : "sigmoid.grad", mfu_view_type(s, given), 1, given,
+                                   i ? MFU_NO_VIEW : n->saved[SAVED_SIGMOID], MFU_NO_VIEW);
+    mfu_emit_scatter(s, n->op->attribute[QUERIES] * n->op->attribute[KEYS], given, g);
+    mfu_tensor_extend(s, n->saved[SAVED_CLASSES]);
     if (points > 0)
         mlp_backward(s, n, g, table);
     mfu_param_grad_add(s, n, 0, table);
@@ -150,6 +154,8 @@ const struct mfu_primitive mfu_primitive_relative = {
             [POINTS] = {"points", "0", NULL, "of which it makes numbers"},
             [EDGE] = {"edge", "0", NULL,
                       "of a window whose numbers products with zeros and ones look up; 0: none does"},
+            [COMPUTED] = {"computed", "0", NULL,
+                          "whether forward works out the class of each pair; else a buffer has them"},
         },
     .traits = MFU_LOOKS_UP,
     .split_columns = 1u << HEADS,

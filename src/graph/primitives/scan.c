@@ -282,6 +282,7 @@ static void backward_whole(struct mfu_builder *s, struct mfu_node *n)
     parts[2] = put(s, "add", MFU_POINTWISE, z.rows, z.own, type,
                    product(s, "dscores_c", back, dscores, p.b, z.rows, z.own, MFU_F32), parts[2]);
     d = product(s, "dsteps", chunk, g, p.x, z.rows, z.heads, MFU_F32);
+    mfu_tensor_extend(s, n->saved[WHOLE_OUT]);
     d = put(s, "dcumsum", MFU_REDUCTION, z.rows, z.heads, mfu_view_type(s, dt), d, p.steps);
     mfu_grad_add(s, n, DT, d);
     if (mfu_trains(s, n, 0))
@@ -417,6 +418,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     db = like(s, "add", MFU_POINTWISE, mfu_emit_cast(s, two[1], MFU_F32), db);
     dc = like(s, "add", MFU_POINTWISE, mfu_emit_cast(s, two[0], MFU_F32), dc);
     d = between_back(s, d, kept[DECAY]);
+    mfu_tensor_extend(s, kept[MASKS]);
     d = reduce(s, "sum", z.padded, z.heads, d, MFU_NO_VIEW);
     da = reduce(s, "dcumsum", mfu_view_rows(s, da), mfu_view_columns(s, da), da, small);
     da = like(s, "add", MFU_POINTWISE, da, d);

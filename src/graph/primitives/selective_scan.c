@@ -112,7 +112,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
 {
     const int *kept = n->saved;
     bool inner = n->op->attribute[INNER] > 0;
-    int u = kept[SAVED_U], dt = kept[SAVED_DT], bc = kept[SAVED_BC], g = n->gradient, d[4], in[8], dw;
+    int u = kept[SAVED_U], dt = kept[SAVED_DT], bc = kept[SAVED_BC], g = n->gradient, d[4], in[9], dw;
     double rows = mfu_view_rows(s, u), width = mfu_view_columns(s, u), state = n->op->attribute[STATE];
     enum mfu_type type = mfu_view_type(s, u);
 
@@ -128,8 +128,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     d[Z] = mfu_tensor_new(s, rows, width, type, MFU_PART_ACTIVATIONS);
     dw = mfu_tensor_new(s, state + 2, width, MFU_F32, MFU_PART_ACTIVATIONS);
     in[0] = u, in[1] = dt, in[2] = bc, in[3] = kept[SAVED_Z], in[4] = kept[SAVED_A], in[5] = kept[SAVED_X];
-    in[6] = kept[SAVED_Y], in[7] = g;
-    MFU_EMIT(s, MFU_LIST(8, in), MFU_VIEWS(d[U], d[DT], d[BC], d[Z], dw), .suffix = "grad", .kind = MFU_REDUCTION,
+    in[6] = kept[SAVED_Y], in[7] = g, in[8] = kept[SAVED_D];
+    MFU_EMIT(s, MFU_LIST(9, in), MFU_VIEWS(d[U], d[DT], d[BC], d[Z], dw), .suffix = "grad", .kind = MFU_REDUCTION,
              .flops = states(s, n, u));
     if (n->again)
         mfu_tensor_extend(s, n->out);

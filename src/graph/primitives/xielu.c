@@ -2,14 +2,14 @@
  * xielu - Apertus' activation: a x x + b x above zero, c (exp(x) - 1 - x) + b x below, with a and c learned and b fixed.
  *
  * Operation by operation, as transformers runs it where the CUDA kernels of its authors are not installed (5.23,
- * activations.py): backward needs the input, which side of zero it is on, and four of the results between.  Autocast
+ * activations.py): backward needs the input, which side of zero it is on, and three of the results between.  Autocast
  * computes the exponential in fp32.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
-enum { SAVED_X, SAVED_ABOVE, SAVED_SCALED, SAVED_CAST, SAVED_EXP, SAVED_BELOW };
+enum { SAVED_X, SAVED_ABOVE, SAVED_SCALED, SAVED_EXP, SAVED_BELOW };
 
 static struct mfu_weights params(const struct mfu_operation *op)
 {
@@ -31,7 +31,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     wide = s->numerics.widens ? mfu_emit_cast(s, least, MFU_F32) : least; /* as autocast has exponentials */
     grown = mfu_emit_map(s, "expm1", 8, wide, MFU_NO_VIEW);
     below = mfu_emit_map(s, "sub", 1, grown, x);
-    MFU_SAVE(n, x, above, scaled, wide, grown, below);
+    MFU_SAVE(n, x, above, scaled, grown, below);
     below = mfu_emit_pointwise(s, "mul", type == MFU_F32 ? type : mfu_view_type(s, below), 1, below, MFU_NO_VIEW,
                                MFU_NO_VIEW);
     below = mfu_emit_map(s, "add", 1, below, mfu_emit_map(s, "mul", 1, x, MFU_NO_VIEW));
