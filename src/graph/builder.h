@@ -74,7 +74,8 @@ struct mfu_parameter {
     const struct mfu_base_row *packed; /* how it is held; NULL: as its type says */
     double packed_bytes;               /* of one weight then */
     bool trains;
-    bool borrowed; /* a place that another op's weight fills (tied) */
+    bool unreached; /* it may train, and no gradient reaches it */
+    bool borrowed;  /* a place that another op's weight fills (tied) */
 };
 
 /* What is kept of every parameter between micro-steps. */
@@ -96,7 +97,6 @@ struct mfu_builder {
     int prefix;                               /* the node of learned keys and values, or MFU_TOKENS_IN */
     double shared_adapters;                   /* bytes of frozen matrices that all adapters multiply by, */
     double shared_trained;                    /* and elements of one that trains */
-    double idle_params;                       /* that may train, and get no gradients: no step uses them */
     double trained_bytes;                     /* of a trained parameter, in the mean */
     bool left_out[MFU_MAX_OPS];               /* `when` is 0, or it only chooses an input */
     unsigned char passes[MFU_MAX_OPS];        /* which input then stands for it */

@@ -194,7 +194,7 @@ void mfu_count_rank(struct mfu_builder *s)
     const struct mfu_model *m = s->config->model;
     double trained_bytes = 0, shared;
 
-    s->idle_params = 0;
+    p->unreached_params = 0;
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
     p->expert_layers = p->layer_modules = 0;
     p->blocks = p->unit_params = p->trained_tensors = p->largest_trained = p->large_trained = p->summed_trained = 0;
@@ -218,7 +218,7 @@ void mfu_count_rank(struct mfu_builder *s)
                 bool experts = mfu_experts_of(&s->operations[i]) > 0;
 
                 if (z.trained > 0 && is_idle(&s->operations[i])) {
-                    s->idle_params += times * z.trained;
+                    p->unreached_params += times * z.trained;
                     z.trained = z.trained_bytes = z.trained_tensors = z.largest_trained = z.large_trained = z.summed =
                         0;
                 }
@@ -263,12 +263,15 @@ static bool has_gradient(const struct mfu_builder *s, const struct mfu_node *n)
 }
 
 /* PyTorch's optimizers pass over a parameter whose .grad is None, and make no states for it (torch 2.15, optim/adam.py:
- * _init_group).  Who sums gradients in a buffer, or shards them, has zeros there, and updates all. */
+ * _init_group), which FSDP leaves so (distributed/fsdp/_fully_shard/_fsdp_param_group.py: _get_unsharded_grad_to_reduce), and DDP
+ * where no rank has one (csrc/distributed/c10d/reducer.cpp: finalize_bucket_dense).  Who sums gradients in a buffer, or shards
+ * states alone, has zeros there, and updates all. */
 void mfu_count_reached(struct mfu_builder *s, int n_layers)
 {
     struct mfu_program *p = s->program;
 
-    if (s->runtime->gemm_accumulates || s->runtime->half_weights || s->config->setting[MFU_S_ZERO] > 0)
+    if (s->runtime->gemm_accumulates || s->runtime->half_weights || mfu_half_engine(s->config)
+        || (s->config->setting[MFU_S_ZERO] > 0 && !mfu_fully_sharded(s)))
         return;
     for (int k = 0; k < n_layers; k++)
         for (int i = s->layers[k].first_node; i < s->layers[k].first_node + s->layers[k].n_nodes; i++)
@@ -277,10 +280,13 @@ void mfu_count_reached(struct mfu_builder *s, int n_layers)
                 struct mfu_parameter *w =
                     s->nodes[i].parameter[which] >= 0 ? &s->parameters[s->nodes[i].parameter[which]] : NULL;
 
-                if (!w || !w->trains || w->elements == 0 || is_idle(s->nodes[i].op))
+                if (!w || !w->trains || w->elements == 0 || w->unreached)
                     continue;
-                w->trains = false; /* others that share it count it once */
+                w->unreached = true;         /* others that share it count it once */
+                if (is_idle(s->nodes[i].op)) /* counted as such */
+                    continue;
                 elements = times * w->elements;
+                p->unreached_params += elements;
                 p->rank_trained -= elements;
                 p->expert_trained -= mfu_experts_of(s->nodes[i].op) > 0 ? elements : 0;
                 p->large_trained -= w->elements >= MFU_PAGED_ELEMENTS ? elements : 0;

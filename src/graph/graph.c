@@ -557,7 +557,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool cou
     if (mfu_split_operations(s, err) < 0)
         return NULL;
     mfu_count_rank(s);
-    s->frozen_parts = p->rank_trained + s->idle_params < p->rank_params;
+    s->frozen_parts = p->rank_trained + p->unreached_params < p->rank_params;
     if (p->rank_params > 0 && p->rank_trained == 0) {
         mfu_fail(err, MFU_EINPUT, "pp: a stage where nothing trains (number %d) is not modelled", s->stage + 1);
         return NULL;

@@ -173,10 +173,10 @@ double mfu_mean_bytes(const struct mfu_builder *s)
 
 double mfu_mean_params(const struct mfu_builder *s)
 {
-    return s->program->rank_trained * mfu_state_share(s, MFU_STATE_WEIGHT);
+    return (s->program->rank_trained + s->program->unreached_params) * mfu_state_share(s, MFU_STATE_WEIGHT);
 }
 
-/* The running mean of the weights that train.  lerp reads both and writes one; a difference of all tensors at once is a
+/* The running mean of the weights that may train.  lerp reads both and writes one; a difference of all tensors at once is a
  * copy of them; tensor by tensor there are two of one at a time (setting.h). */
 static void average(struct mfu_builder *s)
 {

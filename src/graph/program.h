@@ -194,9 +194,9 @@ struct mfu_program {
 
     struct mfu_weight_tensor {
         double elements, bytes;
-        bool trains;
-    } * weights;      /* that were traced */
-    double *compared; /* differences of sizes whose sign decided something (scale.h) */
+        bool trains, reached; /* by a gradient */
+    } * weights;              /* that were traced */
+    double *compared;         /* differences of sizes whose sign decided something (scale.h) */
     int n_weights, cap_weights, n_compared, cap_compared;
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
     double host_bytes[MFU_PART_COUNT];     /* of one process, in its host's memory */
@@ -214,6 +214,7 @@ struct mfu_program {
     double layers;                   /* of the section that pipeline stages cut, of all stages */
     double boundary_bytes;           /* that one microbatch sends to the next stage */
     double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */
+    double unreached_params;         /* beside rank_trained: they may train, and no gradient reaches them */
     double expert_trained, expert_bytes;
     double trained_tensors, largest_trained; /* how many, the elements of the largest, of a rank */
     double summed_trained;                   /* of those that train, copies of one whose gradients tensor ranks sum */

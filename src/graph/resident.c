@@ -161,7 +161,8 @@ void mfu_resident_memory(struct mfu_builder *s)
 static struct mfu_weight_tensor weight_tensor(const struct mfu_parameter *w)
 {
     return (struct mfu_weight_tensor){w->elements,
-                                      w->elements * (w->packed ? w->packed_bytes : mfu_type_bytes[w->type]), w->trains};
+                                      w->elements * (w->packed ? w->packed_bytes : mfu_type_bytes[w->type]), w->trains,
+                                      w->trains && !w->unreached};
 }
 
 /* The weights one by one, as a framework allocates them. */
@@ -180,6 +181,7 @@ void mfu_list_weights(struct mfu_builder *s, int n_layers)
     for (int i = 0, n = p->n_weights; i < n && has_reference(s) && ROOM(s, p->weights, p->n_weights, p->cap_weights);
          i++) {
         p->weights[p->n_weights] = p->weights[i];
-        p->weights[p->n_weights++].trains = false;
+        p->weights[p->n_weights].trains = p->weights[p->n_weights].reached = false;
+        p->n_weights++;
     }
 }

@@ -119,7 +119,7 @@ static bool same_form(const struct mfu_program *a, const struct mfu_program *b)
             && a->segments[i].first == b->segments[i].first && a->segments[i].count == b->segments[i].count
             && a->segments[i].repeat == b->segments[i].repeat && a->segments[i].layer == b->segments[i].layer;
     for (int i = 0; same && i < a->n_weights; i++)
-        same = a->weights[i].trains == b->weights[i].trains;
+        same = a->weights[i].trains == b->weights[i].trains && a->weights[i].reached == b->weights[i].reached;
     for (int i = 0; same && i < a->n_compared; i++)
         same = (a->compared[i] > 0) == (b->compared[i] > 0) && (a->compared[i] < 0) == (b->compared[i] < 0);
     return same;

@@ -517,7 +517,7 @@ static double standing_bytes(struct mfu_sharder *x)
         return whole ? mfu_type_bytes[s->numerics.weight] * bucket : 0; /* stage3.py: contiguous_gradients */
     if (rule->when == MFU_LAST_MICRO_STEP && !offloaded)
         return several && !s->runtime->half_weights && !mfu_trainers[s->config->trainer].adds_up_wide
-            ? gradient * p->rank_trained
+            ? gradient * (p->rank_trained + p->unreached_params) /* of all that ask for gradients (reducer.cpp) */
             : 0;
     if (!engine)
         return several ? 2 * gradient * buffer : 0;     /* two with overlap_comm */

@@ -424,7 +424,7 @@ static void allocate_like_weights(struct replayer *p, double element_bytes, int 
     const struct mfu_program *program = p->in->program;
 
     for (int w = 0; w < program->n_weights && element_bytes > 0; w++)
-        for (int k = 0; k < each && program->weights[w].trains && !p->failed; k++) {
+        for (int k = 0; k < each && program->weights[w].reached && !p->failed; k++) {
             int handle = allocate(p, element_bytes * program->weights[w].elements, what);
 
             if (handle >= 0)
@@ -489,6 +489,7 @@ static void set_up(struct replayer *p)
     const double *constant_bytes = p->in->first->constant_bytes;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
     double standing = constant_bytes[MFU_PART_GRADIENTS] / fmax(program->rank_trained, 1);
+    double mean = constant_bytes[MFU_PART_EMA] / fmax(program->rank_trained + program->unreached_params, 1);
     double rest = constant_bytes[MFU_PART_WEIGHTS];
     double images_bytes = constant_bytes[MFU_PART_ACTIVATIONS] - 4 * tokens_bytes; /* of two batches */
 
@@ -500,10 +501,9 @@ static void set_up(struct replayer *p)
         allocate(p, rest, "loading what never trains");
     for (int i = 0; i < program->n_weights && constant_bytes[MFU_PART_EMA] > 0 && !p->failed; i++)
         if (program->weights[i].trains)
-            allocate(p, constant_bytes[MFU_PART_EMA] / fmax(program->rank_trained, 1) * program->weights[i].elements,
-                     "running mean of the weights");
+            allocate(p, mean * program->weights[i].elements, "running mean of the weights");
     for (int i = 0; i < program->n_weights && standing > 0 && !p->failed; i++)
-        if (program->weights[i].trains)
+        if (program->weights[i].reached)
             allocate(p, standing * program->weights[i].elements, "gradient buffers");
     if (constant_bytes[MFU_PART_COMMUNICATION] > 0)
         allocate(p, constant_bytes[MFU_PART_COMMUNICATION], "communication buckets");

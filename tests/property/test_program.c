@@ -375,6 +375,28 @@ static void adapters_train_little_and_grow_with_their_size(void **state)
             }
 }
 
+/* Where no gradient reaches some weights, optimizers have no states of them, with FSDP neither; a running mean is of all that may
+ * train, and so are the buckets of DDP. */
+static void states_are_of_what_gradients_reach(void **state)
+{
+    static const char *const models[] = {"llava-1.5-7b", "qwen-image", "gpt2"}, *const zeros[] = {"0", "3"};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        const char *const settings[] = {"precision", "fp32", "gpus", "4", "ema", "loop", "zero", zeros[i % 2], NULL};
+        const struct mfu_program *p = &plan.program;
+        double share = i % 2 ? 4 : 1;
+
+        assert_true(make(&plan, "b200", models[i / 2], settings));
+        assert_true((p->unreached_params > 0) == (i / 2 < 2));
+        assert_near(p->rank_trained + p->unreached_params, p->trainable_params, EXACT);
+        assert_near(share * p->constant_bytes[MFU_PART_OPTIMIZER], 8 * p->rank_trained, EXACT);
+        assert_near(share * p->constant_bytes[MFU_PART_EMA], 4 * p->trainable_params, EXACT);
+        if (i % 2 == 0)
+            assert_near(p->constant_bytes[MFU_PART_COMMUNICATION], 4 * p->trainable_params, EXACT);
+    }
+}
+
 /* What an operation saves lives until its backward pass: of every model, in all precisions, runtimes and kinds of attention,
  * where all of it trains (of frozen weights autograd keeps less than operations name). */
 static void what_is_saved_lives_until_backward(void **state)
@@ -547,8 +569,8 @@ static void weights_are_those_of_the_operations(void **state)
             }
         if (i < n) /* other methods hold frozen matrices beside their weights */
             assert_near(elements, plan.program.rank_params, EXACT);
-        /* What no step uses has no states, though it may train. */
-        assert_near(trained + s->shared_trained, plan.program.rank_trained + s->idle_params, EXACT);
+        /* What no gradient reaches has no states, though it may train. */
+        assert_near(trained + s->shared_trained, plan.program.rank_trained + plan.program.unreached_params, EXACT);
     }
 }
 
@@ -1835,6 +1857,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
+        cmocka_unit_test(states_are_of_what_gradients_reach),
         cmocka_unit_test(what_is_saved_lives_until_backward),
         cmocka_unit_test(frozen_vectors_of_a_norm_have_no_gradient),
         cmocka_unit_test(references_keep_weights_that_are_gathered_again),

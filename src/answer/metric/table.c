@@ -61,6 +61,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(NUMBER, other_bytes,          MFU_BYTES,      p->memory.peak.parts[MFU_PART_OTHER], "of the peak: anything else") \
     X(NUMBER, params,               MFU_PARAMS,     p->program.params,      "parameters of the model") \
     X(NUMBER, trainable_params,     MFU_PARAMS,     p->program.trainable_params, "parameters that train") \
+    X(NUMBER, unreached_params,     MFU_PARAMS,     p->program.unreached_params, "of a rank's: they may train, and no gradient reaches them") \
     X(NUMBER, non_embedding_params, MFU_PARAMS,     p->program.non_embedding_params, "parameters without embeddings") \
     X(NUMBER, active_params,        MFU_PARAMS,     p->program.active_params, "parameters that one token uses") \
     MFU_KERNEL_KINDS(KIND_RESULT, X) \

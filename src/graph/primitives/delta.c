@@ -301,7 +301,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     /* Chunk after chunk, from the last: autograd adds the gradient of each slice to zeros of the whole. */
     product_back(s, &z, "dwithin", z.length, z.value, z.length, g, kept[WEIGHTS], kept[NEW], 1, two);
     dweights = two[0], dnew = two[1];
-    product_back(s, &z, "dread", z.length, z.value, z.key, g, kept[READER], kept[STATES], passed, two);
+    product_back(s, &z, "dread", z.length, z.value, z.key, g, passed > 0 ? kept[READER] : kept[QUERIES], kept[STATES],
+                 passed, two);
     dq = two[0], d = two[1];
     if (passed > 0) { /* what the last chunk writes nobody reads */
         dk = product(s, &later, "dwrite", z.key, z.length, z.value, d, kept[NEW], z.padded, z.k);

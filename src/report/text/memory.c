@@ -81,6 +81,25 @@ static void host(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_flow_end(&f);
 }
 
+/* DistributedDataParallel waits for a gradient of each parameter that asks for one (torch 2.15, nn/parallel/distributed.py); its
+ * buckets have room for them. */
+static void unreached(struct mfu_flow *f, const struct mfu_plan *p)
+{
+    const struct mfu_config *c = &p->config;
+    const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
+    bool ddp = c->setting[MFU_S_DP] > 1 && c->setting[MFU_S_ZERO] == 0 && !r->half_weights && !r->c_program
+        && !mfu_half_engine(c);
+
+    if (!(p->program.unreached_params > 0))
+        return;
+    mfu_flow_words(f, MFU_PLAIN, "No gradient reaches %s parameters that may train.",
+                   Q(p->program.unreached_params, MFU_PARAMS));
+    if (ddp)
+        mfu_flow_words(f, MFU_WARN,
+                       "DistributedDataParallel then takes find_unused_parameters=True or static_graph=True: without, "
+                       "the second step raises an error.");
+}
+
 static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
@@ -118,6 +137,7 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
         mfu_flow_words(&f, MFU_PLAIN, "It fits in %s of what is possible.", P(m->fits_probability));
     mfu_flow_words(&f, MFU_PLAIN, "90 %% of such runs show %s to %s in nvidia-smi.", Q(m->smi_low_bytes, MFU_BYTES),
                    Q(m->smi_high_bytes, MFU_BYTES));
+    unreached(&f, p);
     mfu_flow_end(&f);
 }
 
