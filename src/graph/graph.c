@@ -106,10 +106,21 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
     s->numerics = own;
 }
 
-/* Whether the next operation takes over the variable: x = act(x). */
+/* What the model returns beside its loss. */
+static int returned(const struct mfu_builder *s)
+{
+    return s->returned != MFU_NO_VIEW ? s->returned : s->fp32_outputs;
+}
+
+/* Whether the next operation takes over the variable: x = act(x), logits = logits + bias. */
 static bool rebound(const struct mfu_builder *s, int node, int end)
 {
-    return node + 1 < end && s->nodes[node + 1].in[0] == node && mfu_is(s->nodes[node + 1].op, MFU_CHEAP);
+    const struct mfu_node *next = &s->nodes[node + 1];
+
+    return node + 1 < end && next->in[0] == node
+        && (mfu_is(next->op, MFU_CHEAP)
+            || (mfu_is(next->op, MFU_ENDS_IN_LOSS) && returned(s) != MFU_NO_VIEW
+                && mfu_view_type(s, returned(s)) != mfu_view_type(s, s->nodes[node].out)));
 }
 
 /* Local variables of the model's own forward(): embeddings, head. */
@@ -124,6 +135,8 @@ static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, i
                 && !rebound(s, i, layers[k].first_node + layers[k].n_nodes)
                 && (k == n - 1 || mfu_is(s->nodes[i].op, MFU_LOOKS_UP)))
                 mfu_tensor_extend(s, s->nodes[i].out);
+    if (s->runtime->scopes)
+        mfu_tensor_extend(s, returned(s));
 }
 
 /* What its modules have returned: embeddings, until all layers have run; a stage's last layer is one of several that are

@@ -17,6 +17,7 @@
 #include "scenario/setting.h"
 
 enum { UPCAST, KEEP_LOGITS, KIND, FP32_OUTPUTS };
+#define BIASED 2 /* UPCAST: an fp32 buffer is added */
 enum { CROSS_ENTROPY, MSE };
 static const char *const kinds[] = {"cross_entropy", "mse", NULL};
 enum { SAVED_LOG_PROBABILITIES, SAVED_NLL_INPUT };
@@ -264,6 +265,8 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
             mfu_tensor_retain(s, n->out);
         return;
     }
+    if (n->op->attribute[UPCAST] >= BIASED && s->numerics.widens) /* the model's logits = logits + bias */
+        logits = mfu_emit_cast(s, logits, MFU_F32);
     forward_loss(s, n, logits);
     if (n->op->attribute[FP32_OUTPUTS] == 0 || !s->numerics.widens)
         s->returned = logits;
