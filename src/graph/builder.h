@@ -127,7 +127,9 @@ struct mfu_builder {
     const char *logits_section; /* where the loss is, */
     double logits_width;        /* and what it reads */
     int old_logits;             /* of the micro-step before, or MFU_NO_VIEW */
-    double loaded_bytes;        /* of a micro-batch of raw input: images, features */
+    double loaded_bytes;        /* of a micro-batch of raw input: images, features, */
+    int loaded[MFU_INPUTS];     /* which the trainer's loop names until it has the next; */
+    int n_loaded;               /* so many */
     int returned;               /* logits that the model returns as they are, or MFU_NO_VIEW */
     int fp32_outputs;           /* logits that are made fp32 when the model has returned, or MFU_NO_VIEW */
 
@@ -167,6 +169,9 @@ struct mfu_builder {
 
 /* ---- views ---- */
 int mfu_tensor_new(struct mfu_builder *, double rows, double columns, enum mfu_type, enum mfu_part);
+/* Raw input of a micro-batch, in the type of weights: as the trainer's loop loads it, or what the model's code makes of that in
+ * another size. */
+int mfu_tensor_loaded(struct mfu_builder *, double rows, double columns, bool resized);
 /* A look at (part of) a tensor. */
 int mfu_view_as(struct mfu_builder *, int tensor, double rows, double columns, enum mfu_type);
 int mfu_view_slice(struct mfu_builder *, int view, double rows, double columns);

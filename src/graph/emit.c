@@ -188,6 +188,21 @@ void mfu_tensor_extend(struct mfu_builder *s, int view)
         t->last = s->program->n_launches - 1;
 }
 
+int mfu_tensor_loaded(struct mfu_builder *s, double rows, double columns, bool resized)
+{
+    int view = mfu_tensor_new(s, rows, columns, s->numerics.weight, MFU_PART_ACTIVATIONS);
+
+    if (resized) {
+        MFU_EMIT(s, MFU_LIST(s->n_loaded, s->loaded), MFU_VIEWS(view), .suffix = "resize", .kind = MFU_COPY,
+                 .traffic = MFU_C_DRAM_IRREGULAR);
+        return view;
+    }
+    s->loaded_bytes += rows * columns * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
+    if (s->n_loaded < MFU_INPUTS)
+        s->loaded[s->n_loaded++] = view;
+    return view;
+}
+
 void mfu_tensor_retain(struct mfu_builder *s, int view)
 {
     mfu_tensor_of(s, view)->last = MFU_FOREVER;

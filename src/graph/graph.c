@@ -154,6 +154,17 @@ static void forget_casts(struct mfu_builder *s)
         s->parameters[i].cast = MFU_NO_VIEW;
 }
 
+/* The batch is named until the trainer's loop has the next one, which it loads then. */
+static void hold_loaded(struct mfu_builder *s, const struct mfu_layer *last)
+{
+    if (s->n_loaded == 0 || s->runtime->c_program || s->failed)
+        return;
+    mfu_segment_open(s, last->section->name, MFU_FORWARD, 1);
+    s->node = last->first_node + last->n_nodes - 1;
+    mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_CAST}, "scope", 0, s->n_loaded, s->loaded, 0, NULL);
+    mfu_segment_close(s);
+}
+
 /* An empty launch, so that what it names lives until here: autocast's copies of weights that backward does not read again, as
  * it computes them anew, or as nothing before them trains.  Experts' weights are cast by their own code, which caches none
  * (transformers 5.23, integrations/moe.py: _grouped_linear). */
@@ -523,6 +534,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, bool cou
     s->node = -1;
     s->old_logits = s->returned = s->fp32_outputs = MFU_NO_VIEW;
     s->loaded_bytes = 0;
+    s->n_loaded = 0;
     s->image_tokens = -1;
     s->logits_section = NULL;
     s->logits_width = -1;
@@ -796,6 +808,7 @@ static int build(const struct mfu_config *c, int stage, enum mfu_unrolling unrol
     }
     if (s->runtime->scopes && s->prefix != MFU_TOKENS_IN)
         drop_cache(s, layers, n);
+    hold_loaded(s, &layers[n - 1]);
     p->boundary_bytes = sent_bytes(s, layers, n);
     if (mfu_config_reference(c) && !mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].apart)
         trace_reference(s, layers, n);

@@ -54,6 +54,17 @@ static double copies(const struct mfu_program *p, const int *segment_of, int ten
         - (t->last == MFU_FOREVER ? 0 : times(p, segment_of, t->last, m, false));
 }
 
+/* What a launch of forward finds missing of what is constant: the next batch, but the last one, behind which it is loaded. */
+static double not_loaded(const struct mfu_program *p, int segment, int launch)
+{
+    bool last = segment + 1 == p->n_segments || p->segments[segment + 1].phase != MFU_FORWARD;
+
+    return p->segments[segment].phase != MFU_FORWARD
+            || (last && launch == p->segments[segment].first + p->segments[segment].count - 1)
+        ? 0
+        : p->next_batch_bytes;
+}
+
 int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_peak_memory *m)
 {
     int n = p->n_launches, *segment_of;
@@ -79,13 +90,14 @@ int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_pe
     for (int k = 0; k < p->n_segments; k++) {
         const struct mfu_segment *seg = &p->segments[k];
         double start = level, highest = -1;
-        double waits = seg->phase == MFU_FORWARD ? p->next_batch_bytes : 0;
         int where = -1;
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
+            double there = level + up[i] - not_loaded(p, k, i) + p->launches[i].work->temporary_bytes;
+
             level += up[i];
-            if (level - waits + p->launches[i].work->temporary_bytes > highest) {
-                highest = level - waits + p->launches[i].work->temporary_bytes;
+            if (there > highest) {
+                highest = there;
                 where = i;
             }
             level -= down[i];
@@ -110,8 +122,8 @@ int mfu_lifetime_peak(const struct mfu_program *p, bool of_passes, struct mfu_pe
     }
     for (int i = 0; i < MFU_PART_COUNT; i++)
         m->parts[i] = p->constant_bytes[i];
-    if (p->n_segments > 0 && p->segments[m->segment].phase == MFU_FORWARD)
-        m->parts[MFU_PART_ACTIVATIONS] -= p->next_batch_bytes;
+    if (p->n_segments > 0)
+        m->parts[MFU_PART_ACTIVATIONS] -= not_loaded(p, m->segment, m->launch);
     for (int t = 0; t < p->n_tensors; t++)
         if (p->tensors[t].born != MFU_FOREVER)
             m->parts[p->tensors[t].part] += copies(p, segment_of, t, m) * p->tensors[t].bytes;

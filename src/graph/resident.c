@@ -152,7 +152,7 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->weight_bytes = s->frozen_parts || mfu_weights_sent_as_held(s) ? p->rank_bytes / p->rank_params
                                                                      : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
-    p->next_batch_bytes = batch;
+    p->next_batch_bytes = batch + s->loaded_bytes;
     page(s);
     offload(s);
     p->constant_bytes[MFU_PART_WORKSPACE] = workspaces(s);

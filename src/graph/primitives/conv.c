@@ -24,7 +24,7 @@
 #include "graph/builder.h"
 #include "scenario/setting.h"
 
-enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST, CAUSAL, STANDARDISED };
+enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST, CAUSAL, STANDARDISED, RESIZED };
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
 static double channels(const struct mfu_operation *op)
@@ -166,8 +166,7 @@ static int input(struct mfu_builder *s, struct mfu_node *n)
 
     if (n->in[0] != MFU_TOKENS_IN)
         return mfu_autocast(s, mfu_node_input(s, n, 0));
-    s->loaded_bytes += rows * columns * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
-    return mfu_autocast(s, mfu_tensor_new(s, rows, columns, s->numerics.weight, MFU_PART_ACTIVATIONS));
+    return mfu_autocast(s, mfu_tensor_loaded(s, rows, columns, n->op->attribute[RESIZED] > 0));
 }
 
 /* The norm of the weight over each channel of the result: so many passes over it, in fp32 under autocast
@@ -277,6 +276,7 @@ const struct mfu_primitive mfu_primitive_conv = {
             [STANDARDISED] = {"standardised", "0", NULL,
                               "whether the weight is made to have mean 0 and variance 1; 2: and multiplied by a "
                               "learned number per channel"},
+            [RESIZED] = {"resized", "0", NULL, "whether the model's code makes the raw input of the loaded one"},
         },
     .inputs = {0, 1},
     .traits = MFU_READS_BESIDE | MFU_MULTIPLIES,

@@ -11,8 +11,7 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     double rows = s->config->batch * n->op->attribute[LENGTH], width = n->op->attribute[WIDTH];
 
-    s->loaded_bytes += rows * width * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
-    n->out = mfu_tensor_new(s, rows, width, s->numerics.weight, MFU_PART_ACTIVATIONS);
+    n->out = mfu_tensor_loaded(s, rows, width, false);
 }
 
 const struct mfu_primitive mfu_primitive_loaded = {

@@ -13,7 +13,7 @@
 
 #include "graph/builder.h"
 
-enum { WIDTH, FEATURES, BIAS, EXTRA, PER, LENGTH, IMAGES };
+enum { WIDTH, FEATURES, BIAS, EXTRA, PER, LENGTH, IMAGES, RESIZED };
 static const char *const rows_of[] = {"token", "sequence", NULL};
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
@@ -42,12 +42,11 @@ static double rows(const struct mfu_builder *s, const struct mfu_node *n)
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
     double features = n->op->attribute[FEATURES], width = n->op->attribute[WIDTH];
-    int x = mfu_autocast(s, mfu_tensor_new(s, rows(s, n), features, s->numerics.weight, MFU_PART_ACTIVATIONS));
+    int x = mfu_autocast(s, mfu_tensor_loaded(s, rows(s, n), features, n->op->attribute[RESIZED] > 0));
     int w = mfu_node_weight(s, n, 0), all;
 
     if (rows(s, n) < 1)
         s->image_tokens = 0;
-    s->loaded_bytes += rows(s, n) * features * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)
         mfu_node_weight(s, n, 1);
     mfu_node_save(n, x);
@@ -93,6 +92,7 @@ const struct mfu_primitive mfu_primitive_patches = {
             [EXTRA] = {"extra", "0", NULL, "tokens of a sequence that have no patch (class token)"},
             [PER] = {"per", "token", rows_of, "what has a row: every token, or a sequence as a whole"},
             [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq", .some = true},
+            [RESIZED] = {"resized", "0", NULL, "whether the model's code makes the raw input of the loaded one"},
             [IMAGES] = {"images", "1", NULL, "of a sequence, each of which has the extra tokens"},
         },
     .traits = MFU_MULTIPLIES,
