@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "near.h"
+#include "scratch.h"
 
 static struct mfu_catalog *catalog;
 static struct mfu_validation *all;
@@ -180,12 +181,41 @@ static void the_two_runs_on_a_4070_are_met(void **state)
     }
 }
 
+/* A calibration moves what is predicted, not what a row is taken to say. */
+static void how_a_row_is_read_does_not_hang_on_a_calibration(void **state)
+{
+    struct mfu_error err = {0};
+    SCRATCH s = scratch_new();
+    struct mfu_catalog *own;
+    struct mfu_validation *v;
+    const char *folder = scratch_folder(&s, "kept");
+
+    (void)state;
+    scratch_file(&s, "kept/h100-sxm.yaml",
+                 "gpu: h100-sxm\ndate: 2026-11-20\nfrom: runs\nsamples: 3\nmape: 5%\nmape_held_out: 6%\ncoefficients:\n"
+                 "  gemm.efficiency: {value: 0.8, sigma: 3%, source: runs}\n"
+                 "  link.nvlink: {value: 1, sigma: 5%, source: runs}\n"
+                 "  link.nvls: {value: 0.83, sigma: 5%, source: runs}\n");
+    own = mfu_catalog_open(MFUPLAN_SOURCE_DIR, folder, &err);
+    v = own ? mfu_validate(own, MFUPLAN_SOURCE_DIR "/examples/measured/published.csv", &err) : NULL;
+    assert_true(v && v->n_rows == all->n_rows);
+    assert_true(v->step.mape != all->step.mape);
+    for (size_t i = 0; i < v->n_rows; i++)
+        assert_string_equal(v->rows[i].assumed, all->rows[i].assumed);
+    mfu_validation_free(v);
+    mfu_catalog_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_a_scenario),          cmocka_unit_test(step_times_are_as_close_as_we_say),
-        cmocka_unit_test(memory_is_as_close_as_we_say), cmocka_unit_test(what_ran_is_called_fit),
-        cmocka_unit_test(every_row_is_answered),        cmocka_unit_test(the_two_runs_on_a_4070_are_met),
+        cmocka_unit_test(a_row_is_a_scenario),
+        cmocka_unit_test(step_times_are_as_close_as_we_say),
+        cmocka_unit_test(memory_is_as_close_as_we_say),
+        cmocka_unit_test(what_ran_is_called_fit),
+        cmocka_unit_test(every_row_is_answered),
+        cmocka_unit_test(the_two_runs_on_a_4070_are_met),
+        cmocka_unit_test(how_a_row_is_read_does_not_hang_on_a_calibration),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cost/collective.h"
 #include "cost/cost.h"
+#include "descriptor/catalog.h"
 #include "descriptor/maker.h"
 #include "scenario/adapter.h"
 #include "scenario/key_names.h"
@@ -554,6 +555,27 @@ static bool set_keys(struct mfu_row *r)
  * (measure_bandwidth).  In one machine the all-reduce tells more, beyond it the all-gather, which meets nobody. */
 #define TEST_BYTES 0x1p30
 
+/* The row's machine by its files alone: a calibration is of the user's, and what a row says must not hang on it.  False:
+ * it has none, which is said later, or out of memory. */
+static bool published_machine(struct mfu_row *r, struct mfu_machine *m)
+{
+    struct {
+        struct mfu_config config;
+        struct mfu_gpu gpu;
+    } *as = malloc(sizeof *as);
+    struct mfu_error err = {0};
+    bool made = as && mfu_scenario_resolve(&r->run->scenario, &as->config, &err) == 0;
+
+    if (made) {
+        as->gpu = *as->config.gpu;
+        as->gpu.coefficients = *mfu_catalog_prior(r->catalog, as->config.gpu);
+        as->config.gpu = &as->gpu;
+        mfu_machine_make(&as->config, m);
+    }
+    free(as);
+    return made;
+}
+
 /* Where the rate of the program's own test is nearer to that of collectives that are checked
  * first than to that of others.  The GPU hides most of the checks, or they of it: 8, 16, 32 and 64
  * GPUs measure the root of the sum of squares (3.9, 6.1, 10.7 and 19.8 ms). */
@@ -562,19 +584,11 @@ static bool set_debug(struct mfu_row *r)
     const char *test = strstr(mfu_row_cell(r, "notes"), "collective bandwidth GB/s");
     double ranks = r->run->scenario.setting[MFU_S_GPUS], gpu_s, checks_s, measured_s;
     enum mfu_collective_kind op;
-    struct mfu_config *c;
     struct mfu_machine m;
     struct mfu_group group;
-    struct mfu_error err = {0};
 
-    if (!test || !(ranks > 1) || !(c = malloc(sizeof *c)))
+    if (!test || !(ranks > 1) || !published_machine(r, &m))
         return true;
-    if (mfu_scenario_resolve(&r->run->scenario, c, &err) < 0) {
-        free(c);
-        return true; /* said later */
-    }
-    mfu_machine_make(c, &m);
-    free(c);
     group = mfu_group_of(ranks, m.topology.unit_gpus);
     op = group.units > 1 ? MFU_ALL_GATHER : MFU_ALL_REDUCE;
     gpu_s = mfu_collective_s(&m, &group, op, TEST_BYTES);
