@@ -83,9 +83,9 @@ static const struct synonym {
     const char *also; /* what the name says beside it, see mfu_key_also(); NULL: nothing */
 } synonyms[] = {
     {"fsdp", "zero", "on=3 full_shard=3 shard_grad_op=off no_shard=0 off=0", false, "shard_grad_op=reshard_after_forward", "trainer-deepspeed"},
-    {"sharding", "zero", "none=0 off=0 ddp=0 dp=0 no_shard=0 zero1=1 zero_stage_1=1 distributed_optimizer=1 dist_opt=1 fsdp:optim=1 "
-     "zero2=2 zero_stage_2=2 shard_grad_op=off fsdp_shard_grad_op=off fsdp:optim_grads=2 zero_offload=2 zero3=3 zero_stage_3=3 fsdp=3 fsdp1=3 "
-     "fsdp2=3 fsdp_full=3 full_shard=3 fully_shard=3 fsdp:optim_grads_params=3", false, "shard_grad_op=reshard_after_forward fsdp_shard_grad_op=reshard_after_forward", NULL},
+    {"sharding", "zero", "none=0 off=0 ddp=0 dp=0 no_shard=0 zero1=1 zero_stage_1=1 distributed_optimizer=1 dist_opt=1 fsdp:optim=1 optim=1 "
+     "zero2=2 zero_stage_2=2 shard_grad_op=off fsdp_shard_grad_op=off fsdp:optim_grads=2 optim_grads=2 zero_offload=2 zero3=3 zero_stage_3=3 fsdp=3 fsdp1=3 "
+     "fsdp2=3 fsdp_full=3 full_shard=3 fully_shard=3 fsdp:optim_grads_params=3 optim_grads_params=3", false, "shard_grad_op=reshard_after_forward fsdp_shard_grad_op=reshard_after_forward", NULL},
     {"deepspeed", "zero", "zero1=1 zero2=2 zero3=3", true, NULL, "trainer=deepspeed"},
     {"ddp", "zero", "on=0", false, NULL, "trainer-deepspeed"},
     {"account_for_embedding_in_pipeline_split", "first_stage_less", "on=1 off=0", false, NULL, NULL},

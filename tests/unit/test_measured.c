@@ -293,7 +293,8 @@ static void words_name_what_is_not_modelled(void **state)
     static const struct {
         const char *column, *cell, *why; /* why NULL: planned */
     } rows[] = {
-        {"notes", "LoRA r=16 on all linears", "adapters (LoRA)"},
+        {"notes", "LoRA on all linears", "adapters (LoRA)"},
+        {"notes", "LoRA r=16 on all linears", NULL},
         {"notes", "finetuned with qlora, 4 bit", "adapters (QLoRA)"},
         {"method", "lora", NULL},
         {"notes", "optimizer states: CPU offload", "offload"},
@@ -305,7 +306,7 @@ static void words_name_what_is_not_modelled(void **state)
         {"notes", "without any CPU offload", NULL},
         {"notes", "not frozen", NULL},
         {"notes", "explorations of exploration", NULL},
-        {"notes", "no. LoRA r=8", "adapters (LoRA)"},
+        {"notes", "no. LoRA", "adapters (LoRA)"},
         {"notes", "PagedAdamW from bitsandbytes", NULL},
         {"notes", "no config was found (act_ckpt/offload left empty)", NULL},
         {"notes", "offload of 40 layers", "a part of the layers"},
@@ -1822,6 +1823,63 @@ static void words_are_read_as_meant(void **state)
     static const struct {
         const char *columns, *cells, *assumed, *skipped; /* skipped NULL: planned */
     } rows[] = {
+        /* names in the marks of a configuration, choices that say nothing, kinds of layers */
+        {"gpu,precision,model,seq_len,micro_batch,attention,step_time_ms",
+         "a100-80gb-sxm,bf16,gpt2,1024,8,\"[[[\"\"flash\"\"], 12]]\",100", "attention=flash for [[[", NULL},
+        {"gpu,precision,model,seq_len,micro_batch,attention,step_time_ms", "a100-80gb-sxm,bf16,gpt2,1024,8,auto,100",
+         "attention: the program's choice for auto", NULL},
+        {"gpu,precision,model,seq_len,micro_batch,attention,step_time_ms", "a100-80gb-sxm,bf16,gpt2,1024,8,global,100",
+         "of any kernel, for global", NULL},
+        {"gpu,precision,model,seq_len,micro_batch,attention,compile,step_time_ms",
+         "mi300x,bf16,llama-3-8b,1024,1,cudnn_flash_te,jax,900", "TransformerEngine's choice for cudnn_flash_te", NULL},
+        /* what waits in the host's memory */
+        {"gpu,attention,precision,model,seq_len,micro_batch,act_ckpt,step_time_ms",
+         "h100-sxm,sdpa,bf16,llama-3.2-1b,1024,1,checkpointing with CPU offload,900", "offload_activations=on", NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,act_ckpt,step_time_ms",
+         "h100-sxm,sdpa,bf16,llama-3.2-1b,1024,1,full; no offload,900", "checkpoint=full", NULL},
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,sharding,optimizer,step_time_ms",
+         "h100-sxm,sdpa,bf16,8,llama-3.2-1b,1024,1,zero3,adam (adam_offload),900",
+         "offload_optimizer=on, by what is said", NULL},
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,sharding,optimizer,step_time_ms",
+         "h100-sxm,sdpa,bf16,8,llama-3.2-1b,1024,1,zero3,DeepSpeedCPUAdam,900", "offload_optimizer=on, by what is said",
+         NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,optimizer,step_time_ms",
+         "h100-sxm,,bf16,llama-3.2-1b,1024,1,AdamW 8-bit moments,900", "optimizer=adamw8bit for AdamW 8-bit moments",
+         NULL},
+        /* what llm.c computes again has numbers */
+        {"gpu,attention,precision,model,seq_len,micro_batch,compile,act_ckpt,step_time_ms",
+         "h100-sxm,,bf16,gpt2,1024,8,llm.c,-r 1,100", "checkpoint=selective, by llm.c's -r", NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,compile,act_ckpt,step_time_ms",
+         "h100-sxm,,bf16,gpt2,1024,8,llm.c,recompute=2,100", "checkpoint=full, by llm.c's -r", NULL},
+        /* classes and configurations that name how ranks share */
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,sharding,step_time_ms",
+         "l40s,sdpa,bf16,2,gpt2,1024,8,MegatronFSDPManager,100", "sharding=fsdp-full for MegatronFSDPManager", NULL},
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,sharding,step_time_ms",
+         "l40s,sdpa,bf16,2,gpt2,1024,8,optim_grads_params,100", "", NULL},
+        /* programs whose loops answer, compare answers, or are no PyTorch */
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,gpt2,1024,8,GRPOTrainer,100", "", "a reference model"},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,gpt2,1024,8,ORPOTrainer,100", "objective=orpo, by the notes", NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,compile,notes,step_time_ms",
+         "l40s,sdpa,bf16,gpt2,1024,8,TinyJit,tinygrad BEAM=2,100", "", "'tinygrad' of notes is not modelled"},
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,notes,step_time_ms",
+         "h100-sxm,sdpa,bf16,8,llama-3.2-1b,1024,1,NeMo AutoModel,900", "trainer=torchtitan, by what is said", NULL},
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,tp,pp,notes,step_time_ms",
+         "h100-sxm,sdpa,bf16,8,llama-2-7b,1024,8,2,2,picotron; pp_engine afab,900", "schedule=gpipe, by the notes",
+         NULL},
+        /* what only the notes state */
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,gpt2,1024,8,--update-freq 16,1000", "accum=16, by the notes", NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-2-7b,1024,2,QLoRA r=16; load_in_4bit,1000", "method=qlora, lora_rank=16, by the notes",
+         NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-3.2-1b,1024,1,no LoRA (rank 8),1000", "", NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-2-7b,1024,2,LoRA,1000", "", "nor a rank in the notes"},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "h100-sxm,sdpa,bf16,llama-3.2-1b,1024,1,liger_rms_norm,900", "kernel_package=liger, by the notes", NULL},
         /* ranks that share a sequence, where no tensor ranks do */
         {"gpu,model,n_gpus,sharding,seq_len,micro_batch,sp,step_time_ms",
          "h100-sxm,llama-3.2-1b,8,zero3,65536,1,8,2000", "cp=8: ranks that share a sequence; cp_comm_type=a2a", NULL},

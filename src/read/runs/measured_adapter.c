@@ -53,13 +53,31 @@ static const char *or_inside(const struct mfu_row *r, const char *column, const 
     return mfu_cell_empty(r, column) && *inside ? inside : mfu_row_cell(r, column);
 }
 
+#define RANK "r|rank|lora rank|lora r|network dim|lora dim"
+
+/* Adapters that the notes name with their rank, where no column is about them: "QLoRA r=16". */
+static void take_noted(struct mfu_row *r)
+{
+    const char *notes = mfu_row_cell(r, "notes");
+    const char *method = mfu_says(notes, "qlora") ? "qlora" : mfu_says(notes, "lora|networks.lora") ? "lora" : NULL;
+    double rank = mfu_number_said(notes, RANK);
+
+    if (!method || !(rank >= 1) || !mfu_cell_empty(r, "method"))
+        return;
+    mfu_row_fill_cell(r, "method", method);
+    mfu_row_assume(r, "method=%s, lora_rank=%.0f, by the notes", method, rank);
+    snprintf(r->rank, sizeof r->rank, "%.0f", rank);
+}
+
 /* The method itself, without the software behind it, peft's name before it, and what is in parentheses behind it:
  * "qlora+unsloth", "PEFT-LoRA", "LoRA (qkvo)". */
 void mfu_row_read_method(struct mfu_row *r)
 {
-    const char *text = mfu_row_cell(r, "method"), *inside;
+    const char *text, *inside;
     size_t n;
 
+    take_noted(r);
+    text = mfu_row_cell(r, "method");
     if (strncasecmp(text, "peft", 4) == 0 && text[4] && strchr("- ", text[4]))
         text += 5;
     inside = strchr(text, '(');
@@ -69,8 +87,8 @@ void mfu_row_read_method(struct mfu_row *r)
     snprintf(r->method, sizeof r->method, "%.*s", (int)n, text);
     if (inside)
         read_inside(r, inside + 1);
-    if (!*r->rank && mfu_number_said(text, "r|rank|lora rank|lora r") >= 1) /* "LoRA r=8" */
-        snprintf(r->rank, sizeof r->rank, "%.0f", mfu_number_said(text, "r|rank|lora rank|lora r"));
+    if (!*r->rank && mfu_number_said(text, RANK) >= 1) /* "LoRA r=8" */
+        snprintf(r->rank, sizeof r->rank, "%.0f", mfu_number_said(text, RANK));
 }
 
 /* peft gave adapters the type of the weights beside them until autocast_adapter_dtype made them fp32 (peft 0.12). */

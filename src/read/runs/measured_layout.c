@@ -451,6 +451,13 @@ bool mfu_row_set_layout(struct mfu_row *r)
         if (!r->run->gpus_open) /* else it is said once it is known what holds the run */
             mfu_row_assume(r, "gpus=1");
     }
+    if (isnan(accum) && isnan(global)) {
+        accum = mfu_number_said(
+            mfu_row_cell(r, "notes"),
+            "gradient accumulation steps|gradient accumulation|grad accum|accumulation steps|update freq");
+        if (accum >= 1)
+            mfu_row_assume(r, "accum=%.0f, by the notes", accum);
+    }
     if (!set_gpus(r, gpus))
         return false;
     gpus = mfu_row_replicas(r->run->scenario.setting); /* those that get sequences of their own */

@@ -125,6 +125,7 @@ static bool in_table(const char *word);
  * not known and no program. */
 bool mfu_row_set_software_words(struct mfu_row *r, const char *column, const char *words)
 {
+    static const char *const prose[] = {"framework", "source", "notes"}; /* whose words an unknown one may be */
     bool program = strcmp(column, "compile") == 0;
     char word[48];
 
@@ -146,6 +147,10 @@ bool mfu_row_set_software_words(struct mfu_row *r, const char *column, const cha
             continue;
         if (!program)
             return mfu_row_skip(r, "'%s' of %s '%s' is not modelled", word, column, mfu_row_cell(r, column));
+        for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
+            if (mfu_other_stack_in(mfu_row_cell(r, prose[i])))
+                return mfu_row_skip(r, "'%s' of %s is not modelled", mfu_other_stack_in(mfu_row_cell(r, prose[i])),
+                                    prose[i]);
         r->run->other_program = true;
         mfu_row_assume(r, "%s is not known: planned as PyTorch", word);
     }
@@ -297,6 +302,13 @@ static const struct {
      "toolkit|onetrainer|simpletuner|"
      "fairscale|mingpt|fabric|olmo|lmflow|fastchat|metaseq",
      "runtime", "eager", NULL, NULL, false, NULL},
+    /* picotron 59714b1, train.py and model.py: weights in bf16, flash-attn's kernels, no recomputation and no clipping. */
+    {"picotron", "precision", "bf16-pure", NULL, NULL, false, NULL},
+    {"picotron", "runtime", "eager", NULL, NULL, false, NULL},
+    {"picotron", "kernel_package", "flash-attn", NULL, NULL, false, NULL},
+    {"picotron", "attention", "flash2", NULL, NULL, false, NULL},
+    {"picotron", "checkpoint", "none", NULL, NULL, false, NULL},
+    {"picotron", "grad_clip", "0", NULL, NULL, false, NULL},
     /* state-spaces/mamba: its layers' scans are single kernels (mamba_ssm/ops). */
     {"state-spaces/mamba|mamba-ssm", "kernel_package", "fla", NULL, NULL, false, NULL},
     /* OpenRLHF 006cd708, cli/train_sft.py: DeepSpeed, zero_stage 2. */
@@ -321,7 +333,7 @@ static bool in_table(const char *word)
  * of a model ("Mistral-NeMo", "GPT-NeoX-20B"), or of what is only like it. */
 static bool is_whole_name(const char *text, const char *at, const char *end)
 {
-    if (mfu_behind(end, " style| like"))
+    if (mfu_behind(end, " style| like| automodel| rl| aligner| curator| gym"))
         return false;
     return (*end != '/' || (at > text && at[-1] == '/')) && (at == text || at[-1] != '-')
         && !(*end == '-' && isdigit((unsigned char)end[1]));
@@ -520,10 +532,10 @@ static bool names_program(const char *text)
 
 bool mfu_row_on_xla(const struct mfu_row *r)
 {
-    static const char of_xla[] = "xla|jax|flax|maxtext|levanter|t5x|gspmd|alpa|pax|paxml|easylm";
+    static const char of_xla[] = "xla|jax|pjit|flax|maxtext|levanter|t5x|gspmd|alpa|pax|paxml|easylm";
     const char *framework = mfu_row_cell(r, "framework"), *end;
 
-    if (!mfu_cell_empty(r, "compile"))
+    if (!mfu_cell_empty(r, "compile") && !mfu_cell_is(r, "compile", "jit")) /* JAX's, or TorchScript */
         return mfu_says_word(mfu_row_cell(r, "compile"), of_xla);
     return names_program(framework) && !program_in(framework, of_xla, &end) /* whatever its source's title has */
         ? program_in(mfu_row_cell(r, "notes"), of_xla, &end) != NULL

@@ -520,7 +520,9 @@ static bool is_next_word(const char *at)
 static const char *word_at(const char *text, const char *word)
 {
     for (const char *p = text; *p; p++) {
-        const char *end = p == text || !isalpha((unsigned char)p[-1]) ? mfu_behind(p, word) : NULL;
+        bool begins = p == text || !isalpha((unsigned char)p[-1])
+            || (islower((unsigned char)p[-1]) && isupper((unsigned char)*p) && isupper((unsigned char)p[1]));
+        const char *end = begins ? mfu_behind(p, word) : NULL; /* "MegatronFSDP" has one, too */
 
         if (end && (!isalpha((unsigned char)*end) || (end > p && is_next_word(end))))
             return p;

@@ -84,8 +84,8 @@ static bool set_attention(struct mfu_row *r)
     mfu_scenario_resolve(&r->run->scenario, &config, NULL);
     if (*mfu_row_cell(r, "attention") && mfu_config_dim(&config, "math_attention") > 0)
         return mfu_row_take(r, "attention=math: the model's code has no other than its parts");
-    if (mfu_cell_is(r, "attention", "te") && mfu_maker(config.gpu->vendor)->software == MFU_ROCM) {
-        mfu_row_assume(r, "attention: TransformerEngine's choice for te");
+    if (mfu_says_word(mfu_row_cell(r, "attention"), "te") && mfu_maker(config.gpu->vendor)->software == MFU_ROCM) {
+        mfu_row_assume(r, "attention: TransformerEngine's choice for %s", mfu_row_cell(r, "attention"));
         return true;
     }
     if (*mfu_row_cell(r, "attention") && !*mfu_csv_get(r->csv, r->row, "attention")
@@ -183,7 +183,8 @@ static bool set_checkpoint(struct mfu_row *r)
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
     enum mfu_checkpoint usual =
         t->selective_since > 0 && !mfu_row_is_before(r, t->selective_since) ? MFU_SELECTIVE : t->usual_checkpoint;
-    double layers = layers_again(r);
+    static const char *const of_llmc[] = {"none", "selective", "full"}; /* train_gpt2.cu: GELU again; norms, too */
+    double layers = layers_again(r), way = mfu_number_said(mfu_row_cell(r, "act_ckpt"), "r|recompute");
     char list[128];
 
     if (layers >= 1) {
@@ -199,6 +200,8 @@ static bool set_checkpoint(struct mfu_row *r)
         if (!mfu_row_take(r, "recompute_modules=%s, by the notes", list))
             return false;
     }
+    if (mfu_runtimes[(int)r->run->scenario.setting[MFU_S_RUNTIME]].preallocates && way >= 0 && way <= 2)
+        return mfu_row_take(r, "checkpoint=%s, by llm.c's -r", of_llmc[(int)way]);
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return mfu_row_translate(r, "act_ckpt", MFU_S_CHECKPOINT, "act_ckpt");
     return mfu_row_take(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual], t->name);
@@ -342,6 +345,12 @@ static bool set_optimizer(struct mfu_row *r)
     }
     if (text[n] && mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) >= 0)
         return mfu_row_set(r, "optimizer", word);
+    if (mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) < 0 && mfu_says(words, "8bit|8 bit")
+        && (matrices = mfu_row_choice_in(MFU_S_OPTIMIZER, text)) >= 0) { /* "AdamW, 8-bit moments" */
+        snprintf(word, sizeof word, "%s8bit", mfu_optimizer_names[matrices]);
+        if (mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) >= 0)
+            return mfu_row_take(r, "optimizer=%s for %s", word, text);
+    }
     /* Composer's own: a loop over (flattened) parameters, and its trainer around it, with callbacks, streaming data and two
      * metrics of the logits. */
     if (mfu_same_letters(text, "decoupled_adamw")
@@ -360,7 +369,7 @@ static const char *offload_said(const struct mfu_row *r)
     if (mfu_where_said(r, "offload of") || mfu_cell_is(r, "compile", "llmq"))
         return NULL;                                                /* of a part of the layers, say */
     whole |= mfu_says_word(mfu_row_cell(r, "sharding"), "offload"); /* "zero2-offload", "deepspeed_stage_3_offload" */
-    if (mfu_where_said(r, "optimizer offload")
+    if (mfu_where_said(r, "optimizer offload|optim offload|adam offload|cpu adam|cpuadam|deepspeedcpuadam")
         || (whole
             && (strcasestr(mfu_row_cell(r, "sharding"), "zero") || strcasestr(mfu_row_cell(r, "sharding"), "stage"))))
         return "offload_optimizer";
@@ -381,6 +390,8 @@ static bool set_act_offload(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "act_offload");
 
+    if (!*text && mfu_says_word(mfu_row_cell(r, "act_ckpt"), "offload|offloads|offloaded|offloading"))
+        return mfu_row_take(r, "offload_activations=on, by the recomputation");
     if (mfu_cell_empty(r, "act_offload") || mfu_switch_in(text) == 0)
         return true;
     if (mfu_switch_in(text) < 0 && strcasecmp(text, "cpu") != 0 && !(mfu_cell_number(r, "act_offload") > 0))
@@ -452,8 +463,9 @@ static bool check_said(struct mfu_row *r)
                                     : "offload to the CPU: it is not stated of what (%s)",
                                 column);
         return mfu_row_skip(r,
-                            mfu_said[i].unless == MFU_UNLESS_ADAPTER ? "%s: the column method does not state them (%s)"
-                                                                     : "%s: not modelled (%s)",
+                            mfu_said[i].unless == MFU_UNLESS_ADAPTER
+                                ? "%s: neither the column method nor a rank in the notes states them (%s)"
+                                : "%s: not modelled (%s)",
                             mfu_said[i].what, column);
     }
     if (mfu_cell_number(r, "lora_rank") > 0 && !*mfu_row_method(r))
@@ -489,21 +501,22 @@ static int schedule_said(const char *notes, const char *behind)
 /* One that has no name here is noted. */
 static bool set_schedule(struct mfu_row *r)
 {
-    const char *notes = mfu_row_cell(r, "notes"), *at = mfu_behind_said(notes, "schedule"), *name = NULL;
+    const char *notes = mfu_row_cell(r, "notes"), *name,
+               *at = mfu_place_said(notes, notes, "schedule|pp engine|pipeline engine", &name);
     int choice, length;
 
     if (r->run->scenario.setting[MFU_S_PP] <= 1)
         return true;
     if (at) {
-        name = at + strspn(at, " :=");
+        name += strspn(name, " :=");
         name += strncmp(name, "is ", 3) == 0 ? 3 : 0;
     }
-    if ((choice = schedule_said(notes, name)) >= 0)
+    if ((choice = schedule_said(notes, at ? name : NULL)) >= 0)
         return mfu_row_take(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
-    if (!name)
+    if (!at)
         return true;
     length = (int)strcspn(name, " ,;.()");
-    for (at -= strlen("schedule"); at > notes && at[-1] == ' ';)
+    while (at > notes && at[-1] == ' ')
         at--;
     if (length > 0 && (at == notes || strchr(",;", at[-1]))) /* else that of something, as of the learning rate */
         mfu_row_assume(r, "schedule: '%.*s' is not modelled", length < 20 ? length : 20, name);

@@ -54,7 +54,7 @@ int mfu_row_choice_in(enum mfu_setting_id id, const char *text)
     int choice;
 
     mfu_affirmed(own, text);
-    for (char *p = own; (p = strpbrk(p, "+,;/()[]{}=:&|\t"));) /* dashes, dots and underscores are inside of words */
+    for (char *p = own; (p = strpbrk(p, "+,;/()[]{}=:&|\t\"'"));) /* dashes, dots and underscores are inside of words */
         *p = ' ';
     for (const char *p = own, *end; *p; p++)
         if (begins_name(own, p) && (end = mfu_choice_at(id, 0, p, &choice))
@@ -172,11 +172,12 @@ static const struct word {
     {"precision", "no|single|32|32-true", "fp32", "precision=fp32 for"}, /* accelerate 1.0, utils/dataclasses.py: PrecisionType.NO; Lightning's */
     {"precision", "", "", "precision"},
     {"attention", "sdpa|torch-sdpa|pytorch-sdpa|scaled-dot-product-attention|f.scaled-dot-product-attention", "", "attention: PyTorch's choice for"},
-    {"attention", "mha|gqa|mqa|mla|causal|sliding-window|swa|full-attention", "", "attention: a kind of layer, of any kernel, for"},
+    {"attention", "mha|gqa|mqa|mla|causal|sliding-window|swa|full-attention|global|local", "", "attention: a kind of layer, of any kernel, for"},
     {"attention", "fused-softmax|unfused-attention", "math", "attention=math for"},
     {"attention", "te|cudnn-flash-te|cudnn-flash-jax", "cudnn", "attention=cudnn for"}, /* MaxText 315ebb59, layers/attentions.py */
     {"attention", "ring|ring-attention|ring-flash|ring-flash-attention|ulysses", "", "attention: what is usual within"},
     {"attention", "te-flash", "", "attention: TransformerEngine's choice for"},
+    {"attention", "auto|default|automatic|diffusers", "", "attention: the program's choice for"},
     {"attention", "", "", "attention"},
     {"optimizer", "|distributed-optimizer", "", "optimizer"},
     /* OLMo-core's leaves out bad steps, Composer's decouples the decay; torchdistx' goes over tensors one by one (llama-recipes) */
@@ -353,7 +354,10 @@ const struct mfu_said mfu_said[] = {
     {"offload|offloading|offloaded", NULL, NULL, NULL, MFU_UNLESS_OFFLOAD},
     {"optimizer in backward|optimizer_in_bwd|lomo|adalomo|fused backward pass|fused back pass|per layer weight updates|layerwise updates", "optimizer_in_backward", "on", NULL, MFU_ALWAYS},
     {"multi-crop|momentum encoder", NULL, NULL, "views and a teacher beside the model", MFU_ALWAYS}, {"distillation", NULL, NULL, "a teacher beside the model", MFU_ALWAYS},
-    {"reference model|dpo training|dpotrainer|grpo|ppo", NULL, NULL, "a reference model beside the model", MFU_ALWAYS},
+    {"reference model|dpo|dpo training|dpotrainer|kto|ktotrainer|grpo|grpotrainer|ppo|ppotrainer|rloo|rlootrainer", NULL, NULL, "a reference model beside the model", MFU_ALWAYS},
+    {"orpo|orpotrainer|simpo|cpotrainer", "objective", "orpo", NULL, MFU_ALWAYS}, {"rewardtrainer|reward modeling|reward modelling", "objective", "reward", NULL, MFU_ALWAYS},
+    {"liger rms norm|liger rmsnorm|liger glu activation|liger swiglu|liger rope", "kernel_package", "liger", NULL, MFU_ALWAYS},
+    {"cut cross entropy", "loss_chunks", "64", NULL, MFU_ALWAYS}, /* as of unsloth */
     {"controlnet", NULL, NULL, "a copy of the encoder that trains beside a frozen U-Net", MFU_ALWAYS},
     {"textual inversion", NULL, NULL, "a word that trains in front of frozen weights", MFU_ALWAYS},
     {"paged adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
