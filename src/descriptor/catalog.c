@@ -437,6 +437,42 @@ static const struct alias *find_alias(struct mfu_catalog *c, struct shelf *s, co
     return NULL;
 }
 
+/* Whether four digits are a month of releases, "1124" or "2507" (and no 4090). */
+static bool is_month(const char *digits)
+{
+    int first = (digits[0] - '0') * 10 + digits[1] - '0', last = (digits[2] - '0') * 10 + digits[3] - '0';
+
+    return (first >= 1 && first <= 12 && last >= 23 && last < 30)
+        || (last >= 1 && last <= 12 && first >= 23 && first < 30);
+}
+
+/* As same(), but for such a month between dashes of the first: "OLMo-2-1124-13B". */
+static bool same_undated(const char *dated, const char *name)
+{
+    char text[128];
+
+    for (const char *p = strchr(dated, '-'); p; p = strchr(p + 1, '-'))
+        if (strspn(p + 1, "0123456789") == 4 && (p[5] == '-' || !p[5]) && is_month(p + 1)) {
+            snprintf(text, sizeof text, "%.*s%s", (int)(p - dated), dated, p + 5);
+            return same(text, name);
+        }
+    return false;
+}
+
+/* The one alias that is so called but for its month; NULL: none, or several. */
+static const struct alias *find_undated(const struct shelf *s, const char *name)
+{
+    const struct alias *found = NULL;
+
+    for (const struct alias *a = s->aliases; a; a = a->next)
+        if (!a->usual && same_undated(a->text, name)) {
+            if (found)
+                return NULL;
+            found = a;
+        }
+    return found;
+}
+
 /* The file name that `name` means, or NULL; and the row of its table of variants, or NULL. */
 static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char *name, const char **variant,
                              struct mfu_error *err)
@@ -451,7 +487,7 @@ static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char 
     for (size_t i = 0; i < s->n; i++)
         if (same(s->names[i], name))
             return s->names[i];
-    if (!(a = find_alias(c, s, name, false)))
+    if (!(a = find_alias(c, s, name, false)) && !(a = find_undated(s, name)))
         return NULL;
     *variant = a->variant ? a->text : NULL;
     return a->name;

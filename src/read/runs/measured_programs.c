@@ -14,18 +14,16 @@
 
 /* Software that `method` names behind the method ("qlora+unsloth"), and `compile` beside others, as settings.
  *
- * Cut cross-entropy never holds the logits; head and loss in so many pieces are as small beside all else.  It is
- * unsloth's default (unsloth_zoo 2025.8.8, compiler.py: UNSLOTH_ENABLE_CCE; from PyTorch 2.8 on its own loss in pieces,
+ * Cut cross-entropy is unsloth's default (unsloth_zoo 2025.8.8, compiler.py: UNSLOTH_ENABLE_CCE; from PyTorch 2.8 on its own loss in pieces,
  * unsloth_zoo 002a0c99, loss_utils.py). */
-#define CUT_CROSS_ENTROPY "64"
 static const struct {
     const char *word;
     const char *key, *value;
 } software[] = {
     {"unsloth", "kernel_package", "unsloth"},
     {"unsloth", "lora_kernels", "unsloth"},
-    {"unsloth", "loss_chunks", CUT_CROSS_ENTROPY},
-    {"cce", "loss_chunks", CUT_CROSS_ENTROPY},
+    {"unsloth", "loss_chunks", MFU_CUT_CROSS_ENTROPY},
+    {"cce", "loss_chunks", MFU_CUT_CROSS_ENTROPY},
     {"fa2", "attention", "flash2"},
     {"reduce-overhead", "runtime", "compile"},
     {"reduce-overhead", "cuda_graphs", "on"}, /* torch/_inductor/__init__.py: list_mode_options */

@@ -20,6 +20,9 @@ struct mfu_measured_run;
 #define MFU_MOST_FILLED                                                                                                \
     64 /* columns of which another may say something, or whose numbers are written with more than digits */
 
+/* Pieces of head and loss that are as small beside all else as cut cross-entropy, which never holds the logits. */
+#define MFU_CUT_CROSS_ENTROPY "64"
+
 struct mfu_row {
     struct mfu_catalog *catalog;
     const struct mfu_csv *csv;

@@ -357,7 +357,7 @@ const struct mfu_said mfu_said[] = {
     {"reference model|dpo|dpo training|dpotrainer|kto|ktotrainer|grpo|grpotrainer|ppo|ppotrainer|rloo|rlootrainer", NULL, NULL, "a reference model beside the model", MFU_ALWAYS},
     {"orpo|orpotrainer|simpo|cpotrainer", "objective", "orpo", NULL, MFU_ALWAYS}, {"rewardtrainer|reward modeling|reward modelling", "objective", "reward", NULL, MFU_ALWAYS},
     {"liger rms norm|liger rmsnorm|liger glu activation|liger swiglu|liger rope", "kernel_package", "liger", NULL, MFU_ALWAYS},
-    {"cut cross entropy", "loss_chunks", "64", NULL, MFU_ALWAYS}, /* as of unsloth */
+    {"cut cross entropy", "loss_chunks", MFU_CUT_CROSS_ENTROPY, NULL, MFU_ALWAYS},
     {"controlnet", NULL, NULL, "a copy of the encoder that trains beside a frozen U-Net", MFU_ALWAYS},
     {"textual inversion", NULL, NULL, "a word that trains in front of frozen weights", MFU_ALWAYS},
     {"paged adamw", "optimizer", "paged-adamw", NULL, MFU_ALWAYS},
