@@ -825,6 +825,21 @@ static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_no
     return n > 0;
 }
 
+/* Whether a key says how the published files store weights that no training computes with: loading widens them. */
+static bool says_storage(const char *key, struct mfu_yaml_node *node)
+{
+    static const char *const stored[] = {"fp8", "mxfp4", NULL};
+    struct mfu_yaml_node *method =
+        strcmp(key, "quantization_config") == 0 && mfu_node_type(node) == MFU_MAPPING ? mfu_node_find(node, "quant_method")
+                                                                                       : NULL;
+    const char *text = method ? mfu_node_text(method) : NULL;
+
+    for (size_t i = 0; text && stored[i]; i++)
+        if (strcmp(stored[i], text) == 0)
+            return true;
+    return false;
+}
+
 /* Notes what config.json says and nobody reads: it may change the model.  `prefix` is where `within` stands. */
 static int note_unread(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *within, const char *prefix)
 {
@@ -837,7 +852,7 @@ static int note_unread(struct reader *r, struct mfu_model *m, struct mfu_yaml_no
 
         snprintf(key, sizeof key, "%.99s%.100s", prefix, name);
         if (is_usual(r, key, node, &says) || (!says && !has_effect(name)) || is_read(r, key, !mapping)
-            || says_nothing(node))
+            || says_nothing(node) || says_storage(key, node))
             continue;
         if (mapping && is_read(r, key, true)) {
             char deeper[sizeof key + 1];

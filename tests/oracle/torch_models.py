@@ -540,7 +540,8 @@ def cases():
 FAMILIES = ["qwen3-moe", "qwen3-moe-dense", "qwen2-moe", "olmoe", "granitemoe", "deepseek-v2", "deepseek-v3", "gpt-oss", "gemma3",
             "phi", "phi3", "cohere", "gpt-neox", "falcon", "gptj", "opt", "bloom", "starcoder2", "stablelm", "olmo2",
             "granite", "smollm3", "glm4", "glm4-moe", "cohere2", "starcoder",
-            "youtu", "minicpm3", "hyperclovax", "mellum-moe", "hy3-moe", "mistral4-moe"]
+            "youtu", "minicpm3", "hyperclovax", "mellum-moe", "hy3-moe", "mistral4-moe",
+            "kimi-linear-moe"]
 
 
 def family_cases():
