@@ -335,6 +335,13 @@ int mfu_node_save(struct mfu_node *, int view); /* returns view */
 /* Several, one behind the other. */
 void mfu_node_saves(struct mfu_node *, int n, const int *views);
 #define MFU_SAVE(node, ...) mfu_node_saves(node, sizeof(int[]){__VA_ARGS__} / sizeof(int), (const int[]){__VA_ARGS__})
+/* Where some rows of the node's weight, a table, train by themselves (parameter 1): a copy of the table that has them; from the
+ * gradient of that, which ends here, theirs. */
+#define MFU_TRAINED_ROWS "trained"
+int mfu_emit_table(struct mfu_builder *, struct mfu_node *, double rows, double columns);
+void mfu_emit_table_gradient(struct mfu_builder *, struct mfu_node *, double trained, int table);
+/* Such rows of an operation; 0: none. */
+double mfu_trained_rows(const struct mfu_operation *);
 /* Type that autocast gives to a matmul's input: a cast, or the view itself. */
 int mfu_autocast(struct mfu_builder *, int view);
 /* Whether something that the i-th input is made of trains; whether the node's weight

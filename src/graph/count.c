@@ -159,6 +159,16 @@ static bool shares_here(const struct mfu_builder *s, int i)
     return false;
 }
 
+double mfu_trained_rows(const struct mfu_operation *op)
+{
+    const struct mfu_attribute *a = op->primitive->attributes;
+
+    for (int i = 0; i < MFU_ATTRIBUTES && a[i].name; i++)
+        if (strcmp(a[i].name, MFU_TRAINED_ROWS) == 0)
+            return op->attribute[i];
+    return 0;
+}
+
 double mfu_experts_of(const struct mfu_operation *op)
 {
     for (int a = 0; a < MFU_ATTRIBUTES; a++)

@@ -114,6 +114,15 @@ static enum mfu_type type_of(const struct mfu_builder *s, int op, int which)
     return mfu_makes_logits(s, &n) ? s->numerics.weight : s->numerics.product;
 }
 
+/* Looks up tokens, not positions. */
+static bool is_table_of_tokens(const struct mfu_builder *s, int i)
+{
+    const struct mfu_operation *op = &s->operations[i];
+
+    return mfu_is(op, MFU_LOOKS_UP) && s->config->model->ops[i].n_in == 0
+        && !(op->primitive->has_position && op->primitive->has_position(op));
+}
+
 struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool frozen)
 {
     const struct mfu_base_row *base = &mfu_bases[(int)s->config->setting[MFU_S_BASE]];
@@ -126,6 +135,8 @@ struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool fr
     if (apart > 0)
         return (struct mfu_held){.type = mfu_numerics_apart(s->config, apart > 1).weight};
     h.trains &= !w.fixed;
+    if (which == 1 && mfu_trained_rows(&s->operations[op]) > 0)
+        return (struct mfu_held){.type = mfu_adapter_type(s), .trains = !frozen};
     if (base->quantised && !h.trains && which == 0 && linear)
         h.packed = base, h.packed_bytes = base->code + base->scale / (block > 0 ? block : base->block);
     else if (s->config->setting[MFU_S_FP32_REST] > 0)
@@ -153,9 +164,7 @@ static bool takes_adapter(const struct mfu_builder *s, int i)
         return false;
     switch (method_of(s)->place) {
     case MFU_ADAPTS_TOKENS:
-    case MFU_ADAPTS_KEYS:
-        return mfu_is(op, MFU_LOOKS_UP) && s->config->model->ops[i].n_in == 0
-            && !(op->primitive->has_position && op->primitive->has_position(op));
+    case MFU_ADAPTS_KEYS: return is_table_of_tokens(s, i);
     case MFU_ADAPTS_RESULT:
     case MFU_ADAPTS_SCALE:
     case MFU_ADAPTS_INPUT:
@@ -277,6 +286,39 @@ static int check_positions(const struct mfu_builder *s, struct mfu_error *err)
         method_of(s)->name, c->setting[MFU_S_LORA], c->seq, most, m->slug, fmax(most - c->setting[MFU_S_LORA], 1));
 }
 
+static void set_trained_rows(struct mfu_operation *op, double rows)
+{
+    const struct mfu_attribute *a = op->primitive->attributes;
+
+    for (int i = 0; i < MFU_ATTRIBUTES && a[i].name; i++)
+        if (strcmp(a[i].name, MFU_TRAINED_ROWS) == 0)
+            op->attribute[i] = rows;
+}
+
+/* Rows of the table of tokens train, here and where a product has the same weight. */
+static int find_trained_rows(struct mfu_builder *s, struct mfu_error *err)
+{
+    const struct mfu_model *m = s->config->model;
+    double rows = s->config->setting[MFU_S_TRAINABLE_TOKENS];
+    int table = -1, n = 0;
+
+    for (int i = 0; i < m->n_ops && rows > 0; i++)
+        if (!s->left_out[i] && is_table_of_tokens(s, i) && mfu_apart(s->config, section_of(s, i)) == 0)
+            table = i, n++;
+    if (rows == 0)
+        return 0;
+    if (n != 1 || rows > s->operations[table].attribute[0])
+        return mfu_fail(err, MFU_EINPUT, "trainable_tokens: %s has %d tables of tokens%s", m->slug, n,
+                        n == 1 ? ", of fewer entries" : ": one is modelled");
+    if (set_of(s, MFU_S_TRAINABLE) & MFU_MODULE_BIT(EMBEDDINGS))
+        return mfu_fail(err, MFU_EINPUT, "trainable_tokens: all tokens train (set trainable_tokens 0)");
+    set_trained_rows(&s->operations[table], rows);
+    for (int i = 0; i < m->n_ops; i++)
+        if (m->ops[i].shares == table && !s->left_out[i] && mfu_shares_weight(s, i))
+            set_trained_rows(&s->operations[i], rows);
+    return 0;
+}
+
 int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
@@ -286,7 +328,7 @@ int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
     int n = 0;
 
     s->shared_adapters = s->shared_trained = 0;
-    if (check_layers(s, err) < 0)
+    if (check_layers(s, err) < 0 || find_trained_rows(s, err) < 0)
         return -1;
     if (s->config->setting[MFU_S_LORA] == 0 || method_of(s)->place == MFU_ADAPTS_NOTHING)
         return 0;
@@ -367,6 +409,8 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
         if (h.trains && s->config->setting[MFU_S_LORA] > 0
             && set_of(s, MFU_S_TRAINABLE) & 1u << s->config->model->ops[op].module_kind)
             hold(&z, elements, mfu_type_bytes[h.type], false);
+        if (which == 1 && mfu_trained_rows(&s->operations[op]) > 0)
+            z.bytes += elements * mfu_type_bytes[h.type]; /* as they were */
     }
     if (mfu_adapted(s, op, frozen) && !(shares && mfu_adapted(s, s->config->model->ops[op].shares, frozen))) {
         const struct mfu_operation *a = &s->operations[MFU_MAX_OPS + op];

@@ -220,6 +220,25 @@ int mfu_node_weight(struct mfu_builder *s, struct mfu_node *n, int which)
     return cast;
 }
 
+int mfu_emit_table(struct mfu_builder *s, struct mfu_node *n, double rows, double columns)
+{
+    const struct mfu_parameter *p = &s->parameters[n->parameter[0]];
+    int table = mfu_tensor_new(s, rows, columns, p->type, MFU_PART_ACTIVATIONS);
+
+    MFU_EMIT(s, MFU_NO_VIEWS, MFU_VIEWS(table), .suffix = "index_copy", .kind = MFU_COPY,
+             .extra_read_bytes = p->elements * mfu_type_bytes[p->type], .launches = 2);
+    return table;
+}
+
+void mfu_emit_table_gradient(struct mfu_builder *s, struct mfu_node *n, double trained, int table)
+{
+    enum mfu_type type = s->parameters[n->parameter[0]].type;
+    double columns = s->parameters[n->parameter[1]].elements / trained;
+
+    table = mfu_emit_cast(s, table, type);
+    mfu_param_grad_add(s, n, 1, mfu_emit_laid(s, "index_select", 1, trained, columns, 1, &table));
+}
+
 int mfu_node_weight_again(struct mfu_builder *s, struct mfu_node *n, int saved)
 {
     const struct mfu_base_row *base = n->parameter[0] < 0 ? NULL : s->parameters[n->parameter[0]].packed;

@@ -218,7 +218,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
             owner = first_of(s, st, op);
         else if (mfu_shares_weight(s, op))
             owner = at[source->shares];
-        for (int which = 0; owner >= 0 && which < (st->section->shares ? 2 : 1); which++)
+        for (int which = 0; owner >= 0 && which < (st->section->shares || mfu_trained_rows(n->op) > 0 ? 2 : 1); which++)
             borrow(s, n, which, &s->nodes[owner - mfu_is_adapter(s, &s->nodes[owner])]);
     }
     find_whether_it_trains(s, st->section, n);

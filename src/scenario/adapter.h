@@ -86,6 +86,7 @@ enum mfu_adapter_setting {
     MFU_TAKES_INPUTS = 1 << 5,
     MFU_TAKES_LAYERS = 1 << 6, /* it adapts some layers alone */
     MFU_TAKES_BLOCKS = 1 << 7,
+    MFU_TAKES_ROWS = 1 << 8, /* of the table of tokens */
     MFU_TAKES_EACH = MFU_TAKES_TARGETS | MFU_TAKES_LAYERS,
     MFU_TAKES_EACH_AND_DROPOUT = MFU_TAKES_EACH | MFU_TAKES_DROPOUT
 };
@@ -93,7 +94,7 @@ enum mfu_adapter_setting {
 #define MFU_ADAPTER_METHODS(X)                                                                                         \
     X(METHOD_NONE, "none", .aliases = "off")                                                                           \
     X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8,                                                      \
-      .takes = MFU_TAKES_EACH_AND_DROPOUT | MFU_TAKES_DORA, .aliases = "qlora",                                        \
+      .takes = MFU_TAKES_EACH_AND_DROPOUT | MFU_TAKES_DORA | MFU_TAKES_ROWS, .aliases = "qlora",                       \
       .says = "two narrow matrices beside each target: two products more forward, four backward")                      \
     X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_STEPS, .size = 12,                       \
       .takes = MFU_TAKES_EACH_AND_DROPOUT,                                                                             \

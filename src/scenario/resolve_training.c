@@ -405,6 +405,7 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
     } of_methods[] = {{MFU_S_LORA_TARGETS, MFU_TAKES_TARGETS},
                       {MFU_S_LORA_DROPOUT, MFU_TAKES_DROPOUT},
                       {MFU_S_DORA, MFU_TAKES_DORA},
+                      {MFU_S_TRAINABLE_TOKENS, MFU_TAKES_ROWS},
                       {MFU_S_LOKR_FACTOR, MFU_TAKES_FACTOR},
                       {MFU_S_ADAPTER_BLOCKS, MFU_TAKES_BLOCKS},
                       {MFU_S_PROMPT_ENCODER, MFU_TAKES_ENCODER},
@@ -422,6 +423,10 @@ static int check_part(const struct mfu_config *c, struct mfu_error *err)
 
     if (c->setting[MFU_S_DORA] > 0 && !adapters)
         return mfu_fail(err, MFU_EINPUT, "dora: not possible without adapters (set lora 16)");
+    if (c->setting[MFU_S_TRAINABLE_TOKENS] > 0 && !adapters)
+        return mfu_fail(err, MFU_EINPUT, "trainable_tokens: not possible without adapters (set lora 16)");
+    if (c->setting[MFU_S_TRAINABLE_TOKENS] > 0 && (c->setting[MFU_S_TP] > 1 || c->setting[MFU_S_PP] > 1))
+        return mfu_fail(err, MFU_EINPUT, "trainable_tokens: with tp or pp they are not modelled");
     for (size_t i = 0; i < sizeof of_methods / sizeof of_methods[0] && adapters; i++)
         if (c->setting_origin[of_methods[i].setting] == MFU_ORIGIN_USER && !(method->takes & of_methods[i].of)
             && c->setting[of_methods[i].setting] != mfu_settings[of_methods[i].setting].initial)

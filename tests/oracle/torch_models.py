@@ -648,6 +648,11 @@ def adapter_cases():
     yield row("freeze-llama-middle", "llama", trainable="trainable_layers=1..2", batch=2, seq=1024)
     yield row("freeze-llama-middle-pure-ckpt", "llama", trainable="trainable_layers=1..1", batch=2, seq=1024, **pure, **ckpt)
     yield row("lora-llama-middle", "llama", adapter=qv + " trainable_layers=1..2", **half)
+    for m in ("llama", "llama-gqa"):                            # the head with a table of its own, and with that of the tokens
+        yield row(f"tokens-{m}-pure", m, adapter=qv + " trainable_tokens=16", **pure, **half)
+        yield row(f"tokens-{m}-amp", m, adapter=qv + " trainable_tokens=64", **half)
+        yield row(f"tokens-{m}-pure-ckpt", m, adapter=every + " trainable_tokens=4", **pure, **half, **ckpt)
+        yield row(f"tokens-{m}-fp32base", m, adapter=qv + " trainable_tokens=16", base="fp32", batch=2, seq=512)
     yield row("lora-qwen2-own-biases", "qwen2", adapter=qv + " lora_bias=lora_only", **half)
     yield row("lora-qwen2-own-biases-ckpt", "qwen2", adapter=every + " lora_bias=lora_only", **half, **ckpt)
 
@@ -1147,6 +1152,7 @@ def adapter_config(keys):
     make = {
         "lora": lambda: peft.LoraConfig(
             r=size, lora_alpha=16, lora_dropout=drop, use_dora="dora" in keys, bias=keys.get("lora_bias", "none"),
+            trainable_token_indices=list(range(int(keys["trainable_tokens"]))) if "trainable_tokens" in keys else None,
             layers_to_transform=layers_named(keys["trainable_layers"], 0) if "trainable_layers" in keys else None,
             **modules, **common),
         "adalora": lambda: peft.AdaLoraConfig(init_r=size, lora_dropout=drop, total_step=1000, **modules, **common),

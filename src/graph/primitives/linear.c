@@ -6,7 +6,8 @@
  *     wgrad     [width, in]   = [width, rows] [rows, in]
  *
  * Backward needs the input (wgrad) and the weight (dgrad), both in the type in
- * which they were multiplied.  With experts the rows are spread evenly.
+ * which they were multiplied.  With experts the rows are spread evenly.  A weight that is a table of which some rows train
+ * (embedding.c) is copied, as there.
  */
 #include <math.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 
 extern const struct mfu_primitive mfu_primitive_add, mfu_primitive_dropout;
 
-enum { WIDTH, BIAS, EXPERTS, TIED, VISITS };
+enum { WIDTH, BIAS, EXPERTS, TIED, VISITS, TRAINED };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_BOTH };
 
 static struct mfu_weights params(const struct mfu_operation *op)
@@ -51,7 +52,9 @@ static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, 
         x = mfu_autocast(s, x);
     out[0] = out[2] = x;
     if (!quantised) {
-        out[1] = out[3] = mfu_node_weight(s, n, 0);
+        out[1] = out[3] = n->op->attribute[TRAINED] > 0
+            ? mfu_autocast(s, mfu_emit_table(s, n, n->op->attribute[WIDTH], n->op->in_width[0]))
+            : mfu_node_weight(s, n, 0);
         return;
     }
     if (!made) {
@@ -206,7 +209,8 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     int g[2], dx, dw = MFU_NO_VIEW, again[2];
     double rows = mfu_view_rows(s, x);
     enum mfu_type operand = mfu_quantises(s, n) ? s->numerics.operand : s->numerics.compute;
-    bool into_buffer = mfu_products_add(s), trains = mfu_trains(s, n, 0);
+    bool rows_train = n->op->attribute[TRAINED] > 0 && mfu_trains(s, n, 1);
+    bool into_buffer = mfu_products_add(s) && !rows_train, trains = rows_train || mfu_trains(s, n, 0);
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
     if (weighs_bias(s, n))
@@ -241,7 +245,9 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
             mfu_tensor_extend(s, x); /* autograd lets go of what was saved when the node is done */
         mfu_grad_add(s, n, 0, dx);
     }
-    if (dw != MFU_NO_VIEW)
+    if (rows_train)
+        mfu_emit_table_gradient(s, n, n->op->attribute[TRAINED], dw);
+    else if (dw != MFU_NO_VIEW)
         mfu_param_grad_add(s, n, 0, dw);
 }
 
@@ -256,6 +262,7 @@ const struct mfu_primitive mfu_primitive_linear = {
             [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
             [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
             [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
+            [TRAINED] = {MFU_TRAINED_ROWS, "0", NULL, "with `shares`: rows of it that train where it does not"},
         },
     .inputs = {1, 1},
     .traits = MFU_MULTIPLIES | MFU_ADAPTABLE,

@@ -76,6 +76,7 @@ static const struct mfu_import_row rows[] = {
     {"base_model_name_or_path", .note = "no model of this name is known: choose one", .unmodelled = true},
     {"target_modules*", .note = targets, .unmodelled = true},
     {"modules_to_save*", .values = "=- null=-", .note = targets, .unmodelled = true},
+    {"trainable_token_indices*", .values = "null=-", .note = "tokens that train", .unmodelled = true},
     {"bias", .key = "trainable", .values = "none=- all=biases lora_only=adapted-biases"},
     {"rank_pattern.*", .note = parts, .unmodelled = true},
     {"use_qalora", .values = "false=-", .note = "another product", .unmodelled = true},
@@ -153,6 +154,25 @@ static void find_layers(struct mfu_import *m)
         mfu_import_list(m, "layers_to_transform", "trainable_layers", note);
 }
 
+/* Places of the one table of tokens whose entries train: a list of them, which may stand under the table's name. */
+static void find_tokens(struct mfu_import *m)
+{
+    static const char *const lists[] = {"trainable_token_indices", "trainable_token_indices.embed_tokens",
+                                        "trainable_token_indices.wte", "trainable_token_indices.embed_in"};
+    struct mfu_entry *first = NULL, *e;
+    char name[80];
+    int n = 0;
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && n == 0; i++)
+        for (; snprintf(name, sizeof name, "%s[%d]", lists[i], n), (e = mfu_import_find(m, name)); n++)
+            if (first)
+                mfu_import_leave(e, MFU_IGNORED, "counted with the first");
+            else
+                first = e;
+    if (first)
+        mfu_import_set(m, first, "trainable_tokens", "tokens that train", "%d", n);
+}
+
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *inputs, *bias = mfu_import_find(m, "bias"),
@@ -169,6 +189,7 @@ static void finish(struct mfu_import *m)
     find_encoder(m, method);
     mfu_import_list(m, "target_modules", "lora_targets", "linears that have adapters");
     find_layers(m);
+    find_tokens(m);
     mfu_import_adapt_tower(m, true, true);
     inputs = mfu_import_find(m, "feedforward_modules");
     if (inputs && strcmp(inputs->value, "[]") == 0)
