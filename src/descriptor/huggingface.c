@@ -829,9 +829,9 @@ static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_no
 static bool says_storage(const char *key, struct mfu_yaml_node *node)
 {
     static const char *const stored[] = {"fp8", "mxfp4", NULL};
-    struct mfu_yaml_node *method =
-        strcmp(key, "quantization_config") == 0 && mfu_node_type(node) == MFU_MAPPING ? mfu_node_find(node, "quant_method")
-                                                                                       : NULL;
+    struct mfu_yaml_node *method = strcmp(key, "quantization_config") == 0 && mfu_node_type(node) == MFU_MAPPING
+        ? mfu_node_find(node, "quant_method")
+        : NULL;
     const char *text = method ? mfu_node_text(method) : NULL;
 
     for (size_t i = 0; text && stored[i]; i++)

@@ -141,8 +141,9 @@ struct mfu_error;
       "type of the adapters' weights (peft: fp32)")                                                                    \
     X(DORA, "dora", "use_dora peft_use_dora", MFU_COUNT, 0, 1, 0, mfu_switch_names, "training",                        \
       "DoRA: adapters with a trained magnitude of each output")                                                        \
-    X(TRAINABLE_TOKENS, "trainable_tokens", "trainable_token_indices", MFU_COUNT, 0, 1048576, 0, NULL, "training",      \
-      "tokens whose entries of the table train beside LoRA (peft): each pass copies the whole table, as the head does " \
+    X(TRAINABLE_TOKENS, "trainable_tokens", "trainable_token_indices", MFU_COUNT, 0, 1048576, 0, NULL, "training",     \
+      "tokens whose entries of the table train beside LoRA (peft): each pass copies the whole table, as the head "     \
+      "does "                                                                                                          \
       "where it has the same")                                                                                         \
     X(TRAINABLE, "trainable", "", MFU_COUNT, 0, MFU_MODULES_ALL, MFU_MODULES_ALL, NULL, "training",                    \
       "weights of the model that train: all, none, or kinds of them (norms, biases, embeddings, head, attention, "     \

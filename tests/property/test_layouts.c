@@ -39,6 +39,8 @@ static void add_training(struct pairs *p)
         add(p, "lora_dropout", any(2) ? "0.1" : "0");
         add(p, "dora", any(4) ? "off" : "on");
         add(p, "lora_dtype", pick(mfu_adapter_types));
+        if (any(8) == 0)
+            add_number(p, "trainable_tokens", 1 + any(64));
     } else {
         add(p, "trainable", pick(trainable));
     }

@@ -615,6 +615,7 @@ static void settings_of_adapters_act_or_are_refused(void **state)
     static const char *const given[][2] = {{"lora_targets", "v_proj,down_proj"},
                                            {"lora_dropout", "0.1"},
                                            {"dora", "on"},
+                                           {"trainable_tokens", "16"},
                                            {"lokr_factor", "16"},
                                            {"adapter_blocks", "16"},
                                            {"prompt_encoder", "64"},

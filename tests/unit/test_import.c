@@ -890,6 +890,26 @@ static void adapters_are_understood(void **state)
     }
 }
 
+/* A list of tokens is counted, under the name of their table or none; null says that none train. */
+static void tokens_that_train_are_counted(void **state)
+{
+    static const struct {
+        const char *list;
+        double tokens;
+    } all[] = {{"[5, 9, 11]", 3}, {"{\"embed_tokens\": [5, 9]}", 2}, {"null", 0}};
+    char text[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(text, sizeof text,
+                 "{\"peft_type\": \"LORA\", \"r\": 8, \"target_modules\": [\"q_proj\"], "
+                 "\"trainable_token_indices\": %s, \"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\"}",
+                 all[i].list);
+        read_as("adapter_config.json", text, "peft", NULL);
+        assert_near(setting(MFU_S_TRAINABLE_TOKENS), all[i].tokens, 0);
+    }
+}
+
 /* Words of the two programs around TrainingArguments, under their own names; what one entry decides, others of its kind do
  * not repeat. */
 static void files_of_programs_around_the_trainer_are_theirs(void **state)
@@ -1658,6 +1678,7 @@ int main(void)
         cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
         cmocka_unit_test(what_is_off_is_ignored),
         cmocka_unit_test(adapters_are_understood),
+        cmocka_unit_test(tokens_that_train_are_counted),
         cmocka_unit_test(files_of_programs_around_the_trainer_are_theirs),
         cmocka_unit_test(methods_of_peft_are_understood),
         cmocka_unit_test(layers_of_peft_have_numbers),

@@ -185,7 +185,7 @@ static void attributes_are_numbers_expressions_or_choices(void **state)
     assert_near(attribute(m, 6, 2), 64, 0);
     assert_near(attribute(m, 11, 0), 1, 0); /* gelu_tanh */
     assert_near(attribute(m, 2, 0), 0, 0);  /* add: into, as assumed */
-    assert_null(m->ops[2].attribute[1]);
+    assert_null(m->ops[2].attribute[2]);
     mfu_model_free(m);
 }
 

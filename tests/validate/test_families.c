@@ -99,6 +99,46 @@ static void parameters_of_published_models_are_exact(void **state)
     assert_true(n_types >= LEAST_TYPES);
 }
 
+/* Types whose code is not transformers' own are read under their authors' names, as the published model of that size. */
+static void types_of_authors_are_known(void **state)
+{
+    static const struct {
+        const char *model, *config;
+    } all[] = {
+        {"Kimi-K2",
+         "{\"architectures\": [\"DeepseekV3ForCausalLM\"], \"model_type\": \"kimi_k2\", \"first_k_dense_replace\": 1, "
+         "\"hidden_act\": \"silu\", \"hidden_size\": 7168, \"intermediate_size\": 18432, \"kv_lora_rank\": 512, "
+         "\"max_position_embeddings\": 131072, \"moe_intermediate_size\": 2048, \"moe_layer_freq\": 1, \"n_group\": 1, "
+         "\"n_routed_experts\": 384, \"n_shared_experts\": 1, \"num_attention_heads\": 64, \"num_experts_per_tok\": 8, "
+         "\"num_hidden_layers\": 61, \"num_key_value_heads\": 64, \"q_lora_rank\": 1536, \"qk_nope_head_dim\": 128, "
+         "\"qk_rope_head_dim\": 64, \"quantization_config\": {\"quant_method\": \"fp8\"}, \"topk_group\": 1, "
+         "\"v_head_dim\": 128, \"vocab_size\": 163840}"},
+        {"internlm2_5-7b",
+         "{\"architectures\": [\"InternLM2ForCausalLM\"], \"model_type\": \"internlm2\", \"bias\": false, "
+         "\"hidden_act\": "
+         "\"silu\", \"hidden_size\": 4096, \"intermediate_size\": 14336, \"max_position_embeddings\": 32768, "
+         "\"num_attention_heads\": 32, \"num_hidden_layers\": 32, \"num_key_value_heads\": 8, \"vocab_size\": 92544}"},
+        {"EXAONE-3.5-7.8B",
+         "{\"architectures\": [\"ExaoneForCausalLM\"], \"model_type\": \"exaone\", \"activation_function\": \"silu\", "
+         "\"head_dim\": 128, \"hidden_size\": 4096, \"intermediate_size\": 14336, \"max_position_embeddings\": 32768, "
+         "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"num_layers\": 32, \"vocab_size\": 102400}"},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct mfu_error err = {0};
+        const struct mfu_model *known = mfu_catalog_model(f->catalog, all[i].model, &err);
+        struct mfu_model *m = plan(f, all[i].model, all[i].config);
+
+        if (!known)
+            fail_msg("%s", err.text);
+        if (f->plan.program.params != known->published_params || isnan(mfu_plan_fits(&f->plan)))
+            fail_msg("%s: %.0f parameters, not %.0f", all[i].model, f->plan.program.params, known->published_params);
+        mfu_plan_release(&f->plan);
+        mfu_model_free(m);
+    }
+}
+
 /* Each type of transformers (families.py --types), as its class begins: exact, or unknown whether it fits, or refused. */
 static void no_type_is_planned_as_another(void **state)
 {
@@ -316,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_of_published_models_are_exact),
+        cmocka_unit_test(types_of_authors_are_known),
         cmocka_unit_test(no_type_is_planned_as_another),
         cmocka_unit_test(parameters_of_variants_are_exact),
         cmocka_unit_test(names_of_papers_are_known),

@@ -3,6 +3,7 @@
  * a row by a normal distribution (Gemma 3n; transformers 5.23, modeling_gemma3n.py, _gaussian_topk()).
  *
  * Operation by operation: two numbers of each row, subtracted, ReLU.  Backward needs the input for the deviation, and the result.
+ * Tensor ranks take the mean and the deviation of the columns that they have, as transformers' plan makes them (tp_plan: colwise).
  */
 #include <stddef.h>
 
@@ -21,13 +22,13 @@ static int of_rows(struct mfu_builder *s, const char *suffix, int x, double laun
 
 static void forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), mean = of_rows(s, "mean", x, 1),
+    int x = mfu_node_save(n, mfu_node_input(s, n, 0)), mean = of_rows(s, "mean", x, 1),
         deviation = of_rows(s, "std", x, 3), over;
 
     mfu_tensor_extend(s, mean);
     over = mfu_emit_broadcast(s, "sub", mfu_view_type(s, x), 1, x, deviation);
-    n->out = mfu_node_save(s, n, mfu_emit_map(s, "relu", 1, over, MFU_NO_VIEW));
-    mfu_node_save(s, n, deviation);
+    n->out = mfu_node_save(n, mfu_emit_map(s, "relu", 1, over, MFU_NO_VIEW));
+    mfu_node_save(n, deviation);
 }
 
 static void backward(struct mfu_builder *s, struct mfu_node *n)
@@ -47,7 +48,7 @@ const struct mfu_primitive mfu_primitive_cutoff = {
     .name = "cutoff",
     .summary = "what is over a row's mean and so many deviations",
     .inputs = {1, 1},
-    .traits = MFU_BY_ROW,
+    .traits = MFU_ELEMENTWISE,
     .forward = forward,
     .backward = backward,
 };

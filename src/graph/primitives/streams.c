@@ -64,8 +64,8 @@ static int product(struct mfu_builder *s, const struct mfu_node *n, const char *
 static void mix(struct mfu_builder *s, struct mfu_node *n)
 {
     double streams = n->op->attribute[STREAMS];
-    int given = mfu_node_input(s, n, 0), coefficients = mfu_node_save(s, n, mfu_autocast(s, mfu_node_input(s, n, 1)));
-    int x = mfu_node_save(s, n, mfu_autocast(s, given)), out;
+    int given = mfu_node_input(s, n, 0), coefficients = mfu_node_save(n, mfu_autocast(s, mfu_node_input(s, n, 1)));
+    int x = mfu_node_save(n, mfu_autocast(s, given)), out;
 
     out = product(s, n, "", mfu_view_columns(s, x) / streams, streams, x, coefficients, mfu_tensor_like(s, x));
     n->out = mfu_emit_cast(s, copy(s, "copy", add_into(s, out, given)), mfu_view_type(s, given));
@@ -86,10 +86,10 @@ static void mix_backward(struct mfu_builder *s, struct mfu_node *n)
 static void correct(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = mfu_node_input(s, n, 0), made = mfu_node_input(s, n, 1);
-    int factors = mfu_node_save(s, n, mfu_node_input(s, n, 2)), d = mfu_emit_map(s, "sub", 1, made, MFU_NO_VIEW);
+    int factors = mfu_node_save(n, mfu_node_input(s, n, 2)), d = mfu_emit_map(s, "sub", 1, made, MFU_NO_VIEW);
 
     d = mfu_emit_laid(s, "repeat", 1, mfu_view_rows(s, x), mfu_view_columns(s, x), 1, &d);
-    mfu_node_save(s, n, d);
+    mfu_node_save(n, d);
     n->out = add_into(s, mfu_emit_broadcast(s, "", mfu_view_type(s, d), 1, d, factors), x);
 }
 
@@ -135,9 +135,9 @@ static void mean_backward(struct mfu_builder *s, struct mfu_node *n)
 /* The mean of squares, and its root. */
 static int length(struct mfu_builder *s, struct mfu_node *n, int x, double launches)
 {
-    int mean = of_rows(s, "mean", 1, mfu_emit_map(s, "pow", 1, mfu_node_save(s, n, x), MFU_NO_VIEW), 1);
+    int mean = of_rows(s, "mean", 1, mfu_emit_map(s, "pow", 1, mfu_node_save(n, x), MFU_NO_VIEW), 1);
 
-    return mfu_node_save(s, n, of_rows(s, "sqrt", 1, mean, launches));
+    return mfu_node_save(n, of_rows(s, "sqrt", 1, mean, launches));
 }
 
 /* From the gradient of the mean of squares to that of the row; saved[0] is the row. */
@@ -155,8 +155,7 @@ static void length_backward(struct mfu_builder *s, struct mfu_node *n, int dmean
 static void match(struct mfu_builder *s, struct mfu_node *n)
 {
     int to = mfu_node_input(s, n, 1), x = mfu_emit_cast(s, mfu_node_input(s, n, 0), mfu_view_type(s, to));
-    int is = length(s, n, x, 2),
-        times = mfu_node_save(s, n, mfu_emit_broadcast(s, "mul", mfu_view_type(s, x), 1, x, to));
+    int is = length(s, n, x, 2), times = mfu_node_save(n, mfu_emit_broadcast(s, "mul", mfu_view_type(s, x), 1, x, to));
 
     n->out = mfu_emit_broadcast(s, "", mfu_view_type(s, x), 1, times, is);
 }
@@ -205,7 +204,7 @@ const struct mfu_primitive mfu_primitive_streams = {
     .name = "streams",
     .summary = "several streams of residuals, of which a layer reads one (AltUp)",
     .attributes = {[KIND] = {"kind", NULL, kinds, "mix, correct, spread, mean, length or match"},
-                   [STREAMS] = {"streams", "streams", NULL, "so many", 1}},
+                   [STREAMS] = {"n", "1", NULL, "so many, of all but lengths", 1}},
     .inputs = {1, 3},
     .shape = shape,
     .forward = forward,

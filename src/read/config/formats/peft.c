@@ -25,7 +25,7 @@ static const struct mfu_import_row rows[] = {
     {"r init_r oft_block_size boft_block_size block_size n_frequency num_virtual_tokens", .key = "lora"},
     {"boft_block_num", .key = "adapter_blocks"},
     {"n_frequency_pattern* block_size_pattern* layers_to_transform* layer_replication* target_parameters* "
-     "trainable_token_indices* exclude_modules*", .values = "=- null=-", .note = parts, .unmodelled = true},
+     "exclude_modules*", .values = "=- null=-", .note = parts, .unmodelled = true},
     {"decompose_factor", .key = "lokr_factor"},
     {"lora_dropout vera_dropout miss_dropout vblora_dropout randlora_dropout hira_dropout gralora_dropout "
      "pvera_dropout deft_dropout tinylora_dropout unilora_dropout", .key = "lora_dropout"},
