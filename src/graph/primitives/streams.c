@@ -195,7 +195,7 @@ static void backward(struct mfu_builder *s, struct mfu_node *n)
     case CORRECT: correct_backward(s, n); return;
     case SPREAD: spread_backward(s, n); return;
     case MEAN: mean_backward(s, n); return;
-    case LENGTH: length_backward(s, n, of_rows(s, "dsqrt", 1, n->gradient, 3)); return;
+    case LENGTH: length_backward(s, n, mfu_emit_map(s, "dsqrt", 3, n->gradient, n->saved[1])); return;
     default: match_backward(s, n);
     }
 }
