@@ -59,12 +59,23 @@ bool mfu_is_among(const char *words, const char *name)
     return false;
 }
 
+/* The same without points, which nobody need type: "qwen25-7b" is Qwen2.5-7B. */
+static int next_typed(const char **name)
+{
+    int c;
+
+    do
+        c = next_letter(name);
+    while (c == '.');
+    return c;
+}
+
 /* Writes the letters that matter; returns how many, LONGEST if too many. */
 static int fold(char folded[LONGEST], const char *name)
 {
     int length = 0, c;
 
-    while ((c = next_letter(&name)) && length < LONGEST)
+    while ((c = next_typed(&name)) && length < LONGEST)
         folded[length++] = (char)c;
     return length;
 }
@@ -144,7 +155,7 @@ static int distance_to_parts(const char *word, int length, const char *name, con
 {
     int nearest = limit + 1, n = 0;
 
-    for (const char *at = name; next_letter(&at); n++)
+    for (const char *at = name; next_typed(&at); n++)
         if (*at && strchr("-_ .", *at) && abs(n + 1 - length) <= limit && n + 1 >= SHORTEST_PART)
             nearest = least(nearest, distance(word, length, folded, n + 1, limit));
     return nearest;
@@ -177,7 +188,8 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
 {
     char word[LONGEST];
     int length = fold(word, typed);
-    int limit = 1 + length / 4; /* a slip per four letters, and one */
+    int limit = least(1 + length / 4,
+                      length > 3 ? (length - 1) / 2 : 1); /* a slip per four letters, and one; fewer than half */
     int ranks[LONGEST];
     size_t found = 0;
 

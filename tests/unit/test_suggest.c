@@ -6,8 +6,9 @@
 #include "base/suggest.h"
 
 static const char *const names[] = {
-    "batch",  "seq",       "tp",     "precision", "vram_reserved", "gpt2-xl",  "gpt2",
-    "n_embd", "n_kv_head", "n_head", "h100-sxm",  "h100-pcie",     "head_dim", "memory_bandwidth",
+    "batch",      "seq",    "tp",       "precision", "vram_reserved", "gpt2-xl",          "gpt2", "n_embd",
+    "n_kv_head",  "n_head", "h100-sxm", "h100-pcie", "head_dim",      "memory_bandwidth", "uvit", "qwen2-57b-a14b",
+    "qwen2.5-7b",
 };
 
 static const char *nearest(const char *typed)
@@ -33,6 +34,7 @@ static void slips_are_forgiven(void **state)
         {"h100 smx", "h100-sxm"},
         {"h10o", "h100-sxm"}, /* of the beginning of a name */
         {"memry", "memory_bandwidth"},
+        {"qwen25-7b", "qwen2.5-7b"},
     };
 
     (void)state;
@@ -43,7 +45,7 @@ static void slips_are_forgiven(void **state)
 static void a_wrong_hint_is_worse_than_none(void **state)
 {
     static const char *const strangers[] = {
-        "", "-", "zebra", "xy", "x", "frobnicate", "cats", "dlp2", "xlembd",
+        "", "-", "zebra", "xy", "x", "frobnicate", "cats", "dlp2", "xlembd", "unet",
     };
     const char *best[1];
     char endless[1000];
@@ -132,7 +134,7 @@ static int rank(const char *typed, const char *name)
     if (n >= m && strncmp(name, typed, (size_t)m) == 0)
         return n > m;
     d = distance(typed, m, name, n);
-    limit = limit < m ? limit : m - 1;
+    limit = m > 3 && (m - 1) / 2 < limit ? (m - 1) / 2 : limit < m ? limit : m - 1;
     return d <= (*typed == *name || limit < 1 ? limit : 1) ? 1 + d : 99;
 }
 
