@@ -123,6 +123,7 @@ static void gelu_erf_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_tensor_extend(s, square);
     mfu_tensor_extend(s, minus);
     mfu_tensor_extend(s, slope);
+    mfu_tensor_extend(s, n->saved[1]); /* as long as its function runs */
     mfu_grad_add(s, n, 0, mfu_emit_map(s, "ddiv", 1, d, MFU_NO_VIEW));
     mfu_grad_add(s, n, 0, mfu_emit_map(s, "mul", 1, dhalf, MFU_NO_VIEW));
 }

@@ -525,7 +525,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     double pairs = a.sequences * a.heads * a.seq * a.keys;
     int learnt = (int)n->op->attribute[LEARNED], weight = learnt == TALKS ? mfu_node_weight(s, n, 0) : MFU_NO_VIEW;
     int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y, given = MFU_NO_VIEW,
-                                               talked = MFU_NO_VIEW;
+                                               named = MFU_NO_VIEW, talked = MFU_NO_VIEW;
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
@@ -556,6 +556,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
             for (int i = 0; i < 2; i++)
                 scores =
                     mfu_emit_broadcast(s, i ? "shift" : "cat_sinks", mfu_view_type(s, scores), 1, scores, MFU_NO_VIEW);
+        named = scores;
         if (upcasts(s, n) && (!mfu_precisions[s->config->precision].scaler || mfu_view_type(s, scores) == MFU_F32))
             scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
@@ -572,6 +573,11 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     y = product(s, &a, "values", a.seq, a.value_dim, a.keys, factor, qkv[2]);
     n->out = mfu_emit_laid(s, "merge", 1, mfu_view_rows(s, mfu_node_input(s, n, 0)),
                            n->op->attribute[HEADS] * value_dim(n->op), 1, &y);
+    if (is_scored(n)
+        && s->runtime->scopes) { /* variables (transformers 5.23, modeling_deberta_v2.py: rel_att, attention_scores) */
+        mfu_tensor_extend(s, mfu_node_input(s, n, 3));
+        mfu_tensor_extend(s, named);
+    }
     for (int i = 0; i < 3; i++)
         mfu_node_save(n, qkv[i]);
     MFU_SAVE(n, probabilities, factor, mask, capped, given, talked);
