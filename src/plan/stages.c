@@ -489,6 +489,7 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_flight, struct mfu_memory_answer *m)
 {
     double more = more_bytes(s, in_flight), factor = s->alone.reserved_bytes / s->alone.peak.bytes;
+    double others = p->config.setting[MFU_S_VRAM_RESERVED];
     bool updates = s->updates.peak.bytes > s->alone.peak.bytes + more; /* the optimizer takes the most */
     /* The first stage waits for nobody before its first backward pass. */
     bool waits = s->number > 0 && mfu_trainers[p->config.trainer].synchronizes;
@@ -502,11 +503,12 @@ static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_
     /* Blocks of so many microbatches are not replayed: what splinters of the cached memory stays is anything up to the
      * whole.  What NCCL still reads comes back before the card is full, but others were cut in its place. */
     m->loose_bytes = m->reserved_bytes - m->peak.bytes;
-    m->loose_bytes +=
-        mfu_withhold(&s->withheld, waits ? 1 : fmax(in_flight, 1), p->config.setting[MFU_S_VRAM_RESERVED], m);
-    m->smi_bytes = m->reserved_bytes + m->context_bytes;
-    m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
+    m->loose_bytes += mfu_withhold(&s->withheld, waits ? 1 : fmax(in_flight, 1), others, m);
     m->fits = m->missing_bytes + m->loose_bytes / 2 <= 0;
+    if (m->fits) /* what is cached is given back before the card is full */
+        m->reserved_bytes = fmax(fmin(m->reserved_bytes, m->capacity_bytes - m->context_bytes - others), m->peak.bytes);
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
     m->fragmented = !m->fits && m->missing_bytes <= 0;
     if (m->fragmented)
         m->missing_bytes += m->loose_bytes;

@@ -162,6 +162,8 @@ static void check_memory(const struct mfu_plan *p, const struct mfu_memory_answe
     HOLDS_NEAR(m->reserved_bytes + m->context_bytes + m->paged_bytes - m->evicted_bytes, m->smi_bytes, EXACT);
     HOLDS(m->peak.forward_peak_bytes <= m->peak.bytes * (1 + EXACT));
     HOLDS_NEAR((m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes, m->fill, EXACT);
+    HOLDS(!m->fits || p->config.setting[MFU_S_PP] == 1
+          || m->fill <= 1 + EXACT); /* what is cached is given back before */
     HOLDS(m->fits == (m->missing_bytes <= 0));
     HOLDS(!m->fits
           || m->peak.bytes + m->context_bytes + p->config.setting[MFU_S_VRAM_RESERVED]
@@ -496,6 +498,31 @@ static void a_verdict_leaves_no_gap(void **unused)
     }
 }
 
+/* A pipeline that fits only where the allocator gives back what it caches reserves no more than there is. */
+static void cached_memory_is_given_back(void **unused)
+{
+    PLAN p = {0}, less = {0};
+    struct mfu_scenario s;
+    int tried = 0;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        const struct mfu_memory_answer *m = &p.memory;
+        double left;
+
+        next_layout(&s, &p);
+        left = m->capacity_bytes - m->context_bytes - m->peak.bytes;
+        if (p.config.setting[MFU_S_PP] < 2 || !m->fits || left < m->loose_bytes)
+            continue;
+        /* Room for three quarters of what is cached: it fits where a half does. */
+        if (!replan(&less, &s, "vram_reserved", left - 0.75 * m->loose_bytes) || !less.memory.fits)
+            continue;
+        tried++;
+        HOLDS(less.memory.fill <= 1 + EXACT);
+    }
+    assert_true(tried > 0);
+}
+
 /* New weights are gathered beside the first forward, which needs them: that hides no more than itself, and so less than
  * all forwards (here without messages of their own). */
 static void a_gather_hides_behind_one_forward(void **unused)
@@ -725,6 +752,7 @@ int main(void)
         cmocka_unit_test(parts_of_sequences_are_no_more_work),
         cmocka_unit_test(a_gather_hides_behind_one_forward),
         cmocka_unit_test(a_verdict_leaves_no_gap),
+        cmocka_unit_test(cached_memory_is_given_back),
         cmocka_unit_test(a_better_card_is_no_worse),
         cmocka_unit_test(all_routes_lead_to_one_plan),
         cmocka_unit_test(no_pipeline_of_an_encoder_and_a_decoder),
