@@ -443,6 +443,7 @@ int mfu_plan_weigh(struct mfu_plan *p, bool of_passes, struct mfu_error *err)
         name_moment(p);
     }
     p->peak_known = p->built && !of_passes;
+    m->returned_bytes = 0;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[modules_of(p)]
@@ -579,9 +580,9 @@ void mfu_plan_memory_spread(const struct mfu_plan *p, struct mfu_memory_answer *
 
     for (int i = 0; i < (p->config.ranks > 1 ? 3 : 2); i++)
         variance += pow(c[outside[i]] * sigma[outside[i]], 2);
-    m->smi_low_bytes = m->smi_bytes - m->withheld_bytes + m->least_withheld_bytes;
+    m->smi_low_bytes = m->smi_bytes + m->returned_bytes - m->withheld_bytes + m->least_withheld_bytes;
     m->smi_low_bytes = fmax(m->smi_low_bytes - MFU_SIGMAS * sqrt(variance + live * live), m->context_bytes);
-    m->smi_low_bytes = fmin(m->smi_low_bytes, beside + m->least_reserved_bytes);
+    m->smi_low_bytes = fmin(fmin(m->smi_low_bytes, m->smi_bytes), beside + m->least_reserved_bytes);
     m->smi_high_bytes = fmax(m->smi_bytes, beside + m->most_reserved_bytes);
     if (r->reserved < MFU_COEFFICIENT_COUNT) { /* longer runs keep more than two steps do */
         cached = m->peak.bytes * c[r->reserved] * sigma[r->reserved];

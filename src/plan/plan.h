@@ -38,10 +38,11 @@ struct mfu_memory_answer {
     double least_reserved_bytes, most_reserved_bytes; /* of orders of batches that differ in length; NAN: all alike */
     double withheld_bytes;                            /* of what is reserved: freed, but not back yet; */
     double least_withheld_bytes, most_withheld_bytes; /* the same where hosts are less or more ahead */
-    double paged_bytes, evicted_bytes;                /* optimizer states in managed memory; of these on the host */
-    double context_bytes;                             /* CUDA context, kernels, libraries */
-    double smi_bytes;                                 /* nvidia-smi's figure for the process */
-    double smi_low_bytes, smi_high_bytes;             /* 90 % interval of it */
+    double returned_bytes; /* cached, but given back before the card is full: not in what is reserved (pipelines) */
+    double paged_bytes, evicted_bytes;    /* optimizer states in managed memory; of these on the host */
+    double context_bytes;                 /* CUDA context, kernels, libraries */
+    double smi_bytes;                     /* nvidia-smi's figure for the process */
+    double smi_low_bytes, smi_high_bytes; /* 90 % interval of it */
     double loose_bytes; /* cached, of which nobody has worked out how much comes back before the card is full */
     double drive_bytes; /* of one process on its host's NVMe drives */
     double host_bytes, pinned_bytes; /* of one process in its host's memory; locked of these */

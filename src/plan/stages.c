@@ -506,7 +506,8 @@ static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_
     m->loose_bytes += mfu_withhold(&s->withheld, waits ? 1 : fmax(in_flight, 1), others, m);
     m->fits = m->missing_bytes + m->loose_bytes / 2 <= 0;
     if (m->fits) /* what is cached is given back before the card is full */
-        m->reserved_bytes = fmax(fmin(m->reserved_bytes, m->capacity_bytes - m->context_bytes - others), m->peak.bytes);
+        m->returned_bytes = fmax(m->reserved_bytes + m->context_bytes + others - m->capacity_bytes, 0);
+    m->reserved_bytes -= m->returned_bytes;
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + others) / m->capacity_bytes;
     m->fragmented = !m->fits && m->missing_bytes <= 0;

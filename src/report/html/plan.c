@@ -19,7 +19,7 @@ static void verdict(FILE *out, const struct mfu_plan *p)
         mfu_html_say(out, "does not fit: %s too much", MFU_Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits)
         mfu_html_say(out, "does not fit: fragmented");
-    else if (m->fill > 1)
+    else if (m->fill > 1 || m->returned_bytes > 0)
         mfu_html_say(out, "fits only when cached memory is given back");
     else
         mfu_html_say(out, m->fill > 0.95 ? "fits, just" : "fits");

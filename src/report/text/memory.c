@@ -127,7 +127,7 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
         mfu_flow_break(&f);
         mfu_flow_words(&f, MFU_FAINT, "%s", m->message);
         mfu_flow_break(&f);
-    } else if (m->fill > 1)
+    } else if (m->fill > 1 || m->returned_bytes > 0)
         mfu_flow_words(&f, MFU_WARN, "Fits only when the allocator gives back what it caches: %s are left for that.",
                        Q(-m->missing_bytes, MFU_BYTES));
     else

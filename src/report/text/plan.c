@@ -156,7 +156,7 @@ static void verdict(struct mfu_flow *f, const struct mfu_plan *p)
         mfu_flow_piece(f, MFU_BAD, "does not fit: %s too much", Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits)
         mfu_flow_piece(f, MFU_BAD, "does not fit: fragmented");
-    else if (m->fill > 1)
+    else if (m->fill > 1 || m->returned_bytes > 0)
         mfu_flow_piece(f, MFU_WARN, "fits only when cached memory is given back");
     else
         mfu_flow_piece(f, m->fill > 0.95 ? MFU_WARN : MFU_GOOD, m->fill > 0.95 ? "fits, just" : "fits");
