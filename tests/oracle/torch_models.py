@@ -757,12 +757,13 @@ def encoder_cases():
 
 TIMM_1 = ["eva_large_patch14_196", "eva_giant_patch14_224", "poolformer_s12", "convnextv2_tiny", "convnextv2_nano", "beit_base_patch16_224", "gmlp_s16_224", "gmixer_12_224", "resmlp_12_224", "vit_medium_patch16_reg4_gap_256", "vit_base_patch16_siglip_224", "vit_base_patch32_clip_quickgelu_224",
           "eva02_small_patch14_336", "eva02_base_patch14_448", "eva02_base_patch16_clip_224", "vit_small_patch16_rope_224", "vit_medium_patch16_rope_reg1_gap_256", "pvt_v2_b1", "pvt_v2_b2_li",
-          "crossvit_tiny_240", "crossvit_9_dagger_240"]
+          "crossvit_tiny_240", "crossvit_9_dagger_240", "aimv2_large_patch14_224", "vit_pe_core_small_patch16_384", "vit_pe_lang_large_patch14_448"]
 TIMM_1_IMAGES = ["maxvit_tiny_tf_224", "maxvit_rmlp_nano_rw_256", "coatnet_0_rw_224", "coatnet_nano_rw_224", "coatnet_0_224", "maxxvit_rmlp_nano_rw_256", "maxxvitv2_nano_rw_256",
                  "inception_next_atto", "inception_next_tiny", "hgnet_tiny", "hgnetv2_b4", "mobilenetv4_conv_small", "mobilenetv4_conv_medium", "caformer_s18", "convformer_s18",
                  "poolformerv2_s12", "repvit_m0_9", "repvit_m2", "convnext_nano_ols", "davit_tiny", "efficientformer_l1", "efficientformer_l3",
                  "ghostnet_100", "ghostnet_130", "resnetv2_50d_frn", "resnetv2_50d_evos",
-                 "mambaout_femto", "mambaout_small_rw", "starnet_s1", "tiny_vit_5m_224", "tiny_vit_21m_384", "fasternet_t0"]
+                 "mambaout_femto", "mambaout_small_rw", "starnet_s1", "tiny_vit_5m_224", "tiny_vit_21m_384", "fasternet_t0",
+                 "gcresnext26ts", "resnet50_clip", "dpn68", "dpn92"]
 TOKENS = ["mixer_b16_224", "swin_tiny_patch4_window7_224", "deit_small_distilled_patch16_224", "swinv2_tiny_window8_256", "swinv2_cr_tiny_ns_224", "cait_xxs24_224", "pit_ti_distilled_224"]
 TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet50_gn", "resnetv2_50",
         "resnetv2_50x1_bitm", "regnety_032", "efficientnet_b0", "tf_efficientnet_b1", "densenet121", "vit_small_r26_s32_224", "resnetrs50", "resnetaa50d", "ecaresnet50d",
