@@ -28,8 +28,7 @@ static void launch(struct mfu_builder *s, const char *suffix, const struct mfu_n
 
 enum { WEIGHED, SHARES, SHARES_IN }; /* saved: in the type of softmax, and in that of the product */
 
-static int product(struct mfu_builder *s, const char *suffix, double rows, double columns,
-                   double k, int a, int b)
+static int product(struct mfu_builder *s, const char *suffix, double rows, double columns, double k, int a, int b)
 {
     int out = mfu_tensor_new(s, s->config->batch * rows, columns, s->numerics.compute, MFU_PART_ACTIVATIONS);
 
