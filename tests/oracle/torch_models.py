@@ -765,7 +765,7 @@ TIMM_1_IMAGES = ["maxvit_tiny_tf_224", "maxvit_rmlp_nano_rw_256", "coatnet_0_rw_
                  "mambaout_femto", "mambaout_small_rw", "starnet_s1", "tiny_vit_5m_224", "tiny_vit_21m_384", "fasternet_t0",
                  "gcresnext26ts", "resnet50_clip", "dpn68", "dpn92", "mixnet_s", "mixnet_l",
                  "efficientnet_b3_g8_gn", "mobilenetv1_100h", "vitamin_small_224", "dla34", "dla60_res2net", "dla102x",
-                 "volo_d1_224", "selecsls42b", "skresnet18", "skresnext50_32x4d", "legacy_seresnet18"]
+                 "volo_d1_224", "selecsls42b", "skresnet18", "skresnext50_32x4d", "legacy_seresnet18", "gernet_m"]
 TOKENS = ["mixer_b16_224", "swin_tiny_patch4_window7_224", "deit_small_distilled_patch16_224", "swinv2_tiny_window8_256", "swinv2_cr_tiny_ns_224", "cait_xxs24_224", "pit_ti_distilled_224"]
 TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet50_gn", "resnetv2_50",
         "resnetv2_50x1_bitm", "regnety_032", "efficientnet_b0", "tf_efficientnet_b1", "densenet121", "vit_small_r26_s32_224", "resnetrs50", "resnetaa50d", "ecaresnet50d",
