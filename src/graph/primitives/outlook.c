@@ -49,11 +49,11 @@ static void forward(struct mfu_builder *s, struct mfu_node *n)
     scores = mfu_emit_map(s, "scale", 1, scores, MFU_NO_VIEW);
     if (s->numerics.widens)
         scores = mfu_emit_cast(s, scores, MFU_F32);
-    shares = mfu_node_save(s, n, mfu_tensor_like(s, scores));
+    shares = mfu_node_save(n, mfu_tensor_like(s, scores));
     MFU_EMIT(s, MFU_VIEWS(scores), MFU_VIEWS(shares), .suffix = "softmax", .kind = MFU_REDUCTION,
              .flops = 5 * mfu_view_elements(s, scores));
-    shares = mfu_node_save(s, n, mfu_autocast(s, shares));
-    v = mfu_node_save(s, n, copied(s, "heads", unfolded));
+    shares = mfu_node_save(n, mfu_autocast(s, shares));
+    v = mfu_node_save(n, copied(s, "heads", unfolded));
     n->out = product(s, n, "", windows, columns / n->op->attribute[HEADS], taps, shares, v);
     n->out = turned(s, "fold", MFU_REDUCTION, mfu_view_rows(s, mfu_node_input(s, n, VALUES)), columns,
                     copied(s, "merge", n->out));

@@ -45,12 +45,12 @@ static int softmax(struct mfu_builder *s, const char *suffix, int scores, int ot
 
 static void weighed_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int x = mfu_node_save(s, n, mfu_autocast(s, mfu_node_input(s, n, 0))), scores = mfu_node_input(s, n, 1), shares;
+    int x = mfu_node_save(n, mfu_autocast(s, mfu_node_input(s, n, 0))), scores = mfu_node_input(s, n, 1), shares;
 
     if (s->numerics.widens)
         scores = mfu_emit_cast(s, scores, MFU_F32);
-    shares = mfu_node_save(s, n, softmax(s, "softmax", scores, MFU_NO_VIEW));
-    shares = mfu_node_save(s, n, mfu_autocast(s, shares));
+    shares = mfu_node_save(n, softmax(s, "softmax", scores, MFU_NO_VIEW));
+    shares = mfu_node_save(n, mfu_autocast(s, shares));
     n->out = product(s, "", 1, mfu_view_columns(s, x), mfu_view_rows(s, x) / s->config->batch, shares, x);
 }
 
