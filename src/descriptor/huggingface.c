@@ -173,19 +173,23 @@ static int knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
 
 static int fail_type(struct reader *r, const struct known *known)
 {
-    char list[400] = "none";
-    size_t used = 0;
+    struct mfu_yaml_node *node = at_key(r, 0, "text_config.model_type");
+    const char *text = node ? mfu_node_text(node) : NULL;
+    size_t i = 0;
 
     if (known->others[0])
         return mfu_node_fail(r->config, r->of, r->err, "no model file describes such a '%.80s': %s", r->type,
                              known->others);
-    for (size_t i = 0; i < known->n && used < sizeof list - 1; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known->types[i]);
-    mfu_fail(r->err, MFU_EINPUT,
-             "no model file knows the model_type '%.80s'; "
-             "known are: %s",
-             r->type, list);
-    mfu_error_nearest(r->err, r->type, known->types, known->n);
+    while (text && i < known->n && strcmp(known->types[i], text) != 0)
+        i++;
+    if (text && i < known->n)
+        mfu_fail_suggest(r->err, text,
+                         "no model file knows the model_type '%.80s'; its text_config alone, in a file by itself, is a "
+                         "'%.80s', which is known",
+                         r->type, text);
+    else
+        mfu_fail_nearest(r->err, r->type, known->types, known->n,
+                         "no model file knows the model_type '%.80s', only %zu others", r->type, known->n);
     return mfu_node_error(r->config, r->of, r->err);
 }
 
@@ -409,8 +413,9 @@ static struct mfu_yaml_node *of_all(struct mfu_yaml_node *node)
 static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
     const char *text = mfu_node_text(node);
-    int yes = mfu_node_bool(node);
+    int yes = mfu_node_bool(node), i;
     double value;
+    struct mfu_yaml_node *null;
 
     if (yes >= 0)
         return set_dim(r, m, dim, yes ? "1" : "0");
@@ -421,6 +426,8 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
     else if (mfu_quantity_parse(text, MFU_COUNT, &value, r->err) == 0) {
         if (value >= 0)
             return set_dim(r, m, dim, text);
+        if (value == -1 && (null = entry(r, "nulls", m->dims[dim].name, &i)))
+            return set_dim(r, m, dim, mfu_node_text(null));
         mfu_fail(r->err, MFU_EINPUT, "'%.80s' is below zero", text);
     }
     return mfu_node_error(r->config, node, r->err);

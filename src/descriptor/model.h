@@ -190,7 +190,7 @@ void mfu_model_free(struct mfu_model *);
  *                                      # (any: all), or of letters of a text; the first of several keys that is there
  *       usual: {moe_layer_freq: 1}     # values with which the file is right; any other is not modelled
  *       ignored: [rope_type]           # keys that change neither memory nor time
- *       nulls: {window: 0}             # what a null means that is not "as assumed"
+ *       nulls: {window: 0}             # what a null, or -1, means that is not "as assumed"
  *       words: {swish: silu}           # what their names of our choices are
  *
  * The tables of files that it extends hold where its own says nothing.  A key that no table reads

@@ -625,6 +625,7 @@ static void a_config_is_read_whole(void **state)
         {"{\"model_type\": \"w\"}", 1, 4, 0},
         {"{\"model_type\": \"w\", \"hidden_act\": \"relu\", \"sliding_window\": 7}", 3, 7, 0},
         {"{\"model_type\": \"w\", \"hidden_act\": \"swish\", \"sliding_window\": null}", 2, 0, 0},
+        {"{\"model_type\": \"w\", \"sliding_window\": -1}", 1, 0, 0},
         {"{\"model_type\": \"w\", \"architectures\": [\"WForLabels\"]}", 1, 4, 2},
         {"{\"model_type\": \"w\", \"architectures\": [\"WModel\"], \"id2label\": {\"0\": \"a\"}}", 1, 4, 0},
         {"{\"model_type\": \"w\", \"architectures\": [\"WForLabels\"], \"id2label\": {\"0\": \"a\", \"1\": \"b\", "
@@ -657,7 +658,8 @@ static void configs_that_are_odd_are_refused(void **state)
 {
     // clang-format off
     static const struct { const char *text, *part, *suggestion; int line, column; } rows[] = {
-        {"{\"model_type\": \"gpt3\"}", "no model file knows the model_type 'gpt3'; known are: gpt2, gpt_tiny", "gpt2", 1, 17},
+        {"{\"model_type\": \"gpt3\"}", "no model file knows the model_type 'gpt3', only 2 others", "gpt2", 1, 17},
+        {"{\"model_type\": \"w_vl\", \"text_config\": {\"model_type\": \"gpt2\"}}", "its text_config alone, in a file by itself, is a 'gpt2'", "gpt2", 1, 17},
         {"{\"n_embd\": 1}", "'model_type' is missing; is this the config.json of", "", 1, 1},
         {"{\"model_type\": \"gpt2\"}", "'hidden_size' is missing, and nothing is assumed for it in ", "", 0, 0},
         {"[1]", "'model_type' is missing", "", 1, 1},
