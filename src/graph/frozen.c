@@ -307,9 +307,11 @@ static int find_trained_rows(struct mfu_builder *s, struct mfu_error *err)
             table = i, n++;
     if (rows == 0)
         return 0;
-    if (n != 1 || rows > s->operations[table].attribute[0])
-        return mfu_fail(err, MFU_EINPUT, "trainable_tokens: %s has %d tables of tokens%s", m->slug, n,
-                        n == 1 ? ", of fewer entries" : ": one is modelled");
+    if (n != 1)
+        return mfu_fail(err, MFU_EINPUT, "trainable_tokens: %s has %d tables of tokens: one is modelled", m->slug, n);
+    if (rows > s->operations[table].attribute[0])
+        return mfu_fail(err, MFU_EINPUT, "trainable_tokens: %.0f are more than the %.0f of %s", rows,
+                        s->operations[table].attribute[0], m->slug);
     if (set_of(s, MFU_S_TRAINABLE) & MFU_MODULE_BIT(EMBEDDINGS))
         return mfu_fail(err, MFU_EINPUT, "trainable_tokens: all tokens train (set trainable_tokens 0)");
     set_trained_rows(&s->operations[table], rows);

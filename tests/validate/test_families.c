@@ -282,6 +282,38 @@ static void no_dim_of_0_makes_nonsense(void **state)
     assert_true(planned > 500 && refused > 500);
 }
 
+/* Parameters of a model with so many layers; 0: it has no such dim, or that is refused. */
+static double params_of_layers(struct fixture *f, const struct mfu_model *m, const char *layers)
+{
+    struct mfu_error err = {0};
+    struct mfu_scenario s = mfu_scenario_start(m, mfu_catalog_gpu(f->catalog, "a100-80gb-sxm", &err));
+
+    if ((layers && mfu_scenario_set(&s, "n_layer", layers, &err) < 0) || mfu_plan_make(&f->plan, &s, &err) < 0)
+        return 0;
+    return f->plan.program.params;
+}
+
+/* Where layers have parameters, each has, however few they are: no list of some of them plans more than there are. */
+static void each_layer_counts(void **state)
+{
+    struct fixture *f = *state;
+    size_t n;
+    const char *const *names = mfu_catalog_models(f->catalog, &n);
+    int grow = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct mfu_error err = {0};
+        const struct mfu_model *m = mfu_catalog_model(f->catalog, names[i], &err);
+        double all = params_of_layers(f, m, NULL), two = params_of_layers(f, m, "2"),
+               three = params_of_layers(f, m, "3");
+
+        if (two > 0 && three > 0 && two != all && !(two < three))
+            fail_msg("%s has %.0f parameters with 2 layers, %.0f with 3", names[i], two, three);
+        grow += two > 0 && two < three;
+    }
+    assert_true(grow > 100);
+}
+
 /* Fine-tuning, a longer context and the day of a release leave the shape, wherever a name says them. */
 static void names_of_the_hub_are_shapes(void **state)
 {
@@ -362,6 +394,7 @@ int main(void)
         cmocka_unit_test(names_of_papers_are_known),
         cmocka_unit_test(names_of_the_hub_are_shapes),
         cmocka_unit_test(no_dim_of_0_makes_nonsense),
+        cmocka_unit_test(each_layer_counts),
         cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),
     };
 
