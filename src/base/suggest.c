@@ -238,11 +238,20 @@ int(mfu_error_nearest)(struct mfu_error *err, const char *typed, const char *con
 
 const char *mfu_names_list(char *text, size_t size, const char *const *names, size_t n)
 {
+    static const char more[] = ", ...";
     size_t used = 0;
 
     *text = '\0';
-    for (size_t i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
+    for (size_t i = 0; i < n; i++) {
+        const char *between = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+        size_t needed = strlen(between) + strlen(names[i]);
+
+        if (used + needed + (i + 1 < n ? sizeof more : 1) > size) {
+            snprintf(text + used, size - used, "%s", more);
+            return text;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s", between, names[i]);
+    }
     return text;
 }
 

@@ -26,7 +26,7 @@ int mfu_error_nearest(struct mfu_error *, const char *typed, const char *const *
 #define mfu_fail_nearest(err, typed, names, n, ...)                                                                    \
     (mfu_fail(err, MFU_EINPUT, __VA_ARGS__), mfu_error_nearest(err, typed, names, n))
 
-/* "fp32, bf16 or fp8" into `text`, which is returned. */
+/* "fp32, bf16 or fp8" into `text`, which is returned; where it has no room for all, whole names and ", ...". */
 const char *mfu_names_list(char *text, size_t size, const char *const *names, size_t n);
 
 /* How many names stand before the NULL. */

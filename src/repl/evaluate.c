@@ -13,6 +13,7 @@
 #include "answer/validate/validate.h"
 #include "base/arena.h"
 #include "base/input_file.h"
+#include "base/suggest.h"
 #include "descriptor/catalog.h"
 #include "descriptor/packed.h"
 #include "repl/assign.h"
@@ -306,6 +307,13 @@ const char *mfu_session_path(const struct mfu_session *s, const char *name, char
         || snprintf(path, MFU_PATH_MAX, "%.*s%s", (int)(slash + 1 - s->script), s->script, name) >= MFU_PATH_MAX)
         return name;
     return access(path, F_OK) == 0 ? path : name;
+}
+
+int mfu_session_suggest_table(const char *name, struct mfu_error *err)
+{
+    static const char *const known[] = {MFU_PUBLISHED_WORD};
+
+    return err && err->code == MFU_EIO && strcmp(name, *known) != 0 ? mfu_error_nearest(err, name, known, 1) : -1;
 }
 
 const char *mfu_session_table(const struct mfu_session *s, const char *name, char *path)

@@ -130,6 +130,8 @@ const char *mfu_session_path(const struct mfu_session *, const char *name, char 
 
 /* The same of a table of runs; "published" or NULL: the runs that come with mfuplan. */
 const char *mfu_session_table(const struct mfu_session *, const char *name, char *path);
+/* Proposes the table that comes with the program, where a name is nearly its own and no such file can be read.  Returns -1. */
+int mfu_session_suggest_table(const char *name, struct mfu_error *);
 
 /* Replaces the scenario, remembering the old one for undo. */
 void mfu_session_change(struct mfu_session *, const struct mfu_scenario *);

@@ -364,20 +364,33 @@ struct mfu_key mfu_key_find_set(const struct mfu_model *model, const char *name,
     return key.kind != MFU_KEY_NONE ? key : mfu_key_find(model, other ? other->key : name, err);
 }
 
+#define MOST_VALUES 64 /* of one name */
+
+/* Says what such a name may be set to, and which of it is nearest. */
+static void fail_value(const struct synonym *other, const char *value, struct mfu_error *err)
+{
+    char list[MFU_ERROR_TEXT - 100], words[MOST_VALUES][MFU_KEY_NAME];
+    const char *names[MOST_VALUES];
+    size_t n = 0;
+
+    for (const char *at = other->values; n < MOST_VALUES && mfu_next_word(&at, words[n], sizeof words[n]); n++) {
+        words[n][strcspn(words[n], "=")] = '\0';
+        names[n] = words[n];
+    }
+    mfu_fail_nearest(err, value, names, n, "%s: '%.40s': expected %s", other->name, value,
+                     mfu_names_list(list, sizeof list, names, n));
+}
+
 const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY_NAME], struct mfu_error *err)
 {
     const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
     const char *word = other ? translate(other->values, value) : NULL;
-    char list[256] = "", one[MFU_KEY_NAME];
-    size_t n = 0;
 
     if (!other || (!word && other->any))
         return value;
     if (word && mfu_next_word(&word, ours, MFU_KEY_NAME))
         return ours;
-    for (const char *at = other->values; mfu_next_word(&at, one, sizeof one) && n < sizeof list;)
-        n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", n ? ", " : "", (int)strcspn(one, "="), one);
-    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected one of %s", name, value, list);
+    fail_value(other, value, err);
     return NULL;
 }
 

@@ -1824,6 +1824,36 @@ static void words_are_read_as_meant(void **state)
     static const struct {
         const char *columns, *cells, *assumed, *skipped; /* skipped NULL: planned */
     } rows[] = {
+        /* a process has a rank, too; what the notes compare with or name without a number */
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-3.2-1b,1024,2,trained with LoRA; memory printed by rank 2,1000", "",
+         "nor a rank in the notes"},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-3.2-1b,1024,2,LoRA on global rank 3,1000", "", "nor a rank in the notes"},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-3.2-1b,1024,2,full fine-tuning; LoRA r=16 needs less,1000", "",
+         "nor a rank in the notes"},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-3.2-1b,1024,2,LoRA of all linears with rank 16,1000", "method=lora, lora_rank=16", NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,notes,step_time_ms",
+         "l40s,sdpa,bf16,llama-3.2-1b,1024,2,lora_r: 8,1000", "method=lora, lora_rank=8, by the notes", NULL},
+        /* names that deny, and 8 bits of something else */
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,sharding,step_time_ms",
+         "l40s,sdpa,bf16,2,gpt2,1024,8,NoFSDP,100", "", "sharding: 'NoFSDP'"},
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,sharding,step_time_ms",
+         "l40s,sdpa,bf16,2,gpt2,1024,8,optim_grad,100", "", "is not known: did you mean optim_grads?"},
+        {"gpu,attention,precision,model,seq_len,micro_batch,optimizer,step_time_ms",
+         "h100-sxm,,bf16,llama-3.2-1b,1024,1,AdamW (8bit states),900", "optimizer=adamw8bit for AdamW (8bit states)",
+         NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,optimizer,step_time_ms",
+         "h100-sxm,,bf16,llama-3.2-1b,1024,1,Adam + 8 bit weights,900", "optimizer=adamw for", NULL},
+        {"gpu,attention,precision,model,seq_len,micro_batch,compile,act_ckpt,step_time_ms",
+         "h100-sxm,,bf16,gpt2,1024,8,llm.c,-r 0,100", "checkpoint=none, by llm.c's -r", NULL},
+        /* links of another kind are listed */
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,notes,step_time_ms",
+         "rtx4090,sdpa,bf16,2,gpt2,1024,8,PCIe 4.0 x8,500", "PCIe x8 of the notes is not modelled", NULL},
+        {"gpu,attention,precision,n_gpus,model,seq_len,micro_batch,notes,step_time_ms",
+         "rtx4090,sdpa,bf16,2,gpt2,1024,8,P2P disabled,500", "no P2P by the notes is not modelled", NULL},
         /* names in the marks of a configuration, choices that say nothing, kinds of layers */
         {"gpu,precision,model,seq_len,micro_batch,attention,step_time_ms",
          "a100-80gb-sxm,bf16,gpt2,1024,8,\"[[[\"\"flash\"\"], 12]]\",100", "attention=flash for [[[", NULL},

@@ -55,14 +55,36 @@ static const char *or_inside(const struct mfu_row *r, const char *column, const 
 
 #define RANK "r|rank|lora rank|lora r|network dim|lora dim"
 
+/* The rank that notes give to adapters, which they name behind `at`: "rank" alone is one in the same sentence, else that of a
+ * process. */
+static double rank_noted(const char *notes, const char *at)
+{
+    static const char processes[] =
+        "local rank|global rank|node rank|dp rank|by rank|on rank|from rank|per rank|this rank";
+    double rank = mfu_number_said(notes, "r|lora rank|lora r|network dim|lora dim");
+    const char *from = at;
+    char sentence[2 * MFU_MOST_SAID];
+
+    while (from > notes && !strchr(";\n", from[-1]) && strncmp(from - 1, ". ", 2) != 0)
+        from--;
+    for (; *at && !strchr(";\n", *at) && strncmp(at, ". ", 2) != 0;)
+        at++;
+    snprintf(sentence, sizeof sentence, "%.*s", (int)(at - from), from);
+    return rank >= 1 || mfu_says(sentence, processes) ? rank : mfu_number_said(sentence, "rank");
+}
+
 /* Adapters that the notes name with their rank, where no column is about them: "QLoRA r=16". */
 static void take_noted(struct mfu_row *r)
 {
-    const char *notes = mfu_row_cell(r, "notes");
-    const char *method = mfu_says(notes, "qlora") ? "qlora" : mfu_says(notes, "lora|networks.lora") ? "lora" : NULL;
-    double rank = mfu_number_said(notes, RANK);
+    const char *notes = mfu_row_cell(r, "notes"), *at = mfu_behind_said(notes, "qlora|qlora r|qlora rank"),
+               *method = at ? "qlora" : "lora";
+    double rank;
 
-    if (!method || !(rank >= 1) || !mfu_cell_empty(r, "method"))
+    if (!at)
+        at = mfu_behind_said(notes, "lora|networks.lora|lora r|lora rank");
+    rank = at ? rank_noted(notes, at) : NAN;
+    if (!(rank >= 1) || !mfu_cell_empty(r, "method")
+        || mfu_says(notes, "full fine tuning|full finetuning|full fine tune|full finetune|full parameter"))
         return;
     mfu_row_fill_cell(r, "method", method);
     mfu_row_assume(r, "method=%s, lora_rank=%.0f, by the notes", method, rank);

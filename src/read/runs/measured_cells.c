@@ -4,7 +4,6 @@
  * A cell is a number in the unit that the column's name states, which may stand behind it.  What can be read in two ways is none:
  * "17.5 GB" of a column in GiB, "9,34".
  */
-#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -80,7 +79,10 @@ const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 
 void mfu_row_fill_cell(struct mfu_row *r, const char *column, const char *text)
 {
-    assert(r->n_filled < MFU_MOST_FILLED);
+    if (r->n_filled == MFU_MOST_FILLED) {
+        mfu_row_skip(r, "%s '%.40s': more than %d cells are in words", column, text, MFU_MOST_FILLED);
+        return;
+    }
     r->filled[r->n_filled].column = column;
     snprintf(r->filled[r->n_filled++].text, MFU_MOST_SAID, "%s", text);
 }
@@ -301,10 +303,14 @@ bool mfu_row_skip(struct mfu_row *r, const char *format, ...)
 bool mfu_row_set(struct mfu_row *r, const char *key, const char *value)
 {
     struct mfu_error err = {0};
+    const char *list;
 
-    if (mfu_scenario_set(&r->run->scenario, key, value, &err) < 0)
-        return mfu_row_skip(r, "%s", err.text);
-    return true;
+    if (mfu_scenario_set(&r->run->scenario, key, value, &err) == 0)
+        return true;
+    list = *err.suggestion ? strstr(err.text, ": expected") : NULL; /* long ones are not told */
+    return list
+        ? mfu_row_skip(r, "%.*s is not known: did you mean %s?", (int)(list - err.text), err.text, err.suggestion)
+        : mfu_row_skip(r, "%s", err.text);
 }
 
 bool mfu_row_set_number(struct mfu_row *r, const char *key, double value)

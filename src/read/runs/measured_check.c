@@ -108,6 +108,26 @@ static bool check_blocks(struct mfu_row *r)
     return true;
 }
 
+/* Notes by which the GPUs of a machine exchange in another way than their file's: lanes ("PCIe 4.0 x8"), no access to each
+ * other's memory. */
+static void note_links(struct mfu_row *r)
+{
+    static const char lanes[] = "pcie %s|pcie 3.0 %s|pcie 4.0 %s|pcie 5.0 %s|pcie gen3 %s|pcie gen4 %s|pcie gen5 %s";
+    static const char *const fewer[] = {"x1", "x2", "x4", "x8"};
+    const char *notes = mfu_row_cell(r, "notes");
+    char phrase[160];
+
+    for (size_t i = 0; i < sizeof fewer / sizeof *fewer; i++) {
+        const char *x = fewer[i];
+
+        snprintf(phrase, sizeof phrase, lanes, x, x, x, x, x, x, x);
+        if (mfu_says(notes, phrase))
+            mfu_row_assume(r, "PCIe %s of the notes is not modelled: the card's own is planned", x);
+    }
+    if (mfu_says_not(notes, "p2p|peer to peer|peer access") || mfu_says(notes, "nccl_p2p_disable=1"))
+        mfu_row_assume(r, "no P2P by the notes is not modelled: what is usual for the card is planned");
+}
+
 /* Links of the GPUs that are others than their file's. */
 static bool check_link(struct mfu_row *r)
 {
@@ -118,6 +138,8 @@ static bool check_link(struct mfu_row *r)
     struct mfu_group group;
     bool nvlink;
 
+    if (gpus > 1)
+        note_links(r);
     if (!(gpus > 1) || (!begins(link, "nvlink") && !begins(link, "pcie")))
         return true;
     mfu_machine_of(gpu, gpu->coefficients.value, &machine);

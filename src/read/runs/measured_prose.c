@@ -516,13 +516,23 @@ static bool is_next_word(const char *at)
         && (islower((unsigned char)at[-1]) || islower((unsigned char)at[1]));
 }
 
+/* Whether a word of capitals begins here within a name: "MegatronFSDP", not "NoFSDP". */
+static bool begins_within(const char *text, const char *at)
+{
+    const char *from = at;
+
+    while (from > text && isalpha((unsigned char)from[-1]))
+        from--;
+    return from < at && islower((unsigned char)at[-1]) && isupper((unsigned char)*at) && isupper((unsigned char)at[1])
+        && !among("no|non|not|without|pre", from, at);
+}
+
 /* Where a phrase stands, of which a letter may be no part of a longer word: "zero" in "zero2"; NULL: nowhere. */
 static const char *word_at(const char *text, const char *word)
 {
     for (const char *p = text; *p; p++) {
-        bool begins = p == text || !isalpha((unsigned char)p[-1])
-            || (islower((unsigned char)p[-1]) && isupper((unsigned char)*p) && isupper((unsigned char)p[1]));
-        const char *end = begins ? mfu_behind(p, word) : NULL; /* "MegatronFSDP" has one, too */
+        bool begins = p == text || !isalpha((unsigned char)p[-1]) || begins_within(text, p);
+        const char *end = begins ? mfu_behind(p, word) : NULL;
 
         if (end && (!isalpha((unsigned char)*end) || (end > p && is_next_word(end))))
             return p;

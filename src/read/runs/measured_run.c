@@ -184,7 +184,8 @@ static bool set_checkpoint(struct mfu_row *r)
     enum mfu_checkpoint usual =
         t->selective_since > 0 && !mfu_row_is_before(r, t->selective_since) ? MFU_SELECTIVE : t->usual_checkpoint;
     static const char *const of_llmc[] = {"none", "selective", "full"}; /* train_gpt2.cu: GELU again; norms, too */
-    double layers = layers_again(r), way = mfu_number_said(mfu_row_cell(r, "act_ckpt"), "r|recompute");
+    const char *way = mfu_behind(mfu_row_cell(r, "act_ckpt"), "-r|-recompute");
+    double layers = layers_again(r);
     char list[128];
 
     if (layers >= 1) {
@@ -200,8 +201,10 @@ static bool set_checkpoint(struct mfu_row *r)
         if (!mfu_row_take(r, "recompute_modules=%s, by the notes", list))
             return false;
     }
-    if (mfu_runtimes[(int)r->run->scenario.setting[MFU_S_RUNTIME]].preallocates && way >= 0 && way <= 2)
-        return mfu_row_take(r, "checkpoint=%s, by llm.c's -r", of_llmc[(int)way]);
+    way = way ? way + strspn(way, " =:") : "";
+    if (mfu_runtimes[(int)r->run->scenario.setting[MFU_S_RUNTIME]].preallocates && *way >= '0' && *way <= '2'
+        && !mfu_in_word(way[1]))
+        return mfu_row_take(r, "checkpoint=%s, by llm.c's -r", of_llmc[*way - '0']);
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return mfu_row_translate(r, "act_ckpt", MFU_S_CHECKPOINT, "act_ckpt");
     return mfu_row_take(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual], t->name);
@@ -313,10 +316,12 @@ static bool set_optimizer(struct mfu_row *r)
     const char *cell = mfu_row_cell(r, "optimizer"),
                *text = mfu_behind(cell, "|torch.optim.|optim."); /* PyTorch's own */
     char words[MFU_MOST_SAID];                                   /* of "galore_adamw_8bit_layerwise" */
-    static const char within[] = "in backward|layerwise|layer wise|per layer";
+    static const char within[] = "in backward|layerwise|layer wise|per layer",
+                      of_weights[] = "8 bit weights|8 bit base|8 bit model|8 bit quantized|8 bit quantised|8 bit "
+                                     "gradients";
     char word[64];
     size_t n;
-    int matrices;
+    int matrices, named;
 
     if (strcasecmp(text, "none") == 0)
         return mfu_row_skip(r, "optimizer 'none': a step without an update is not modelled");
@@ -334,6 +339,15 @@ static bool set_optimizer(struct mfu_row *r)
         return false;
     if ((matrices = set_matrix_optimizer(r, words)) != 1)
         return matrices == 0;
+    if ((text[n] || mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) < 0) && mfu_says(words, "8 bit")
+        && !mfu_says(words, of_weights)
+        && (named = mfu_row_choice_in(MFU_S_OPTIMIZER, text)) >= 0) { /* "AdamW, 8-bit moments" */
+        char narrow[64];
+
+        snprintf(narrow, sizeof narrow, "%s8bit", mfu_optimizer_names[named]);
+        if (mfu_setting_choice(MFU_S_OPTIMIZER, narrow, NULL) >= 0)
+            return mfu_row_take(r, "optimizer=%s for %s", narrow, text);
+    }
     if (text[n])
         mfu_row_assume(r, "optimizer=%s for %s", word, text);
     if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
@@ -345,12 +359,6 @@ static bool set_optimizer(struct mfu_row *r)
     }
     if (text[n] && mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) >= 0)
         return mfu_row_set(r, "optimizer", word);
-    if (mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) < 0 && mfu_says(words, "8bit|8 bit")
-        && (matrices = mfu_row_choice_in(MFU_S_OPTIMIZER, text)) >= 0) { /* "AdamW, 8-bit moments" */
-        snprintf(word, sizeof word, "%s8bit", mfu_optimizer_names[matrices]);
-        if (mfu_setting_choice(MFU_S_OPTIMIZER, word, NULL) >= 0)
-            return mfu_row_take(r, "optimizer=%s for %s", word, text);
-    }
     /* Composer's own: a loop over (flattened) parameters, and its trainer around it, with callbacks, streaming data and two
      * metrics of the logits. */
     if (mfu_same_letters(text, "decoupled_adamw")

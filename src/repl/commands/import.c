@@ -216,6 +216,7 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
     m->start = &now;
     if (mfu_import_read(m, path, argc > 2 ? argv[2] : NULL, err) < 0) {
         mfu_suggest_reader(s, "import", argv[1], path, err);
+        mfu_session_suggest_table(argv[1], err);
         return mfu_error_caret(s, err, argc > 2 ? 2 : 1);
     }
     if (mfu_import_apply(m, &next, err) < 0)

@@ -38,7 +38,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return mfu_fail_word(s, err, 1, "expected kernels FOLDER, or one table of runs");
     v = mfu_validate(s->catalog, mfu_session_table(s, argc > 1 ? argv[1] : NULL, path), err);
     if (!v)
-        return -1;
+        return mfu_session_suggest_table(argc > 1 ? argv[1] : "", err);
     if (s->json)
         status = mfu_answer(s, &mfu_record_validate, v, err);
     else
