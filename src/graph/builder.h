@@ -333,7 +333,7 @@ bool mfu_activation_gates(const struct mfu_operation *);
 int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);
 int mfu_node_save(struct mfu_node *, int view); /* returns view */
 /* Several, one behind the other. */
-void mfu_node_saves(struct mfu_node *, int n, const int *views);
+void mfu_node_saves(struct mfu_node *, int count, const int *views);
 #define MFU_SAVE(node, ...) mfu_node_saves(node, sizeof(int[]){__VA_ARGS__} / sizeof(int), (const int[]){__VA_ARGS__})
 /* Where some rows of the node's weight, a table, train by themselves (parameter 1): a copy of the table that has them; from the
  * gradient of that, which ends here, theirs. */

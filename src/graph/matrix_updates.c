@@ -285,6 +285,19 @@ static bool is_of_layers(const struct mfu_builder *s, int k, const struct mfu_la
         && section->repeat && !lent;
 }
 
+/* The same of a program's launches: of operations that share a matrix the first has it, whose gradient is the last. */
+static bool is_counted(const struct mfu_builder *s, int k, const struct mfu_launch *l)
+{
+    const struct mfu_model_section *section = s->layers[k].section;
+
+    if (!is_of_layers(s, k, l))
+        return false;
+    for (int i = section->first; i < section->first + section->count; i++)
+        if (strcmp(s->config->model->ops[i].name, l->op) == 0 && mfu_shares_weight(s, i))
+            return false;
+    return true;
+}
+
 double mfu_element_state_bytes(const struct mfu_builder *s, enum mfu_optimizer_kind kind)
 {
     const struct mfu_optimizer_row *r = &mfu_optimizers[kind];
@@ -322,7 +335,7 @@ double mfu_matrix_params(const struct mfu_builder *s, double *state_bytes)
             double copies = (1 + s->layers[p->segments[i].of].copies) * p->segments[i].repeat * g->batch;
             struct matrix a = matrix_of(s, g->m, g->n, 1);
 
-            if (!is_of_layers(s, p->segments[i].of, &p->launches[k]))
+            if (!is_counted(s, p->segments[i].of, &p->launches[k]))
                 continue;
             params += copies * g->m * g->n;
             *state_bytes += copies * way_of(s)->states(&a);
@@ -349,7 +362,7 @@ void mfu_matrices_emit(struct mfu_builder *s)
             const struct mfu_kernel g = p->launches[k].work->kernel;
             struct matrix a = matrix_of(s, g.m, g.n, g.batch);
 
-            if (is_of_layers(s, seg.of, &p->launches[k]))
+            if (is_counted(s, seg.of, &p->launches[k]))
                 way_of(s)->emit(s, &a);
         }
         mfu_segment_close(s);

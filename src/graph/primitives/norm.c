@@ -57,7 +57,8 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
     out[1] = row_statistics(s, n, x, kind == LAYER || kind == LAYER_1P ? 2 : 1);
     MFU_EMIT(s, MFU_VIEWS(x), MFU_LIST(2, out), .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM, .fusion = MFU_ROW,
              .flops = 8 * mfu_view_elements(s, x));
-    MFU_SAVE(n, x, out[1]);
+    mfu_node_save(n, x);
+    mfu_node_save(n, out[1]);
     if (shifted != MFU_NO_VIEW)
         mfu_node_save(n, shifted);
     n->out = out[0];
